@@ -1,0 +1,55 @@
+"""HMAC-SHA256 request signing: pure functions over bytes (specification, section 5).
+
+Nothing here normalises anything: the request target and the body are taken exactly as they
+go on the wire, because that is what the specification has the server verify.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+
+API_KEY = "X-API-Key"
+TIMESTAMP = "X-Timestamp"
+NONCE = "X-Nonce"
+SIGNATURE = "X-Signature"
+
+#: The four headers that every request carries (section 5.2).
+HEADERS = (API_KEY, TIMESTAMP, NONCE, SIGNATURE)
+
+
+def signature_string(method: str, target: bytes, timestamp: str, nonce: str, body: bytes) -> bytes:
+    """METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY without separators (section 5.3).
+
+    `target` is the request target as sent: the path, and `?` with the raw query if there is one.
+    """
+    return method.upper().encode() + target + timestamp.encode() + nonce.encode() + body
+
+
+def signature(secret: str, string: bytes) -> str:
+    """The lower-case hexadecimal HMAC-SHA256 of a signature string, keyed with the UTF-8 secret."""
+    return hmac.new(secret.encode(), string, hashlib.sha256).hexdigest()
+
+
+def new_nonce() -> str:
+    """32 hexadecimal characters from 16 random bytes (section 5.2)."""
+    return secrets.token_hex(16)
+
+
+def signed_headers(
+    api_key: str,
+    secret: str,
+    method: str,
+    target: bytes,
+    body: bytes = b"",
+    *,
+    timestamp: str | None = None,
+    nonce: str | None = None,
+) -> dict[str, str]:
+    """The four authentication headers of a request; timestamp and nonce are fresh unless given."""
+    timestamp = str(int(time.time())) if timestamp is None else timestamp
+    nonce = new_nonce() if nonce is None else nonce
+    string = signature_string(method, target, timestamp, nonce, body)
+    return {API_KEY: api_key, TIMESTAMP: timestamp, NONCE: nonce, SIGNATURE: signature(secret, string)}

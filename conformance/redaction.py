@@ -1,0 +1,50 @@
+"""Keeps secrets and control characters out of everything the suite shows or writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from conformance import signing
+from conformance.target import Target
+
+REDACTED = "[redacted]"
+
+_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
+# Characters that reorder or hide text on a terminal or a page.
+_INVISIBLE = {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)}
+
+
+def printable(text: str) -> str:
+    """The text with control and text-direction characters spelled out, new lines and tabs kept."""
+    return text.translate(_CONTROL | _INVISIBLE)
+
+
+class Redactor:
+    """Replaces the secrets of a target wherever they stand, and abbreviates keys and signatures."""
+
+    def __init__(self, target: Target | None = None) -> None:
+        self._secrets = sorted((s for s in target.secrets if s), key=len, reverse=True) if target else []
+        self._keys = sorted(target.api_keys, key=len, reverse=True) if target else []
+
+    def text(self, text: str) -> str:
+        """The text without secrets; API keys keep their first characters only."""
+        for secret in self._secrets:
+            text = text.replace(secret, REDACTED)
+        for key in self._keys:
+            text = text.replace(key, abbreviated(key))
+        return text
+
+    def headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+        """Headers as they may be shown: credentials abbreviated, all else free of secrets."""
+        shown = []
+        for name, value in headers:
+            if name.lower() in (signing.API_KEY.lower(), signing.SIGNATURE.lower(), "authorization", "set-cookie", "cookie"):
+                value = abbreviated(value)
+            shown.append((name, self.text(value)))
+        return shown
+
+
+def abbreviated(value: str) -> str:
+    """The start of a credential, enough to tell two apart."""
+    keep = min(8, len(value) // 4)
+    return f"{value[:keep]}…" if value else ""

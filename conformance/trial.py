@@ -1,0 +1,230 @@
+"""What a check works with: it sends calls, judges answers by rule, and ends in findings.
+
+A check never decides about the run: it says what it expected and what it got, and the trial
+turns that into one finding for each rule it cites. An answer that says nothing about the rule at
+hand (no answer, 5xx, still rate limited) is set aside, because another rule speaks about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract import OPERATIONS, Operation
+from conformance.exchange import Call, Exchange
+from conformance.rules import RULES, Level, Rule
+from conformance.suite import Suite
+from conformance.target import Target
+from conformance.verdict import Finding, Inconclusive, NotApplicable, Verdict
+from conformance.world import Scene
+
+
+@dataclass
+class _Judgement:
+    """What one rule has come to within a trial."""
+
+    judged: int = 0
+    violations: list[tuple[str, str, list[int], str]] = field(default_factory=list)
+    set_aside: list[tuple[str, str, list[int]]] = field(default_factory=list)
+    observations: dict[str, str] = field(default_factory=dict)
+    exchanges: list[int] = field(default_factory=list)
+
+
+class Trial:
+    """One check on one operation."""
+
+    def __init__(self, suite: Suite, operation: Operation, rules: Iterable[Rule], check: str) -> None:
+        self.suite = suite
+        self.operation = operation
+        self.check = check
+        self.rules = {rule.id: rule for rule in rules}
+        self.exchanges: list[int] = []
+        self._judgements = {rule: _Judgement() for rule in self.rules}
+
+    @property
+    def target(self) -> Target:
+        return self.suite.target
+
+    # ------------------------------------------------------------------ making
+
+    def scene(self, organization: str = "primary", *, fresh: bool = False) -> Scene:
+        """The scene for this trial's operation: shared, or in an account of its own."""
+        return self.suite.scene_for(self.operation.id, organization, fresh=fresh)
+
+    def sound(self, scene: Scene | None = None) -> Call:
+        """A sound call of this trial's operation.
+
+        Where the operation can be done only once in an account (a wallet of one pair), each sound
+        call comes with an account of its own.
+        """
+        if scene is None:
+            scene = self.scene(fresh=self.operation.id in ("createWallet", "disableBeneficiary"))
+        return scene.call(self.operation.id)
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a call; whatever comes back is for the check to judge."""
+        exchange = self.suite.send(self.suite.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
+    def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a sound call that must be answered 2xx for the check to go on; raises Inconclusive otherwise."""
+        exchange = self.suite.accept(self.suite.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
+    def race(self, calls: list[Call], purpose: str, organization: str = "primary") -> list[Exchange]:
+        """Sends calls simultaneously."""
+        with self.suite.quiet_accounts():
+            exchanges = self.suite.client(organization).race(calls, purpose)
+        self.exchanges += [exchange.number for exchange in exchanges]
+        return exchanges
+
+    # ------------------------------------------------------------------ judging
+
+    def judge(
+        self, rule: str, good: bool, expected: str, got: str, *exchanges: Exchange, cause: str = "",
+    ) -> bool:
+        """Counts one judgement of a rule; `expected` and `got` complete the sentences of the report."""
+        judgement = self._judgements[rule]
+        numbers = [exchange.number for exchange in exchanges]
+        judgement.judged += 1
+        if good:
+            if len(judgement.exchanges) < 8:
+                judgement.exchanges += numbers
+        else:
+            judgement.violations.append((expected, got, numbers, cause))
+        return good
+
+    def set_aside(self, rule: str, reason: str, *exchanges: Exchange, cause: str = "") -> None:
+        """Notes that a probe could not be judged."""
+        self._judgements[rule].set_aside.append((reason, cause, [exchange.number for exchange in exchanges]))
+
+    def usable(self, rule: str, exchange: Exchange) -> bool:
+        """Whether an answer can be judged by this rule; if not, it is set aside."""
+        if exchange.throttled:
+            self.set_aside(rule, f"{_probe(exchange)} was still answered {exchange.status} after waiting", exchange)
+            return False
+        if exchange.status is None or exchange.status >= 500:
+            self.set_aside(rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause="http.no-server-error")
+            return False
+        return True
+
+    def refused(self, rule: str, exchange: Exchange, what: str) -> bool:
+        """Judges that `what` was refused with a 4xx status."""
+        if not self.usable(rule, exchange):
+            return False
+        return self.judge(rule, exchange.refused, f"{what}: a refusal (4xx)", exchange.described(), exchange)
+
+    def error(
+        self, rule: str, exchange: Exchange, what: str, *, type: str, code: str, status: int | None = None,
+    ) -> bool:
+        """Judges that `what` was refused with this error type and code, and this status (any 4xx if None)."""
+        if not self.usable(rule, exchange):
+            return False
+        fits = exchange.status == status if status else exchange.refused
+        good = fits and exchange.error_type == type and exchange.error_code == code
+        return self.judge(rule, good, f"{what}: {status or 'any 4xx'} {type}/{code}", exchange.described(), exchange)
+
+    def status(self, rule: str, exchange: Exchange, what: str, *statuses: int) -> bool:
+        """Judges that `what` was answered with one of these statuses."""
+        if not self.usable(rule, exchange):
+            return False
+        wanted = " or ".join(map(str, statuses))
+        return self.judge(rule, exchange.status in statuses, f"{what}: status {wanted}", exchange.described(), exchange)
+
+    def authenticated(self, rule: str, exchange: Exchange, what: str) -> bool:
+        """Judges that `what` passed authentication, whatever it was answered afterwards."""
+        if not self.usable(rule, exchange):
+            return False
+        return self.judge(rule, not exchange.refused_authentication, f"{what}: accepted by authentication", exchange.described(), exchange)
+
+    def succeeded(self, rule: str, exchange: Exchange, what: str) -> bool:
+        """Judges that `what` was answered 2xx."""
+        if not self.usable(rule, exchange):
+            return False
+        return self.judge(rule, exchange.succeeded, f"{what}: accepted (2xx)", exchange.described(), exchange)
+
+    def equal(self, rule: str, got: Any, expected: Any, what: str, *exchanges: Exchange, cause: str = "") -> bool:
+        """Judges that a value is the expected one."""
+        return self.judge(rule, same(got, expected), f"{what} {show(expected)}", show(got), *exchanges, cause=cause)
+
+    def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
+        """Records what the server does where the specification leaves it open."""
+        judgement = self._judgements[rule]
+        judgement.judged += 1
+        judgement.observations[question] = answer
+        judgement.exchanges += [exchange.number for exchange in exchanges]
+
+    # ------------------------------------------------------------------ concluding
+
+    def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
+        """One finding for each rule the check cites on this operation; `stop` is what ended the check early."""
+        return [self._finding(rule, judgement, stop) for rule, judgement in self._judgements.items()]
+
+    def _finding(self, rule: str, judgement: _Judgement, stop: Inconclusive | NotApplicable | None) -> Finding:
+        finding = Finding(rule, self.operation.id, Verdict.PASSED, self.check, probes=judgement.judged,
+                          observations=judgement.observations)
+        if judgement.violations:
+            expected, got, numbers, cause = judgement.violations[0]
+            finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
+            finding.expected, finding.got, finding.cause = expected, got, cause
+            finding.exchanges = numbers or self.exchanges[-3:]
+            finding.summary = f"{rule} on {self.operation.id}: expected {expected}; got {got}"
+            finding.further = [f"expected {one[0]}; got {one[1]}" for one in judgement.violations[1:20]]
+            for one in judgement.violations[1:6]:
+                finding.exchanges += [number for number in one[2] if number not in finding.exchanges]
+        elif isinstance(stop, NotApplicable):
+            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, stop.reason
+        elif isinstance(stop, Inconclusive):
+            finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
+            finding.cure, finding.cause = stop.cure, stop.cause
+            finding.exchanges = self.exchanges[-2:]
+        elif not judgement.judged:
+            finding.verdict = Verdict.INCONCLUSIVE
+            if judgement.set_aside:
+                finding.summary, finding.cause, finding.exchanges = judgement.set_aside[0]
+            else:
+                finding.summary = "the check did not come to judge this rule"
+        else:
+            finding.exchanges = judgement.exchanges
+            if RULES[rule].level is Level.OPEN:
+                finding.verdict = Verdict.OBSERVED
+            if judgement.set_aside:
+                finding.further = [f"not judged: {one[0]}" for one in judgement.set_aside[:20]]
+        return finding
+
+
+def _probe(exchange: Exchange) -> str:
+    return exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
+
+
+def same(got: Any, expected: Any) -> bool:
+    """JSON equality: unlike Python's, it tells true from 1."""
+    if isinstance(got, bool) is not isinstance(expected, bool):
+        return False
+    if isinstance(got, Mapping) and isinstance(expected, Mapping):
+        return got.keys() == expected.keys() and all(same(got[key], expected[key]) for key in got)
+    if isinstance(got, list) and isinstance(expected, list):
+        return len(got) == len(expected) and all(map(same, got, expected))
+    return type(got) is type(expected) and got == expected or (
+        isinstance(got, (int, float)) and isinstance(expected, (int, float)) and got == expected
+    )
+
+
+def show(value: Any) -> str:
+    """A value for a sentence: JSON where it is, shortened."""
+    import json
+
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        text = str(value)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def operation(identifier: str) -> Operation:
+    return OPERATIONS[identifier]

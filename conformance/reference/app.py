@@ -1,0 +1,93 @@
+"""The reference server as a pure function of its state: `Server.handle` takes a request, gives a response."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.messages import Request, Response
+from conformance.reference.pipeline import answer
+from conformance.reference.store import Store
+
+#: Unix epoch in microseconds.
+Clock = Callable[[], int]
+
+#: Called with every request, its operationId ("" when undocumented) and its answer.
+Observer = Callable[[Request, str, Response], None]
+
+_log = logging.getLogger(__name__)
+
+
+def system_clock() -> int:
+    """The machine's time in microseconds."""
+    return time.time_ns() // 1000
+
+
+class Server:
+    """One server: `behaviour` decides, `store` remembers, `clock` tells the time (also in Date headers).
+
+    `handle` may be called from several threads at once. `prefix` is the path before /v1, such as "/api".
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        behaviour: Behaviour | None = None,
+        clock: Clock = system_clock,
+        *,
+        prefix: str = "",
+        observer: Observer | None = None,
+    ) -> None:
+        self.store = store
+        self.behaviour = behaviour or Behaviour()
+        self.clock = clock
+        self.prefix = prefix.rstrip("/").encode()
+        self.observer = observer
+        #: When expired nonces were last deleted, in microseconds.
+        self.pruned = clock()
+        self._date = (0, b"")
+
+    def handle(self, request: Request) -> Response:
+        """Answers a request. Never raises, and answers below 500 whatever the request is."""
+        operation = ""
+        try:
+            ctx, response = answer(self, request)
+            operation = ctx.operation
+        except sqlite3.OperationalError as error:
+            _log.error("the database could not be used: %s", error)
+            response = Response.of(503, _failure("The database is busy."), "database unavailable")
+            response.headers.append((b"retry-after", b"1"))
+        except Exception:
+            # Reached by no request: only a mistake in a behaviour comes here.
+            _log.exception("a request could not be answered")
+            response = Response.of(500, _failure("The server made a mistake."), "internal error")
+        response = self._complete(response)
+        if self.observer is not None:
+            self.observer(request, operation, response)
+        return response
+
+    def _complete(self, response: Response) -> Response:
+        headers = [pair for pair in response.headers if pair[0] not in (b"content-length", b"date")]
+        headers.append((b"content-length", b"%d" % len(response.body)))
+        headers.append((b"date", self._date_text(self.clock() // 1_000_000)))
+        response.headers = headers
+        return response
+
+    def _date_text(self, second: int) -> bytes:
+        known, text = self._date
+        if known != second:
+            text = formatdate(second, usegmt=True).encode()
+            self._date = (second, text)
+        return text
+
+
+def _failure(message: str) -> dict[str, dict[str, str]]:
+    return {"error": {"type": "server_error", "code": "internal_error", "message": message}}
+
+
+__all__ = ["Behaviour", "Clock", "Context", "Observer", "Request", "Response", "Server", "system_clock"]

@@ -1,0 +1,88 @@
+"""The server as an ASGI application, and the HTTP protocol that hands it request targets as sent."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from conformance.reference.app import Server
+from conformance.reference.messages import Request, encode
+
+Message = MutableMapping[str, Any]
+
+#: Bytes of an over-long body that are still read, so that the client comes to read the refusal.
+DRAIN_LIMIT = 64 * 1024 * 1024
+
+
+class Application:
+    """Answers HTTP requests with `server`.
+
+    With `threads` each request is handled in a thread of its own, so that simultaneous requests meet
+    in the server and not in a queue before it: slower, for servers that get that wrong.
+    """
+
+    def __init__(self, server: Server, *, threads: bool = False) -> None:
+        self.server = server
+        self.threads = threads
+
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        if scope["type"] != "http":
+            raise RuntimeError(f"this application serves HTTP, not {scope['type']}")
+        body = await _read(receive, self.server.behaviour.body_limit)
+        if body is None:
+            return
+        request = Request(scope["method"], _target(scope), scope["headers"], body)
+        if self.threads:
+            response = await asyncio.to_thread(self.server.handle, request)
+        else:
+            response = self.server.handle(request)
+        await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
+        await send({"type": "http.response.body", "body": response.body})
+
+
+async def _read(receive: Callable[[], Awaitable[Message]], limit: int) -> bytes | None:
+    """The request body; of one beyond the limit just enough to see that; None when the client is gone."""
+    chunks: list[bytes] = []
+    kept = read = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        chunk = message.get("body", b"")
+        read += len(chunk)
+        if kept <= limit:
+            chunks.append(chunk)
+            kept += len(chunk)
+        if not message.get("more_body") or read > DRAIN_LIMIT:
+            return b"".join(chunks)
+
+
+def _target(scope: Message) -> bytes:
+    if "raw_target" in scope:
+        return scope["raw_target"]
+    query = scope["query_string"]
+    return scope["raw_path"] + b"?" + query if query else scope["raw_path"]
+
+
+class Protocol(HttpToolsProtocol):
+    """uvicorn's protocol, with the request target in the scope byte for byte: ASGI alone cannot tell
+    `/path?` from `/path`, which are signed differently. What is no HTTP is refused as JSON, too."""
+
+    def on_headers_complete(self) -> None:
+        self.scope["raw_target"] = self.url  # type: ignore[typeddict-unknown-key]
+        super().on_headers_complete()
+
+    def send_400_response(self, msg: str) -> None:
+        body = encode({"error": {"type": "validation_error", "code": "bad_request", "message": msg}})
+        head = (f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n")
+        self.transport.write(head.encode() + body)
+        self.transport.close()

@@ -1,0 +1,120 @@
+"""What every part of the behaviour needs: transactions, time, identifiers and refusals."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+
+#: Kind of resource -> prefix of its id (section 2).
+PREFIXES = {
+    "customer": "cus_", "account": "acc_", "beneficiary": "bene_", "payout_destination": "dest_",
+    "payout": "po_", "virtual_account": "va_", "wallet": "wal_", "payin": "pin_",
+}
+
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+class Base:
+    """The seams below all others. Every seam takes the context, so it can differ for one operation."""
+
+    #: Digits after the second in timestamps: 0, 3 or 6. Open: rule format.timestamp allows any.
+    timestamp_digits = 6
+    #: Random characters of an id after its prefix. Open.
+    id_length = 24
+    #: The longest request body in bytes; a longer one is answered with 413. Open (section 8).
+    body_limit = 2 * 1024 * 1024
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        """What makes a request's decisions and effects one change: auth.nonce-race, idempotency.race,
+        wallet.race. A null context here lets simultaneous requests interfere."""
+        return ctx.store.transaction()
+
+    # ------------------------------------------------------------------ time and identifiers
+
+    def instant(self, ctx: Context) -> int:
+        """Now, in microseconds, cut to what timestamps show: list.start-date and list.end-date hold for
+        the shown value."""
+        step = 10 ** (6 - self.timestamp_digits)
+        return ctx.now // step * step
+
+    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
+        """An instant as ISO 8601 in UTC with Z: format.timestamp."""
+        if instant is None:
+            return None
+        seconds, micros = divmod(instant, 1_000_000)
+        text = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+        fraction = f".{micros:06d}"[: 1 + self.timestamp_digits] if self.timestamp_digits else ""
+        return f"{text}{fraction}Z"
+
+    def new_id(self, ctx: Context, kind: str) -> str:
+        """A new identifier: format.id, format.account-id, format.id-unique."""
+        number = secrets.randbelow(36**self.id_length)
+        digits = []
+        for _ in range(self.id_length):
+            number, digit = divmod(number, 36)
+            digits.append(_BASE36[digit])
+        return PREFIXES[kind] + "".join(digits)
+
+    # ------------------------------------------------------------------ refusals
+
+    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
+        """The status of a refusal: auth.missing-header-status, auth.timestamp-window,
+        tenancy.foreign-parent, tenancy.unknown-parent; open for validation (http.validation-status)."""
+        return refusal.status
+
+    def error_type(self, ctx: Context, refusal: Refusal) -> str:
+        """The type of an error: authentication_error, validation_error, idempotency_error (section 7)."""
+        return refusal.type
+
+    def error_code(self, ctx: Context, refusal: Refusal) -> str:
+        """The code of an error (section 7): auth.missing-header, auth.nonce-replay, auth.signature,
+        idempotency.key-invalid, idempotency.conflict."""
+        return refusal.code
+
+    def error_message(self, ctx: Context, refusal: Refusal) -> str:
+        """The message of an error; it repeats nothing that was sent: secrets.hidden, tenancy.no-leak."""
+        return refusal.message
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        """The body of an error: error.shape."""
+        error = {
+            "type": self.error_type(ctx, refusal),
+            "code": self.error_code(ctx, refusal),
+            "message": self.error_message(ctx, refusal),
+        }
+        if refusal.field is not None:
+            error["field"] = refusal.field
+        return {"error": error}
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        """The whole answer of a refused request."""
+        reason = f"{refusal.code} ({refusal.field})" if refusal.field else refusal.code
+        return Response.of(self.refusal_status(ctx, refusal), self.error_document(ctx, refusal), reason)
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        """Called for every refused request before it is answered. Does nothing: refusal.changes-nothing.
+        What is done here is committed, so overriding it lets a refused request act."""
+
+    # ------------------------------------------------------------------ the answer
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        """Sees every answer last, replays and refusals included: http.content-type, http.success-json."""
+        return response
+
+    # ------------------------------------------------------------------ stored records
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        """The resource of a kind and id, whoever owns it."""
+        return ctx.store.get(kind, identifier)
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        """The last word on a resource or list item before it is shown: format.fields, format.nullable;
+        whether inapplicable destination fields are null or absent is open (format.inapplicable-fields)."""
+        return document

@@ -1,0 +1,27 @@
+"""All that the server decides, one method a decision; overriding one makes another server.
+
+    class ForgetsNonces(Behaviour):
+        def claim_nonce(self, ctx, nonce):
+            return ctx.operation == "createPayout" or super().claim_nonce(ctx, nonce)
+
+Each method names the rules of the catalogue that it keeps, or says what the specification leaves open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from conformance.reference.authentication import Authentication
+from conformance.reference.context import Context
+from conformance.reference.idempotency import Idempotency
+from conformance.reference.lists import Lists
+from conformance.reference.pipeline import Stage
+from conformance.reference.tenancy import Tenancy
+
+
+class Behaviour(Authentication, Tenancy, Idempotency, Lists):
+    """A server that keeps every required and every implied rule. It holds no state of its own."""
+
+    def stages(self, ctx: Context) -> Sequence[Stage]:
+        """The stages before the answer is rendered, in their order: auth.comes-first."""
+        return (self.authenticate, self.resolve, self.replay, self.validate, self.act)

@@ -1,0 +1,66 @@
+"""The way of every request: authenticate, resolve, replay, validate, act, render.
+
+Each stage either returns None (go on), returns a response (the request is answered) or raises
+Refusal. All of it is one transaction, which is committed whatever the outcome: a refused request
+changes nothing because every refusal is decided before the first effect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from conformance.reference.context import Context, new_context
+from conformance.reference.messages import Request, Response
+from conformance.reference.refusals import Refusal
+from conformance.reference.routes import match
+
+if TYPE_CHECKING:
+    from conformance.reference.app import Server
+    from conformance.reference.behaviour import Behaviour
+
+Stage = Callable[[Context], Response | None]
+
+
+def answer(server: Server, request: Request) -> tuple[Context, Response]:
+    """The answer to a request, and what was found out about it on the way."""
+    behaviour = server.behaviour
+    ctx = new_context(server, request, server.clock())
+    try:
+        route(server, ctx)
+    except Refusal as refusal:
+        return ctx, behaviour.finish(ctx, behaviour.render_refusal(ctx, refusal))
+    with behaviour.transaction(ctx):
+        response = run(behaviour, ctx)
+    return ctx, behaviour.finish(ctx, response)
+
+
+def route(server: Server, ctx: Context) -> None:
+    """Finds the operation that the request means; no rule speaks of paths and methods beyond them."""
+    if len(ctx.request.body) > server.behaviour.body_limit:
+        raise Refusal("body_too_large")
+    prefix = server.prefix
+    found = match(ctx.path[len(prefix):]) if ctx.path.startswith(prefix) else None
+    if found is None:
+        raise Refusal("unknown_path")
+    operation = found.methods.get(ctx.request.method)
+    if operation is None:
+        raise Refusal("unknown_method")
+    ctx.operation, ctx.params = operation, found.params
+
+
+def run(behaviour: Behaviour, ctx: Context) -> Response:
+    """Takes a routed request through its stages."""
+    try:
+        for stage in behaviour.stages(ctx):
+            response = stage(ctx)
+            if response is not None:
+                return response
+        response = behaviour.render(ctx)
+    except Refusal as refusal:
+        behaviour.refused(ctx, refusal)
+        response = behaviour.render_refusal(ctx, refusal)
+        if not behaviour.remembers_refusal(ctx, refusal):
+            return response
+    behaviour.remember(ctx, response)
+    return response

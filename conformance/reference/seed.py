@@ -1,0 +1,107 @@
+"""Two organizations to work with: keys, customers and a funded account, and the target file for them."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from conformance.reference.app import Clock, Server, system_clock
+from conformance.reference.base import PREFIXES
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.store import Balance, Organization, Store
+
+#: Currencies of the funded account, and how much of each it has: more than any sound payout draws.
+FUNDED_CURRENCIES = ("BRL", "CAD", "CHF", "COP", "EUR", "GBP", "JPY", "MXN", "USD")
+FUNDS = "1" + "0" * 24 + ".00"
+
+_BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """One seeded organization."""
+
+    api_key: str
+    secret: str
+    customer_id: str
+    other_customer_id: str
+    funded_account_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """What was seeded; the target file says the same."""
+
+    primary: Tenant
+    secondary: Tenant
+
+
+def seed(store: Store, seed: int | None = None, clock: Clock = system_clock) -> Seeded:
+    """Puts two organizations into an empty store; the same seed gives the same ids and keys.
+
+    A store that was seeded before keeps what it has.
+    """
+    with store.transaction():
+        known = store.meta("seeded")
+        if known is not None:
+            tables = json.loads(known)
+            return Seeded(*(Tenant(**tables[name]) for name in ("primary", "secondary")))
+        source = random.Random(seed) if seed is not None else random.SystemRandom()
+        now = clock()
+        seeded = Seeded(_tenant(store, source, now), _tenant(store, source, now))
+        store.set_meta("seeded", json.dumps(asdict(seeded)))
+    return seeded
+
+
+def _word(source: random.Random, length: int = 24) -> str:
+    return "".join(source.choices(_BASE36, k=length))
+
+
+def _tenant(store: Store, source: random.Random, now: int) -> Tenant:
+    organization = Organization("org_" + _word(source), "key_" + _word(source), "secret_" + _word(source, 40))
+    store.add_organization(organization)
+
+    def add(kind: str, parent: str, **fields: Any) -> str:
+        identifier = PREFIXES[kind] + _word(source)
+        store.insert(kind, {"id": identifier, "organization": organization.id, "parent": parent,
+                            "created": now, "updated": now, "status": "active", **fields})
+        return identifier
+
+    customer = add("customer", organization.id)
+    other_customer = add("customer", organization.id)
+    account = add("account", customer, name="Funded account")
+    for currency in FUNDED_CURRENCIES:
+        store.set_balance(account, Balance(currency, "fiat", FUNDS, "0.00", "0.00", now))
+    return Tenant(organization.api_key, organization.secret, customer, other_customer, account)
+
+
+def target_tables(seeded: Seeded, base_url: str) -> dict[str, Any]:
+    """The target file's tables for a server at `base_url`."""
+    secondary = asdict(seeded.secondary)
+    return {
+        "base_url": base_url,
+        "primary": asdict(seeded.primary),
+        "secondary": {name: secondary[name] for name in ("api_key", "secret", "customer_id")},
+        "features": {"payins": True},
+    }
+
+
+def target_text(seeded: Seeded, base_url: str) -> str:
+    """The target file for a server at `base_url`, as TOML."""
+    lines = []
+    for name, value in target_tables(seeded, base_url).items():
+        if isinstance(value, dict):
+            lines += ["", f"[{name}]", *(f"{key} = {json.dumps(item)}" for key, item in value.items())]
+        else:
+            lines.append(f"{name} = {json.dumps(value)}")
+    return "\n".join(lines) + "\n"
+
+
+def new_server(
+    behaviour: Behaviour | None = None, clock: Clock = system_clock, *, prefix: str = "", seed_number: int | None = None
+) -> tuple[Server, Seeded]:
+    """A server with an in-memory store of its own, and what was seeded in it."""
+    store = Store()
+    return Server(store, behaviour, clock, prefix=prefix), seed(store, seed_number, clock)

@@ -1,0 +1,318 @@
+"""State in SQLite: safe for several threads and several processes on one database file.
+
+A file is opened in WAL mode with one connection for each thread; writers take turns with BEGIN
+IMMEDIATE, so every decision inside `transaction()` is made on what no other writer can change
+meanwhile. A committed transaction survives the death of the process. An in-memory database has one
+connection, which a lock hands from thread to thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+#: Seconds that a writer waits for its turn before it gives up.
+LOCK_TIMEOUT = 30.0
+
+SCHEMA_VERSION = 1
+
+_SCHEMA = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE organizations (id TEXT PRIMARY KEY, api_key TEXT NOT NULL UNIQUE, secret TEXT NOT NULL)
+  WITHOUT ROWID;
+CREATE TABLE nonces (scope TEXT, nonce TEXT, expires INTEGER NOT NULL, PRIMARY KEY (scope, nonce))
+  WITHOUT ROWID;
+CREATE INDEX nonces_by_expiry ON nonces (expires);
+CREATE TABLE answers (scope TEXT, key TEXT, fingerprint BLOB NOT NULL, status INTEGER NOT NULL,
+  body BLOB NOT NULL, PRIMARY KEY (scope, key)) WITHOUT ROWID;
+CREATE TABLE resources (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, parent TEXT,
+  status TEXT, currency TEXT, created INTEGER NOT NULL, document TEXT NOT NULL);
+CREATE INDEX resources_by_parent ON resources (kind, parent);
+CREATE TABLE wallet_pairs (account TEXT, currency TEXT, network TEXT,
+  PRIMARY KEY (account, currency, network)) WITHOUT ROWID;
+CREATE TABLE balances (account TEXT, currency TEXT, currency_type TEXT NOT NULL, available TEXT NOT NULL,
+  pending_payout TEXT NOT NULL, pending_payin TEXT NOT NULL, updated INTEGER NOT NULL,
+  PRIMARY KEY (account, currency)) WITHOUT ROWID;
+"""
+
+
+class StoreError(Exception):
+    """The database cannot be used; the text is one sentence that names the file and the cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Organization:
+    """An organization and its only key pair."""
+
+    id: str
+    api_key: str
+    secret: str
+
+
+class Answer(NamedTuple):
+    """The stored answer to an idempotency key's first use."""
+
+    fingerprint: bytes
+    status: int
+    body: bytes
+
+
+class Balance(NamedTuple):
+    """An account's money in one currency; amounts are decimal strings, `updated` is in microseconds."""
+
+    currency: str
+    currency_type: str
+    available: str
+    pending_payout: str
+    pending_payin: str
+    updated: int
+
+
+class Condition(NamedTuple):
+    """A condition on a resource's column: `created` (microseconds), `status`, `currency` or `id`.
+
+    `operator` is one of =, <, <=, >, >= and IN, whose `value` is a sequence.
+    """
+
+    column: str
+    operator: str
+    value: Any
+
+
+class Store:
+    """The database at `path`; None keeps everything in memory.
+
+    Raises StoreError when the file cannot be opened, is no database or is not one of ours.
+    """
+
+    def __init__(self, path: Path | None = None) -> None:
+        self.path = path
+        self._lock = threading.RLock() if path is None else None
+        self._guard: contextlib.AbstractContextManager[Any] = self._lock or contextlib.nullcontext()
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+        self._shared = self._connect() if path is None else None
+        try:
+            self._prepare()
+        except sqlite3.Error as error:
+            self.close()
+            raise StoreError(f"{path}: the database cannot be used: {error}.") from None
+        except StoreError:
+            self.close()
+            raise
+
+    # ------------------------------------------------------------------ connections
+
+    def _connect(self) -> sqlite3.Connection:
+        name = ":memory:" if self.path is None else str(self.path)
+        connection = sqlite3.connect(name, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
+        if self.path is not None:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
+            # Turns are waited for in `transaction`, in shorter steps than SQLite's own.
+            connection.execute("PRAGMA busy_timeout = 0")
+        self._connections.append(connection)
+        return connection
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if self._shared is not None:
+            return self._shared
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect()
+        return connection
+
+    def _prepare(self) -> None:
+        if self._shared is not None:
+            self._shared.executescript(_SCHEMA)
+            return
+        with self.transaction():
+            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
+            if version == SCHEMA_VERSION:
+                return
+            if version or self.query("SELECT 1 FROM sqlite_schema LIMIT 1"):
+                raise StoreError(f"{self.path}: this database was not made by this version; choose another file.")
+            for statement in _SCHEMA.split(";"):
+                self._connection.execute(statement)
+            self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+    def close(self) -> None:
+        """Closes every connection; the store cannot be used afterwards."""
+        with self._guard:
+            while self._connections:
+                self._connections.pop().close()
+
+    # ------------------------------------------------------------------ statements
+
+    @contextlib.contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Makes all statements inside it one change, on which no other writer can interfere."""
+        with self._guard:
+            connection = self._connection
+            self._begin(connection)
+            try:
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    @staticmethod
+    def _begin(connection: sqlite3.Connection) -> None:
+        deadline = 0.0
+        while True:
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                    raise
+                now = time.monotonic()
+                deadline = deadline or now + LOCK_TIMEOUT
+                if now > deadline:
+                    raise
+            time.sleep(0.0003)
+
+    def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """The rows of a statement."""
+        with self._guard:
+            return self._connection.execute(sql, values).fetchall()
+
+    def change(self, sql: str, *values: Any) -> int:
+        """Runs a statement that writes; the number of rows it changed."""
+        with self._guard:
+            return self._connection.execute(sql, values).rowcount
+
+    # ------------------------------------------------------------------ organizations and what is kept besides
+
+    def add_organization(self, organization: Organization) -> None:
+        self.change("INSERT INTO organizations VALUES (?, ?, ?)",
+                    organization.id, organization.api_key, organization.secret)
+
+    def organization(self, api_key: str) -> Organization | None:
+        rows = self.query("SELECT id, api_key, secret FROM organizations WHERE api_key = ?", api_key)
+        return Organization(*rows[0]) if rows else None
+
+    def meta(self, name: str) -> str | None:
+        rows = self.query("SELECT value FROM meta WHERE name = ?", name)
+        return rows[0][0] if rows else None
+
+    def set_meta(self, name: str, value: str) -> None:
+        self.change("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
+
+    # ------------------------------------------------------------------ nonces
+
+    def claim_nonce(self, scope: str, nonce: str, now: int, expires: int) -> bool:
+        """Records a nonce until `expires`; False when it is already recorded and not yet expired."""
+        return self.change(
+            "INSERT INTO nonces VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires "
+            "WHERE nonces.expires <= ?", scope, nonce, expires, now) == 1
+
+    def nonce_claimed(self, scope: str, nonce: str, now: int) -> bool:
+        """Whether a nonce is recorded and not yet expired."""
+        return bool(self.query("SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?",
+                               scope, nonce, now))
+
+    def prune_nonces(self, now: int) -> int:
+        """Forgets expired nonces; how many there were."""
+        return self.change("DELETE FROM nonces WHERE expires <= ?", now)
+
+    # ------------------------------------------------------------------ answers to idempotency keys
+
+    def answer(self, scope: str, key: str) -> Answer | None:
+        rows = self.query("SELECT fingerprint, status, body FROM answers WHERE scope = ? AND key = ?", scope, key)
+        return Answer(*rows[0]) if rows else None
+
+    def keep_answer(self, scope: str, key: str, answer: Answer) -> None:
+        self.change("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", scope, key, *answer)
+
+    # ------------------------------------------------------------------ resources
+
+    def insert(self, kind: str, record: dict[str, Any]) -> None:
+        """Adds a record, which has at least `id`, `parent` and `created`."""
+        self.change("INSERT INTO resources (id, kind, parent, status, currency, created, document) "
+                    "VALUES (?, ?, ?, ?, ?, ?, ?)", record["id"], kind, record["parent"], *_columns(record),
+                    record["created"], json.dumps(record))
+
+    def update(self, record: dict[str, Any]) -> None:
+        """Replaces a record; its kind, parent and place in lists stay."""
+        self.change("UPDATE resources SET status = ?, currency = ?, document = ? WHERE id = ?",
+                    *_columns(record), json.dumps(record), record["id"])
+
+    def get(self, kind: str, identifier: str) -> dict[str, Any] | None:
+        rows = self.query("SELECT document FROM resources WHERE id = ? AND kind = ?", identifier, kind)
+        return json.loads(rows[0][0]) if rows else None
+
+    def count(self, kind: str, parent: str | None, conditions: Iterable[Condition] = ()) -> int:
+        where, values = _where(kind, parent, conditions)
+        return self.query(f"SELECT COUNT(*) FROM resources WHERE {where}", *values)[0][0]
+
+    def select(
+        self,
+        kind: str,
+        parent: str | None,
+        conditions: Iterable[Condition] = (),
+        *,
+        newest_first: bool = False,
+        limit: int = -1,
+        offset: int = 0,
+    ) -> list[dict[str, Any]]:
+        """The records of a kind under a parent (None: under any), in the order of their creation."""
+        where, values = _where(kind, parent, conditions)
+        order = "DESC" if newest_first else "ASC"
+        rows = self.query(f"SELECT document FROM resources WHERE {where} ORDER BY seq {order} LIMIT ? OFFSET ?",
+                          *values, limit, offset)
+        return [json.loads(row[0]) for row in rows]
+
+    # ------------------------------------------------------------------ wallets and money
+
+    def claim_wallet_pair(self, account: str, currency: str, network: str) -> bool:
+        """Reserves a currency and network in an account; False when the account has that pair."""
+        return self.change("INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)", account, currency, network) == 1
+
+    def balances(self, account: str) -> list[Balance]:
+        rows = self.query("SELECT currency, currency_type, available, pending_payout, pending_payin, updated "
+                          "FROM balances WHERE account = ? ORDER BY currency", account)
+        return [Balance(*row) for row in rows]
+
+    def set_balance(self, account: str, balance: Balance) -> None:
+        self.change("INSERT OR REPLACE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?)", account, *balance)
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _columns(record: dict[str, Any]) -> tuple[str | None, str | None]:
+    return _text(record.get("status")), _text(record.get("currency"))
+
+
+_COLUMNS = frozenset({"created", "status", "currency", "id"})
+_OPERATORS = frozenset({"=", "<", "<=", ">", ">=", "IN"})
+
+
+def _where(kind: str, parent: str | None, conditions: Iterable[Condition]) -> tuple[str, list[Any]]:
+    terms, values = ["kind = ?"], [kind]
+    if parent is not None:
+        terms.append("parent = ?")
+        values.append(parent)
+    for column, operator, value in conditions:
+        # Names go into the statement as they are, so only known ones may.
+        if column not in _COLUMNS or operator not in _OPERATORS:
+            raise ValueError(f"no such condition: {column} {operator}")
+        if operator == "IN":
+            terms.append(f"{column} IN ({', '.join('?' * len(value))})")
+            values.extend(value)
+        else:
+            terms.append(f"{column} {operator} ?")
+            values.append(value)
+    return " AND ".join(terms), values

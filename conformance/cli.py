@@ -10,6 +10,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import Protocol, cast
 
 from conformance import __version__
 
@@ -17,6 +18,14 @@ from conformance import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("conformance.reference.serve", "run the reference server, a sandbox for clients"),
 }
+
+
+class Command(Protocol):
+    """What a subcommand's module offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, options: argparse.Namespace) -> int: ...
 
 
 class UsageError(Exception):
@@ -32,9 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (_, summary) in COMMANDS.items():
         subparsers.add_parser(name, help=summary, add_help=not words or words[0] == name)
-    module = None
+    module: Command | None = None
     if words and words[0] in COMMANDS:
-        module = importlib.import_module(COMMANDS[words[0]][0])
+        module = cast(Command, importlib.import_module(COMMANDS[words[0]][0]))
         module.add_arguments(subparsers.choices[words[0]])
     options = parser.parse_args(words)
     assert module is not None

@@ -66,19 +66,13 @@ class Server:
             # Reached by no request: only a mistake in a behaviour comes here.
             _log.exception("a request could not be answered")
             response = Response.of(500, _failure("The server made a mistake."), "internal error")
-        response = self._complete(response)
+        response.headers.append((b"content-length", b"%d" % len(response.body)))
         if self.observer is not None:
             self.observer(request, operation, response)
         return response
 
-    def _complete(self, response: Response) -> Response:
-        headers = [pair for pair in response.headers if pair[0] not in (b"content-length", b"date")]
-        headers.append((b"content-length", b"%d" % len(response.body)))
-        headers.append((b"date", self._date_text(self.clock() // 1_000_000)))
-        response.headers = headers
-        return response
-
-    def _date_text(self, second: int) -> bytes:
+    def date(self, second: int) -> bytes:
+        """A time in epoch seconds as the Date header writes it."""
         known, text = self._date
         if known != second:
             text = formatdate(second, usegmt=True).encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
@@ -39,7 +39,7 @@ class Application:
         body = await _read(receive, self.server.behaviour.body_limit)
         if body is None:
             return
-        request = Request(scope["method"], _target(scope), scope["headers"], body)
+        request = Request(scope["method"], _target(scope), scope.get("raw_headers") or scope["headers"], body)
         if self.threads:
             response = await asyncio.to_thread(self.server.handle, request)
         else:
@@ -66,18 +66,29 @@ async def _read(receive: Callable[[], Awaitable[Message]], limit: int) -> bytes 
 
 
 def _target(scope: Message) -> bytes:
-    if "raw_target" in scope:
-        return scope["raw_target"]
-    query = scope["query_string"]
-    return scope["raw_path"] + b"?" + query if query else scope["raw_path"]
+    path: bytes = scope["raw_path"]
+    query: bytes = scope["query_string"]
+    target: bytes = scope.get("raw_target") or (path + b"?" + query if query else path)
+    return target
 
 
 class Protocol(HttpToolsProtocol):
-    """uvicorn's protocol, with the request target in the scope byte for byte: ASGI alone cannot tell
-    `/path?` from `/path`, which are signed differently. What is no HTTP is refused as JSON, too."""
+    """uvicorn's protocol, with target and headers in the scope byte for byte. ASGI alone cannot tell `/path?`
+    from `/path`, which are signed differently, and has all header names in lower case. What is no HTTP is
+    refused as JSON, like all else."""
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self.raw_headers: list[tuple[bytes, bytes]] = []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.raw_headers.append((name, value))
+        super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        self.scope["raw_target"] = self.url  # type: ignore[typeddict-unknown-key]
+        scope = cast(Message, self.scope)
+        scope["raw_target"] = self.url
+        scope["raw_headers"] = self.raw_headers
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:

@@ -35,7 +35,8 @@ class Authentication(Base):
     def authentication_steps(self, ctx: Context) -> Sequence[Callable[[Context], None]]:
         """The checks in their order. Which of several failures is reported is open (auth.precedence).
 
-        The nonce comes after the signature, so that nobody can use up another's nonces.
+        The nonce comes after the signature, so that nobody can use up another's nonces (open:
+        auth.nonce-after-failure). An Authorization header means nothing here (open: auth.bearer-beside).
         """
         return (self.check_headers_present, self.check_headers_filled, self.check_timestamp,
                 self.check_key, self.check_signature, self.check_nonce)

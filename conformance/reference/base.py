@@ -41,7 +41,7 @@ class Base:
     def instant(self, ctx: Context) -> int:
         """Now, in microseconds, cut to what timestamps show: list.start-date and list.end-date hold for
         the shown value."""
-        step = 10 ** (6 - self.timestamp_digits)
+        step: int = 10 ** (6 - self.timestamp_digits)
         return ctx.now // step * step
 
     def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
@@ -75,7 +75,7 @@ class Base:
 
     def error_code(self, ctx: Context, refusal: Refusal) -> str:
         """The code of an error (section 7): auth.missing-header, auth.nonce-replay, auth.signature,
-        idempotency.key-invalid, idempotency.conflict."""
+        idempotency.key-invalid, idempotency.conflict; open for others (auth.unspecified-codes)."""
         return refusal.code
 
     def error_message(self, ctx: Context, refusal: Refusal) -> str:
@@ -96,16 +96,24 @@ class Base:
     def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
         """The whole answer of a refused request."""
         reason = f"{refusal.code} ({refusal.field})" if refusal.field else refusal.code
-        return Response.of(self.refusal_status(ctx, refusal), self.error_document(ctx, refusal), reason)
+        response = Response.of(self.refusal_status(ctx, refusal), self.error_document(ctx, refusal), reason)
+        response.headers.extend(refusal.headers)
+        return response
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         """Called for every refused request before it is answered. Does nothing: refusal.changes-nothing.
-        What is done here is committed, so overriding it lets a refused request act."""
+        What is done here is committed, so overriding it lets a refused request act, as in
+        `ctx.values = {"name": "x"}; self.act(ctx)`."""
 
     # ------------------------------------------------------------------ the answer
 
+    def common_headers(self, ctx: Context) -> list[tuple[bytes, bytes]]:
+        """Headers of every answer: the Date, by the server's own clock (RFC 9110, 6.6.1)."""
+        return [(b"date", ctx.server.date(ctx.now // 1_000_000))]
+
     def finish(self, ctx: Context, response: Response) -> Response:
-        """Sees every answer last, replays and refusals included: http.content-type, http.success-json."""
+        """Sees every answer last, replays and refusals included: http.content-type, http.success-json,
+        http.no-server-error. What it changes is not stored under an idempotency key."""
         return response
 
     # ------------------------------------------------------------------ stored records
@@ -115,6 +123,7 @@ class Base:
         return ctx.store.get(kind, identifier)
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        """The last word on a resource or list item before it is shown: format.fields, format.nullable;
-        whether inapplicable destination fields are null or absent is open (format.inapplicable-fields)."""
+        """The last word on a resource before it is shown: format.fields, format.nullable, format.enum.
+        Whether inapplicable destination fields are null or absent is open (format.inapplicable-fields), and
+        so are fields beyond the documented ones (http.extra-fields)."""
         return document

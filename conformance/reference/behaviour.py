@@ -23,5 +23,7 @@ class Behaviour(Authentication, Tenancy, Idempotency, Lists):
     """A server that keeps every required and every implied rule. It holds no state of its own."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
-        """The stages before the answer is rendered, in their order: auth.comes-first."""
-        return (self.authenticate, self.resolve, self.replay, self.validate, self.act)
+        """The stages before the answer is rendered, in their order: auth.comes-first. Whether tenancy or
+        the body is judged first is open (tenancy.and-validation)."""
+        return (self.authenticate, self.resolve, self.replay, self.validate, self.check_state,
+                self.act)

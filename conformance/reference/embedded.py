@@ -1,4 +1,4 @@
-"""`python -m conformance.reference.embedded`: a server for one run, which ends with the process that wants it.
+"""`python -m conformance.reference.embedded`: a server that ends with the process that wants it.
 
 It listens on a free port, keeps its state in memory, and writes a JSON file when it accepts requests:
 `{"base_url": ..., "pid": ..., "target": {tables of the target file}}`.

@@ -89,8 +89,9 @@ def serve(
 ) -> None:
     """Serves on a listening socket until SIGINT, SIGTERM or, where given, the end of process `parent`."""
     config = uvicorn.Config(
-        Application(server, threads=threads), http=Protocol, ws="none", lifespan="off", access_log=False,
-        log_level="error", server_header=False, date_header=False, timeout_graceful_shutdown=2, backlog=BACKLOG,
+        Application(server, threads=threads), http=Protocol, ws="none", lifespan="off",
+        access_log=False, log_level="error", server_header=False, date_header=False,
+        timeout_graceful_shutdown=2, backlog=BACKLOG,
     )
     listener = _Listener(config, ready)
     finished = threading.Event()

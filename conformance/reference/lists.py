@@ -101,7 +101,7 @@ class Lists(Validation, Resources, Rendering):
     max_size = 100
     #: How several statuses are sent: repeat, comma or brackets. Open (list.several-statuses).
     array_style = "repeat"
-    #: Open (list.order).
+    #: The order of lists. Open (list.order).
     newest_first = False
 
     # ------------------------------------------------------------------ reading the query
@@ -158,7 +158,8 @@ class Lists(Validation, Resources, Rendering):
         """The value if it is from 1 to `highest`; refusing others or bringing them into the range is open
         (list.out-of-range), obeying them is not: list.page-range, list.size-range."""
         if value < 1 or (highest is not None and value > highest):
-            raise self.invalid_parameter(ctx, name, f"must be 1 to {highest}" if highest else "must be at least 1")
+            wanted = "must be at least 1" if highest is None else f"must be 1 to {highest}"
+            raise self.invalid_parameter(ctx, name, wanted)
         return value
 
     # ------------------------------------------------------------------ filters
@@ -236,7 +237,7 @@ class Lists(Validation, Resources, Rendering):
         listing.records = self.page_of(ctx, listing)
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        """How many elements match: list.filters-combine, list.pages."""
+        """How many elements match: list.filters-combine, list.pages, list.empty."""
         return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), listing.conditions)
 
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
@@ -251,13 +252,14 @@ class Lists(Validation, Resources, Rendering):
         return (listing.page - 1) * listing.size
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        """Matching elements in the order of the list, which is open but stable: list.stable, list.race."""
+        """Matching elements in the order of the list, oldest first unless `newest_first`: list.stable,
+        list.race; which order is open (list.order)."""
         return ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), listing.conditions,
                                 newest_first=self.newest_first, limit=limit, offset=offset)
 
     def list_parent(self, ctx: Context) -> str | None:
         """Under what the elements are: list.complete."""
-        return self.parent(ctx)["id"]
+        return str(self.parent(ctx)["id"])
 
     # ------------------------------------------------------------------ showing
 

@@ -1,4 +1,4 @@
-"""The way of every request: authenticate, resolve, replay, validate, act, render.
+"""The way of every request: authenticate, resolve, replay, validate, check state, act, render.
 
 Each stage either returns None (go on), returns a response (the request is answered) or raises
 Refusal. All of it is one transaction, which is committed whatever the outcome: a refused request
@@ -29,14 +29,17 @@ def answer(server: Server, request: Request) -> tuple[Context, Response]:
     try:
         route(server, ctx)
     except Refusal as refusal:
-        return ctx, behaviour.finish(ctx, behaviour.render_refusal(ctx, refusal))
-    with behaviour.transaction(ctx):
-        response = run(behaviour, ctx)
+        response = behaviour.render_refusal(ctx, refusal)
+    else:
+        with behaviour.transaction(ctx):
+            response = run(behaviour, ctx)
+    response.headers.extend(behaviour.common_headers(ctx))
     return ctx, behaviour.finish(ctx, response)
 
 
 def route(server: Server, ctx: Context) -> None:
-    """Finds the operation that the request means; no rule speaks of paths and methods beyond them."""
+    """Finds the operation that the request means; others are refused before authentication (open:
+    http.undocumented-path, http.undocumented-method)."""
     if len(ctx.request.body) > server.behaviour.body_limit:
         raise Refusal("body_too_large")
     prefix = server.prefix
@@ -45,7 +48,7 @@ def route(server: Server, ctx: Context) -> None:
         raise Refusal("unknown_path")
     operation = found.methods.get(ctx.request.method)
     if operation is None:
-        raise Refusal("unknown_method")
+        raise Refusal("unknown_method", headers=[(b"allow", ", ".join(sorted(found.methods)).encode())])
     ctx.operation, ctx.params = operation, found.params
 
 

@@ -6,6 +6,7 @@ others are this server's own choice. A message never repeats anything that was s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -72,10 +73,17 @@ KINDS: dict[str, Kind] = {
 class Refusal(Exception):
     """Ends a request with a 4xx answer. `kind` is a key of `KINDS`; `field` names the culprit, if any.
 
-    `code` and `message`, where given, win over those of the kind.
+    `code` and `message`, where given, win over those of the kind; `headers` go into the answer.
     """
 
-    def __init__(self, kind: str, message: str = "", field: str | None = None, code: str = "") -> None:
+    def __init__(
+        self,
+        kind: str,
+        message: str = "",
+        field: str | None = None,
+        code: str = "",
+        headers: Sequence[tuple[bytes, bytes]] = (),
+    ) -> None:
         super().__init__(kind)
         described = KINDS[kind]
         self.kind = kind
@@ -84,3 +92,4 @@ class Refusal(Exception):
         self.type = described.type
         self.code = code or described.code
         self.message = message or described.message
+        self.headers = headers

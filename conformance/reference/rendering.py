@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from conformance.reference.base import Base
@@ -84,7 +85,7 @@ class Rendering(Base):
 
     def balance(self, ctx: Context, balance: Balance) -> dict[str, Any]:
         """One element of balances (section 2.2): format.money."""
-        total = EXACT.add(EXACT.create_decimal(balance.available), EXACT.create_decimal(balance.pending_payout))
+        total = EXACT.add(Decimal(balance.available), Decimal(balance.pending_payout))
         return {
             "currency": balance.currency,
             "currency_type": balance.currency_type,

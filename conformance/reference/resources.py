@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 from conformance.reference.base import Base
@@ -119,8 +120,7 @@ class Resources(Base):
         number = decimal_of(amount)
         if currency == "USD" or number is None:
             return str(amount)
-        rate = EXACT.create_decimal(DOLLARS.get(str(currency), "1"))
-        return format(EXACT.multiply(number, rate), "f")
+        return format(EXACT.multiply(number, Decimal(DOLLARS.get(str(currency), "1"))), "f")
 
     def bank_details(self, ctx: Context) -> dict[str, Any]:
         """The bank details of a virtual account: format.bank-details. Those that do not apply are absent."""
@@ -183,8 +183,8 @@ class Resources(Base):
         account, amount = self.parent(ctx)["id"], decimal_of(ctx.values.get("amount"))
         for balance in ctx.store.balances(account):
             if balance.currency == ctx.values.get("currency") and amount is not None:
-                available = EXACT.subtract(EXACT.create_decimal(balance.available), amount)
-                pending = EXACT.add(EXACT.create_decimal(balance.pending_payout), amount)
+                available = EXACT.subtract(Decimal(balance.available), amount)
+                pending = EXACT.add(Decimal(balance.pending_payout), amount)
                 ctx.store.set_balance(account, Balance(
                     balance.currency, balance.currency_type, format(available, "f"), format(pending, "f"),
                     balance.pending_payin, self.instant(ctx)))
@@ -219,17 +219,21 @@ class Resources(Base):
     def touched(self, ctx: Context, record: Record) -> int:
         """The new `updated` of a changed resource, later than the old one whatever the clock does:
         beneficiary.update-moves-updated, beneficiary.disable-moves-updated."""
-        return max(self.instant(ctx), record["updated"] + 10 ** (6 - self.timestamp_digits))
+        step: int = 10 ** (6 - self.timestamp_digits)
+        return max(self.instant(ctx), int(record["updated"]) + step)
 
     # ------------------------------------------------------------------ reading
 
     def show_account(self, ctx: Context) -> None:
+        """Answers with the account that the path names: balances.of-account."""
         ctx.record = ctx.account
 
     def show_beneficiary(self, ctx: Context) -> None:
+        """Answers with the beneficiary that the path names: read.equals-create."""
         ctx.record = ctx.beneficiary
 
     def show_virtual_account(self, ctx: Context) -> None:
+        """Answers with the virtual account that the path names: read.equals-create."""
         ctx.record = ctx.virtual_account
 
     def list_records(self, ctx: Context) -> None:

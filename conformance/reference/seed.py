@@ -100,8 +100,12 @@ def target_text(seeded: Seeded, base_url: str) -> str:
 
 
 def new_server(
-    behaviour: Behaviour | None = None, clock: Clock = system_clock, *, prefix: str = "", seed_number: int | None = None
+    behaviour: Behaviour | None = None,
+    clock: Clock = system_clock,
+    *,
+    prefix: str = "",
+    number: int | None = None,
 ) -> tuple[Server, Seeded]:
-    """A server with an in-memory store of its own, and what was seeded in it."""
+    """A server with an in-memory store of its own, and what was seeded in it from `number`."""
     store = Store()
-    return Server(store, behaviour, clock, prefix=prefix), seed(store, seed_number, clock)
+    return Server(store, behaviour, clock, prefix=prefix), seed(store, number, clock)

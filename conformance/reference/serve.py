@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,8 +32,8 @@ _LONGEST_TARGET = 500
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.description = (
-        "Runs a complete, correct Financial Accounts API server. Prints the target file for it on standard output "
-        "and one line for each request on standard error. Stops on SIGINT (Ctrl-C) and SIGTERM."
+        "Runs a complete, correct Financial Accounts API server. Prints the target file for it on standard "
+        "output and one line for each request on standard error. Stops on SIGINT (Ctrl-C) and SIGTERM."
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=DEFAULT_PORT,
@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--database", type=Path, metavar="FILE",
                         help="keep organizations and everything else in this SQLite file across restarts "
                              "(default: all is gone when the server stops)")
-    parser.add_argument("--seed", type=int, metavar="N", help="the same N gives the same ids, keys and secrets")
+    parser.add_argument("--seed", type=int, metavar="N",
+                        help="seed of the organizations: the same N, the same ids, keys and secrets")
     parser.add_argument("--write-target", type=Path, metavar="FILE", help="write the target file there, too")
     parser.add_argument("--prefix", default="", help="serve under this path, such as /api")
     parser.add_argument("--workers", type=int, default=1, metavar="N",
@@ -86,8 +87,9 @@ def _checked_prefix(prefix: str) -> str:
 
 def _database(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path | None:
     """The database file; None keeps everything in memory, which several processes cannot share."""
-    if options.database is not None or options.workers == 1:
-        return options.database
+    given: Path | None = options.database
+    if given is not None or options.workers == 1:
+        return given
     folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
     return Path(folder) / "reference.sqlite3"
 
@@ -159,7 +161,7 @@ def _supervise(worker: Worker, bound: socket.socket, count: int) -> int:
     """Runs the workers until a signal comes or one of them dies."""
     spawn = multiprocessing.get_context("spawn")
     processes = [spawn.Process(target=worker, args=(bound, os.getpid())) for _ in range(count)]
-    died: list[object] = []
+    died: Sequence[object] = []
     try:
         # Workers inherit this until they listen for signals themselves.
         signal.signal(signal.SIGINT, signal.SIG_IGN)

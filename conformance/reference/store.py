@@ -112,7 +112,8 @@ class Store:
 
     def _connect(self) -> sqlite3.Connection:
         name = ":memory:" if self.path is None else str(self.path)
-        connection = sqlite3.connect(name, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            name, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
         if self.path is not None:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
@@ -139,7 +140,8 @@ class Store:
             if version == SCHEMA_VERSION:
                 return
             if version or self.query("SELECT 1 FROM sqlite_schema LIMIT 1"):
-                raise StoreError(f"{self.path}: this database was not made by this version; choose another file.")
+                raise StoreError(
+                    f"{self.path}: this database is not one of this server's; choose another file.")
             for statement in _SCHEMA.split(";"):
                 self._connection.execute(statement)
             self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -192,7 +194,7 @@ class Store:
         with self._guard:
             return self._connection.execute(sql, values).rowcount
 
-    # ------------------------------------------------------------------ organizations and what is kept besides
+    # ------------------------------------------------------------------ organizations
 
     def add_organization(self, organization: Organization) -> None:
         self.change("INSERT INTO organizations VALUES (?, ?, ?)",
@@ -229,7 +231,8 @@ class Store:
     # ------------------------------------------------------------------ answers to idempotency keys
 
     def answer(self, scope: str, key: str) -> Answer | None:
-        rows = self.query("SELECT fingerprint, status, body FROM answers WHERE scope = ? AND key = ?", scope, key)
+        rows = self.query("SELECT fingerprint, status, body FROM answers WHERE scope = ? AND key = ?",
+                          scope, key)
         return Answer(*rows[0]) if rows else None
 
     def keep_answer(self, scope: str, key: str, answer: Answer) -> None:
@@ -254,7 +257,8 @@ class Store:
 
     def count(self, kind: str, parent: str | None, conditions: Iterable[Condition] = ()) -> int:
         where, values = _where(kind, parent, conditions)
-        return self.query(f"SELECT COUNT(*) FROM resources WHERE {where}", *values)[0][0]
+        total: int = self.query(f"SELECT COUNT(*) FROM resources WHERE {where}", *values)[0][0]
+        return total
 
     def select(
         self,
@@ -269,15 +273,17 @@ class Store:
         """The records of a kind under a parent (None: under any), in the order of their creation."""
         where, values = _where(kind, parent, conditions)
         order = "DESC" if newest_first else "ASC"
-        rows = self.query(f"SELECT document FROM resources WHERE {where} ORDER BY seq {order} LIMIT ? OFFSET ?",
-                          *values, limit, offset)
+        rows = self.query(
+            f"SELECT document FROM resources WHERE {where} ORDER BY seq {order} LIMIT ? OFFSET ?",
+            *values, limit, offset)
         return [json.loads(row[0]) for row in rows]
 
     # ------------------------------------------------------------------ wallets and money
 
     def claim_wallet_pair(self, account: str, currency: str, network: str) -> bool:
         """Reserves a currency and network in an account; False when the account has that pair."""
-        return self.change("INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)", account, currency, network) == 1
+        return self.change("INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)",
+                           account, currency, network) == 1
 
     def balances(self, account: str) -> list[Balance]:
         rows = self.query("SELECT currency, currency_type, available, pending_payout, pending_payin, updated "

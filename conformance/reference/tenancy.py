@@ -21,10 +21,11 @@ class Tenancy(Base):
                 ctx.account = self.top_level(ctx, "account", params["account_id"])
             else:
                 ctx.account = self.child(ctx, "account", params["account_id"], ctx.customer)
-        if "beneficiary_id" in params and ctx.account is not None:
-            ctx.beneficiary = self.child(ctx, "beneficiary", params["beneficiary_id"], ctx.account)
-        if "virtual_account_id" in params and ctx.account is not None:
-            ctx.virtual_account = self.child(ctx, "virtual_account", params["virtual_account_id"], ctx.account)
+        account = ctx.account
+        if account is not None and "beneficiary_id" in params:
+            ctx.beneficiary = self.child(ctx, "beneficiary", params["beneficiary_id"], account)
+        if account is not None and "virtual_account_id" in params:
+            ctx.virtual_account = self.child(ctx, "virtual_account", params["virtual_account_id"], account)
 
     def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
         """The customer or account that the path begins with."""
@@ -59,7 +60,7 @@ class Tenancy(Base):
     def is_under(self, ctx: Context, record: Record, parent: Record) -> bool:
         """Whether a resource is directly under another: tenancy.sibling-child,
         tenancy.other-customer-account."""
-        return record["parent"] == parent["id"]
+        return bool(record["parent"] == parent["id"])
 
     def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
         """Refuses a child that exists nowhere: tenancy.missing-child."""

@@ -180,7 +180,8 @@ class Validation(Base):
     def check_currency(self, ctx: Context, field: Field, value: str) -> None:
         """A fiat currency code is three letters: fields.currency-code."""
         if not _CURRENCY.fullmatch(value):
-            raise self.invalid(ctx, field, "invalid_currency", "must be a currency code of three capital letters")
+            raise self.invalid(
+                ctx, field, "invalid_currency", "must be a currency code of three capital letters")
         self.check_assigned(ctx, field, value, CURRENCIES)
 
     def check_assigned(self, ctx: Context, field: Field, value: str, assigned: frozenset[str]) -> None:
@@ -218,18 +219,13 @@ class Validation(Base):
     # ------------------------------------------------------------------ fields together
 
     def check_together(self, ctx: Context) -> None:
-        """What several fields must be together."""
+        """What several fields must be together, whatever is stored."""
         match ctx.operation:
             case "createBeneficiary":
                 self.check_company_name(ctx, ctx.values)
-            case "updateBeneficiary":
-                self.check_company_name(ctx, {**(ctx.beneficiary or {}), **ctx.values})
             case "createPayoutDestination":
                 self.check_network(ctx)
                 self.check_destination_details(ctx)
-            case "createPayout":
-                self.check_payout_references(ctx)
-                self.check_funds(ctx)
             case "createWallet":
                 self.check_wallet_pair(ctx)
 
@@ -244,14 +240,24 @@ class Validation(Base):
             raise self.invalid(ctx, Field("network"), "missing_field", "is required for a wallet")
 
     def check_destination_details(self, ctx: Context) -> None:
-        """Which bank, wallet or card details are required is open (section 2.10): here none."""
+        """Which bank, wallet or card details are required is open (section 2.10, destination.card): here
+        none."""
 
     def check_wallet_pair(self, ctx: Context) -> None:
         """Wallets exist for certain currencies on certain networks only (section 2.7; the list is open)."""
         if ctx.values.get("network") not in WALLET_NETWORKS.get(str(ctx.values.get("currency")), ()):
             raise self.invalid(ctx, Field("network"), "unsupported_pair", "does not carry this currency")
 
-    # ------------------------------------------------------------------ payouts
+    # ------------------------------------------------------------------ fields against what is stored
+
+    def check_state(self, ctx: Context) -> None:
+        """Stage: what sound fields must be besides, given what is stored."""
+        match ctx.operation:
+            case "updateBeneficiary":
+                self.check_company_name(ctx, {**(ctx.beneficiary or {}), **ctx.values})
+            case "createPayout":
+                self.check_payout_references(ctx)
+                self.check_funds(ctx)
 
     def check_payout_references(self, ctx: Context) -> None:
         """The beneficiary is under the account, the destination under it: tenancy.payout-references,
@@ -290,6 +296,6 @@ class Validation(Base):
         assert ctx.account is not None
         amount = decimal_of(ctx.values.get("amount"))
         for balance in ctx.store.balances(ctx.account["id"]):
-            if balance.currency == ctx.values.get("currency") and amount is not None:
-                if amount > Decimal(balance.available):
-                    raise Refusal("insufficient_funds")
+            same = balance.currency == ctx.values.get("currency")
+            if same and amount is not None and amount > Decimal(balance.available):
+                raise Refusal("insufficient_funds")

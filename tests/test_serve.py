@@ -1,0 +1,345 @@
+"""`conformance serve` and the embedded server, as processes and over HTTP."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import tomllib
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from conformance import signing
+from conformance.cli import main
+from conformance.client import Client, new_transport
+from conformance.exchange import Call, Exchange
+from conformance.reference.messages import Request, Response
+from conformance.reference.serve import log_line
+from conformance.target import Organization
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes are ended by POSIX signals")
+
+SERVE = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0"]
+
+
+@dataclass
+class Running:
+    """A server process and its target."""
+
+    process: subprocess.Popen[str]
+    target: dict[str, Any]
+
+    @property
+    def accounts(self) -> str:
+        return f"/v1/customers/{self.target['primary']['customer_id']}/accounts"
+
+    def client(self) -> Client:
+        organization = Organization(name="primary", **self.target["primary"])
+        return Client(self.target["base_url"], organization, new_transport())
+
+    def stop(self, number: int = signal.SIGTERM) -> str:
+        """Ends the process; what it wrote to standard error."""
+        self.process.send_signal(number)
+        return self.process.communicate(timeout=20)[1]
+
+
+@contextlib.contextmanager
+def serving(*options: str, **environment: str) -> Iterator[Running]:
+    """A running `conformance serve`, ready to accept requests."""
+    process = subprocess.Popen([*SERVE, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, **environment})
+    try:
+        yield Running(process, tomllib.loads(_until_features(process)))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _until_features(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    text = ""
+    while "payins" not in text:
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        text += line
+    return text
+
+
+def _create(accounts: str, name: str = "x") -> Call:
+    return Call("createAccount", "POST", accounts, json.dumps({"name": name}).encode(), str(uuid.uuid4()))
+
+
+def _wait_for(condition: Any, seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+# --------------------------------------------------------------------------- the command
+
+
+def test_serve_prints_its_target_and_logs_requests(tmp_path: Path) -> None:
+    file = tmp_path / "my.toml"
+    with serving("--prefix", "/api/", "--seed", "5", "--write-target", str(file)) as running:
+        assert tomllib.loads(file.read_text()) == running.target
+        assert file.stat().st_mode & 0o077 == 0
+        assert running.target["base_url"].endswith("/api")
+        client = running.client()
+        assert client.send(_create(running.accounts)).status == 201
+        assert client.send(_create(running.accounts).with_json({"name": 5})).status == 422
+        assert client.send(_create(running.accounts).signed(secret="x")).status == 401
+        log = running.stop(signal.SIGINT)
+        assert running.process.returncode == 0
+    path = f"POST /api{running.accounts}"
+    assert log.splitlines() == [
+        f"{path} 201 createAccount", f"{path} 422 createAccount wrong_type (name)",
+        f"{path} 401 createAccount invalid_signature",
+    ]
+    with serving("--seed", "5") as again:
+        assert again.target["primary"] == running.target["primary"]
+
+
+def test_log_lines_hold_no_control_characters() -> None:
+    request = Request("GET", b"/a\x1b[2J\r\n\xff?" + b"x" * 5000, [(b"X-API-Key", b"key")], b"body")
+    line = log_line(request, "", Response(404, reason="unknown_path"))
+    assert line.startswith("GET /a[2J\\xff?xxx") and line.endswith("... 404 - unknown_path")
+    assert line.isprintable() and len(line) < 600
+
+
+def test_database_keeps_everything_across_restarts_and_kill(tmp_path: Path) -> None:
+    database = str(tmp_path / "sandbox.sqlite3")
+    acknowledged: list[Exchange] = []
+    with serving("--database", database) as first:
+        client = first.client()
+        killed = threading.Event()
+
+        def create() -> None:
+            while not killed.is_set():
+                exchange = client.transmit(client.prepare(_create(first.accounts)))
+                if exchange.succeeded:
+                    acknowledged.append(exchange)
+
+        with ThreadPoolExecutor(4) as pool:
+            for _ in range(4):
+                pool.submit(create)
+            _wait_for(lambda: len(acknowledged) > 100)
+            first.stop(signal.SIGKILL)
+            killed.set()
+    assert first.process.returncode == -signal.SIGKILL
+    with serving("--database", database) as second:
+        assert second.target["primary"] == first.target["primary"]
+        client = second.client()
+        pages = client.send(Call("listAccounts", "GET", second.accounts + "?size=100")).get("pages")
+        kept = {item["id"] for page in range(1, pages + 1) for item in client.send(
+            Call("listAccounts", "GET", f"{second.accounts}?size=100&page={page}")).document["items"]}
+        assert {exchange.get("id") for exchange in acknowledged} <= kept
+        last = acknowledged[-1]
+        replay = client.send(last.call)
+        assert (replay.status, replay.response_body) == (201, last.response_body)
+        reused = client.send(last.call.signed(nonce=last.nonce))
+        assert (reused.status, reused.error_code) == (401, "nonce_replay")
+        second.stop()
+    assert second.process.returncode == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["sandbox.sqlite3"]
+
+
+def test_workers_share_one_state_and_end_together(tmp_path: Path) -> None:
+    with serving("--workers", "2", TMPDIR=str(tmp_path)) as running:
+        client = running.client()
+        call = _create(running.accounts)
+        with ThreadPoolExecutor(8) as pool:
+            same_key = list(pool.map(client.send, [call] * 8))
+            same_nonce = list(pool.map(client.send, [_create(running.accounts).signed(nonce="c" * 32)] * 8))
+        assert {exchange.response_body for exchange in same_key} == {same_key[0].response_body}
+        assert sorted(exchange.status or 0 for exchange in same_nonce) == [201] + [401] * 7
+        assert list(tmp_path.iterdir())
+        children = _children(running.process.pid)
+        assert len(children) >= 2
+        running.stop()
+        assert running.process.returncode == 0
+    assert not list(tmp_path.iterdir())
+    _wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+
+
+def test_workers_end_with_their_parent(tmp_path: Path) -> None:
+    with serving("--workers", "2", "--database", str(tmp_path / "x.sqlite3")) as running:
+        client = running.client()
+        assert client.send(_create(running.accounts)).succeeded
+        children = _children(running.process.pid)
+        running.process.kill()
+        running.process.wait()
+        _wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+
+
+def _children(process: int) -> list[int]:
+    file = Path(f"/proc/{process}/task/{process}/children")
+    if not file.exists():
+        pytest.skip("this system does not list a process's children under /proc")
+    return [int(word) for word in file.read_text().split()]
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    (["--port", "70000"], "0 to 65535"),
+    (["--port", "http"], "invalid int value"),
+    (["--workers", "0"], "at least one"),
+    (["--prefix", "api"], "a path such as /api"),
+    (["--prefix", "/api/v1"], "adds /v1 itself"),
+    (["--prefix", "/a b"], "a path such as /api"),
+    (["--host", "no.such.host.invalid"], "cannot be listened on"),
+    (["--host", "x" * 300], "cannot be listened on"),
+    (["--database", "/no/such/folder/x"], "/no/such/folder/x: the database cannot be used"),
+    (["--database", "."], "the database cannot be used"),
+    (["--database", __file__], "not a database"),
+    (["--port", "0", "--write-target", "/no/such/folder/x"], "cannot be written"),
+])
+def test_wrong_usage_is_one_clear_sentence(
+    options: list[str], said: str, capfd: pytest.CaptureFixture[str],
+) -> None:
+    try:
+        status = main(["serve", *options])
+    except SystemExit as exit:
+        status = exit.code
+    error = capfd.readouterr().err
+    assert status == 2
+    assert said in error.splitlines()[-1] and error.splitlines()[-1].startswith("conformance serve: ")
+    assert "Traceback" not in error
+
+
+def test_a_port_in_use_and_a_foreign_database_are_refused(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2
+    assert "Address already in use" in capfd.readouterr().err
+    foreign = tmp_path / "foreign.sqlite3"
+    with contextlib.closing(sqlite3.connect(foreign)) as connection:
+        connection.execute("CREATE TABLE precious (x)")
+    assert main(["serve", "--database", str(foreign)]) == 2
+    assert "not one of this server's" in capfd.readouterr().err
+
+
+def test_the_command_without_a_subcommand_says_which_there_are(capfd: pytest.CaptureFixture[str]) -> None:
+    for words in ([], ["nonsense"]):
+        with pytest.raises(SystemExit) as exit:
+            main(words)
+        assert exit.value.code == 2
+    assert "serve" in capfd.readouterr().err
+
+
+# --------------------------------------------------------------------------- the embedded server
+
+
+@contextlib.contextmanager
+def embedded(folder: Path, parent: int, *options: str) -> Iterator[Running]:
+    state = folder / "state.json"
+    command = [sys.executable, "-m", "conformance.reference.embedded", "--state", str(state)]
+    process = subprocess.Popen([*command, "--parent", str(parent), *options], stderr=subprocess.PIPE, text=True)
+    try:
+        _wait_for(lambda: state.exists() or process.poll() is not None)
+        content = json.loads(state.read_text())
+        assert content["pid"] == process.pid and content["base_url"] == content["target"]["base_url"]
+        yield Running(process, content["target"])
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    with embedded(tmp_path_factory.mktemp("embedded"), os.getpid(), "--prefix", "/api") as running:
+        yield running
+
+
+def test_embedded_serves_and_stops_cleanly(tmp_path: Path) -> None:
+    with embedded(tmp_path, os.getpid()) as running:
+        assert running.client().send(_create(running.accounts)).status == 201
+        assert running.stop() == ""
+        assert running.process.returncode == 0
+    assert [file.name for file in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_embedded_ends_with_its_parent(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent, \
+            embedded(tmp_path, parent.pid) as running:
+        assert running.client().send(Call("listAccounts", "GET", running.accounts)).succeeded
+        parent.communicate(b"\n")
+        assert running.process.wait(timeout=20) == 0
+
+
+def _exchange(running: Running, raw: bytes) -> tuple[int, dict[str, str], bytes]:
+    """Sends bytes on a connection of their own; status, headers and body of the answer."""
+    address = urlsplit(running.target["base_url"])
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        connection.sendall(raw)
+        head, body = b"", b""
+        while b"\r\n\r\n" not in head:
+            chunk = connection.recv(65536)
+            assert chunk, head
+            head += chunk
+        head, _, body = head.partition(b"\r\n\r\n")
+        lines = head.decode("latin-1").split("\r\n")
+        headers = {name.lower(): value for name, value in (line.split(": ", 1) for line in lines[1:])}
+        while not raw.startswith(b"HEAD") and len(body) < int(headers["content-length"]):
+            body += connection.recv(65536)
+    return int(lines[0].split()[1]), headers, body
+
+
+def _raw(running: Running, method: str, path: str, body: bytes = b"", extra: str = "") -> bytes:
+    target = "/api" + path
+    primary = running.target["primary"]
+    head = signing.signed_headers(primary["api_key"], primary["secret"], method, target.encode(), body)
+    head["Idempotency-Key"] = str(uuid.uuid4())
+    lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
+    return f"{method} {target} HTTP/1.1\r\nHost: x\r\n{lines}{extra}\r\n".encode()
+
+
+@pytest.mark.parametrize("query", ["", "?", "?size=%31&page=1", "?start_date=2026-01-01T00:00:00Z"])
+def test_targets_reach_the_server_as_sent(server: Running, query: str) -> None:
+    status, headers, body = _exchange(server, _raw(server, "GET", server.accounts + query))
+    assert (status, headers["content-type"]) == (200, "application/json")
+    assert "date" in headers and "server" not in headers
+    assert json.loads(body)["page"] == 1
+
+
+def test_bodies_reach_the_server_as_sent(server: Running) -> None:
+    body = ' {"name": "Zoë"}\n'.encode()
+    sized = _raw(server, "POST", server.accounts, body, f"Content-Length: {len(body)}\r\n") + body
+    assert _exchange(server, sized)[0] == 201
+    chunked = _raw(server, "POST", server.accounts, body, "Transfer-Encoding: chunked\r\n")
+    chunked += b"5\r\n" + body[:5] + b"\r\n" + b"%x\r\n" % len(body[5:]) + body[5:] + b"\r\n0\r\n\r\n"
+    assert _exchange(server, chunked)[0] == 201
+    large = b" " * 3_000_000
+    sized = _raw(server, "POST", server.accounts, large, f"Content-Length: {len(large)}\r\n") + large
+    status, headers, answer = _exchange(server, sized)
+    assert (status, headers["content-type"]) == (413, "application/json")
+    assert json.loads(answer)["error"]["code"] == "body_too_large"
+
+
+def test_other_methods_and_paths_and_no_http_are_refused_as_json(server: Running) -> None:
+    for method, path, wanted in (
+        ("HEAD", server.accounts, 405), ("OPTIONS", server.accounts, 405), ("DELETE", server.accounts, 405),
+        ("GET", "/v1/nothing", 404), ("POST", "/v1/transfers/payouts", 404), ("GET", "//v1", 404),
+    ):
+        status, headers, body = _exchange(server, _raw(server, method, path))
+        assert (status, headers["content-type"]) == (wanted, "application/json"), method
+        assert ("allow" in headers) == (wanted == 405)
+        assert method == "HEAD" or set(json.loads(body)["error"]) == {"type", "code", "message"}
+    for garbage in (b"nonsense\r\n\r\n", b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"):
+        status, headers, body = _exchange(server, garbage)
+        assert status in (400, 404) and headers["content-type"] == "application/json"
+        assert set(json.loads(body)["error"]) == {"type", "code", "message"}

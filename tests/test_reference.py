@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import random
 import re
 import uuid
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from reference_world import ADDRESS, POSTS, World, refusal
+from reference_world import ADDRESS, BODIES, POSTS, World, refusal
 
 from conformance import signing
 from conformance.exchange import Exchange
@@ -20,6 +21,7 @@ from conformance.reference import fields, routes
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.messages import Request
 from conformance.reference.refusals import KINDS
+from conformance.reference.seed import new_server
 
 RULES = {rule["id"]: rule for rule in yaml.safe_load(
     (Path(__file__).parent.parent / "spec" / "rules.yaml").read_text(encoding="utf-8"))["rules"]}
@@ -76,6 +78,16 @@ def test_all_operations_answer(world: World) -> None:
         assert exchange.header("date") == "Fri, 15 Jan 2027 08:00:00 GMT"
 
 
+@pytest.mark.parametrize(("path", "status"), [("/api", 200), ("/API", 404), ("/xyz", 404), ("", 404)])
+def test_everything_is_under_the_prefix(path: str, status: int) -> None:
+    server, seeded = new_server(prefix="/api/")
+    tenant = seeded.primary
+    target = f"{path}/v1/customers/{tenant.customer_id}/accounts".encode()
+    head = signing.signed_headers(tenant.api_key, tenant.secret, "GET", target)
+    request = Request("GET", target, [(name.encode(), value.encode()) for name, value in head.items()])
+    assert server.handle(request).status == status
+
+
 # --------------------------------------------------------------------------- authentication
 
 
@@ -85,6 +97,8 @@ def test_authentication_refuses_every_defect_on_every_operation(world: World, op
     for header in signing.HEADERS:
         assert refusal(world.send(call.signed(omit=(header,)))) == (401, "missing_headers")
         assert world.send(call.signed(empty=(header,))).status == 401
+    assert world.send(call.signed(nonce="")).status == 401
+    assert world.send(call.but(headers=(("x-nonce", "d" * 32),))).status == 401
     bearer = call.but(headers=(("Authorization", "Bearer x"),)).signed(omit=signing.HEADERS)
     assert refusal(world.send(bearer)) == (401, "missing_headers")
     assert refusal(world.send(call.signed(api_key="key_unknown"))) == (401, "invalid_api_key")
@@ -158,6 +172,8 @@ def test_path_query_and_body_are_signed_as_sent(world: World) -> None:
 def test_idempotency_of_every_post(world: World, operation: str) -> None:
     call = world.call(operation)
     assert refusal(world.send(call.but(idempotency_key=None))) == (400, "missing_idempotency_key")
+    twice = (("Idempotency-Key", str(uuid.uuid4())),)
+    assert refusal(world.send(call.but(headers=twice))) == (400, "invalid_idempotency_key")
     for key in ("", "not-a-uuid", uuid.uuid4().hex):
         assert refusal(world.send(call.but(idempotency_key=key))) == (400, "invalid_idempotency_key")
     first = world.send(call)
@@ -166,6 +182,7 @@ def test_idempotency_of_every_post(world: World, operation: str) -> None:
     world.make("updateBeneficiary", {"note": "later"})
     again = world.send(call)
     assert (again.status, again.response_body) == (first.status, first.response_body)
+    assert world.send(call.but(idempotency_key=str(call.idempotency_key).upper())).document == first.document
     other = call.but(body=(call.body or b"{}") + b" ")
     assert refusal(world.send(other)) == (409, "idempotency_key_conflict")
     assert refusal(world.send(call.signed(nonce=again.nonce))) == (401, "nonce_replay")
@@ -311,6 +328,9 @@ def test_legal_oddities_are_answered(world: World) -> None:
     for body in (b'{"name": "a\\u0000b"}', b'{"name": 1, "name": "last"}', b'{"name": "x", "n": 1e400}',
                  b'{"name": "x", "\\ud800": "\\udfff"}', b'{"name": "x", "__proto__": {}}'):
         assert world.send(world.call("createAccount").but(body=body)).succeeded, body
+    address = {**ADDRESS, "\ud800": "\udfff", "deep": [[]]}
+    body = json.dumps({**BODIES["createBeneficiary"], "address": address}).encode()
+    assert world.send(world.call("createBeneficiary").but(body=body)).get("address") == ADDRESS
     assert world.send(world.call("createAccount").but(body=b" " * 3_000_000)).status == 413
     assert world.make("createAccount", {"name": "a\0b"})["name"] == "a\0b"
 
@@ -332,10 +352,21 @@ def test_no_mutation_of_a_request_is_answered_with_5xx(world: World) -> None:
                 b"[1]", b"null", b"9" * 30, b"-1", b"\\ud83d", b"\0", b"..", source.randbytes(3)))
         return bytes(data)
 
-    for number in range(3000):
+    def odd(document: dict[str, Any]) -> dict[str, Any]:
+        name = source.choice([*document, "\ud800", "company_name", "network"])
+        value = document.get(name)
+        if isinstance(value, dict) and source.random() < 0.7:
+            return {**document, name: odd(value)}
+        return {**document, name: source.choice((
+            None, True, -1, 1.5, 10**400, "", "\0", "\udfff", "🙂" * 60, [[]], {"\ud800": "\ud800"},
+            "1e999999999", "-0", "9" * 100, "USD", "US", "wallet", "business"))}
+
+    for number in range(4000):
         call = source.choice(calls)
         method, target, body = call.method, call.target.encode(), call.body or b""
-        match number % 4:
+        match number % 5:
+            case 4:
+                body = json.dumps(odd(json.loads(body or b"{}"))).encode()
             case 0:
                 target = mutated(target)
             case 1:
@@ -346,7 +377,7 @@ def test_no_mutation_of_a_request_is_answered_with_5xx(world: World) -> None:
                                       timestamp=str(world.clock.now // 1_000_000))
         headers = [(name.encode(), value.encode()) for name, value in head.items()]
         headers.append((b"Idempotency-Key", str(uuid.uuid4()).encode()))
-        if number % 4 == 3:
+        if number % 5 == 3:
             place = source.randrange(len(headers))
             headers[place] = (headers[place][0], mutated(headers[place][1]))
         response = world.server.handle(Request(method, target, headers, body))

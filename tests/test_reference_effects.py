@@ -27,6 +27,18 @@ def test_created_resources_show_what_was_sent_and_hide_numbers(world: World) -> 
         assert "1234" in text
         assert not [name for name in ("account_number", "iban", "wallet_address") if sent[name] in text]
     assert world.make("getBeneficiary")["payout_destinations"][-1] == made
+    owned = {"status": "disabled", "verified": True, "id": "bene_mine", "payout_destinations": [made]}
+    fresh = world.make("createBeneficiary", {**BODIES["createBeneficiary"], **owned})
+    assert (fresh["status"], fresh["verified"], fresh["payout_destinations"]) == ("active", False, [])
+    assert fresh["beneficiary_type"] == "individual" and fresh["id"] != "bene_mine"
+
+
+def test_a_new_default_destination_replaces_the_old_one(world: World) -> None:
+    body = {**BODIES["createPayoutDestination"], "is_default": True}
+    first, second = world.make("createPayoutDestination", body), world.make("createPayoutDestination", body)
+    assert first["is_default"] and second["is_default"]
+    shown = world.make("getBeneficiary")["payout_destinations"]
+    assert [item["id"] for item in shown if item["is_default"]] == [second["id"]]
 
 
 @pytest.mark.parametrize("amount", ["0.01", "1000000000000000000.000000000000000001", "007.50", "3"])
@@ -117,7 +129,7 @@ def test_walking_a_list_shows_everything_once(world: World, operation: str) -> N
         assert world.send(listing.with_query({"page": page})).get("items") == []
     for query in (
         "size=0", "size=101", "size=-1", "size=abc", "size=", "size=1.0", "size=%00", "page=0", "page=-1",
-        "page=x", "page=1e3", "page=%31%zz", "page=%ff", "page=1&page=2", "page=" + "9" * 5000,
+        "page=x", "page=1e3", "page=1&x=%zz", "page=%ff", "page=1&page=2", "page=" + "9" * 5000,
     ):
         assert world.send(listing.with_query(query)).refused, query
 

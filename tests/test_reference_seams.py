@@ -217,6 +217,9 @@ class Otherwise(Behaviour):
 
 def test_a_variant_chooses_otherwise() -> None:
     world = World(Otherwise())
+    account = world.call("createAccount")
+    assert world.send(account).succeeded
+    assert refusal(world.send(account, "secondary")) == (403, "forbidden")
     made = world.send(world.call("createPayoutDestination"))
     assert made.status == 200 and made.header("date") is None
     assert "swift_code" not in made.document and made.get("links") == []
@@ -225,6 +228,11 @@ def test_a_variant_chooses_otherwise() -> None:
     page = world.send(listing.with_query("size=1000&page=-3&statuses=active,inactive"))
     assert (page.get("size"), page.get("page"), page.get("items", 0, "id")) == (100, 1, made.get("id"))
     assert world.make("updateBeneficiary")["updated"] > made.get("created")
+    world.clock.forward(3.7)
+    late = world.make("createPayoutDestination")
+    assert late["created"] == "2027-01-15T08:00:03Z"
+    assert world.send(listing.with_query({"start_date": late["created"]})).get("total") == 1
+    assert world.send(listing.with_query({"end_date": "2027-01-15T08:00:03.5Z"})).get("total") == 3
     call = world.call("createPayout", {"amount": "0", "currency": "USD"})
     refused = world.send(call)
     assert refused.status == 400

@@ -247,8 +247,9 @@ def test_the_command_without_a_subcommand_says_which_there_are(capfd: pytest.Cap
 @contextlib.contextmanager
 def embedded(folder: Path, parent: int, *options: str) -> Iterator[Running]:
     state = folder / "state.json"
-    command = [sys.executable, "-m", "conformance.reference.embedded", "--state", str(state)]
-    process = subprocess.Popen([*command, "--parent", str(parent), *options], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "conformance.reference.embedded", "--state", str(state),
+               "--parent", str(parent), *options]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         _wait_for(lambda: state.exists() or process.poll() is not None)
         content = json.loads(state.read_text())

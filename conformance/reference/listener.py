@@ -91,7 +91,7 @@ def serve(
     config = uvicorn.Config(
         Application(server, threads=threads), http=Protocol, ws="none", lifespan="off",
         access_log=False, log_level="error", server_header=False, date_header=False,
-        timeout_graceful_shutdown=2, backlog=BACKLOG,
+        timeout_keep_alive=60, timeout_graceful_shutdown=2, backlog=BACKLOG,
     )
     listener = _Listener(config, ready)
     finished = threading.Event()
@@ -111,7 +111,9 @@ def serve(
 
 
 def running(process: int) -> bool:
-    """Whether a process exists."""
+    """Whether a process exists; where that cannot be asked without harm (not on POSIX), always True."""
+    if os.name != "posix":
+        return True
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -117,7 +117,9 @@ def _announce(text: str, written: Path | None) -> None:
 
 def log(request: Request, operation: str, response: Response) -> None:
     """Prints one line for a request: method, target, status, operation, and why it was refused."""
-    print(log_line(request, operation, response), file=sys.stderr, flush=True)
+    # A log that nobody reads any more is no reason to stop answering.
+    with contextlib.suppress(OSError, ValueError):
+        print(log_line(request, operation, response), file=sys.stderr, flush=True)
 
 
 def log_line(request: Request, operation: str, response: Response) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Sequence
 from decimal import Context as DecimalContext
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from conformance.reference.base import Base
@@ -27,7 +27,7 @@ def decimal_of(value: Any) -> Decimal | None:
     """The finite number that an amount stands for, or None."""
     try:
         number = EXACT.create_decimal(value if isinstance(value, (str, int)) else str(value))
-    except (InvalidOperation, TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         return None
     return number if number.is_finite() else None
 
@@ -108,7 +108,14 @@ class Validation(Base):
                     self.check_characters(ctx, field, value)
                     self.check_length(ctx, field, value)
                 self.check_value(ctx, field, value)
-        ctx.values[field.name] = value
+        ctx.values[field.name] = self.kept_value(ctx, field, value)
+
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
+        """What is kept of a sound value: all but the unknown members of an address (open:
+        body.unknown-fields)."""
+        if field.members and isinstance(value, dict):
+            return {name: value[name] for name in field.members if name in value}
+        return value
 
     def invalid(self, ctx: Context, field: Field, code: str, problem: str) -> Refusal:
         """The refusal of a field; its message names the field and never repeats the value."""

@@ -1,0 +1,76 @@
+"""The catalogue of rules, as spec/rules.yaml states it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import yaml
+
+_PACKAGE = Path(__file__).resolve().parent
+
+#: The folder of the specification's data: inside an installed package, beside it in a checkout.
+SPEC = _PACKAGE / "spec" if (_PACKAGE / "spec").is_dir() else _PACKAGE.parent / "spec"
+
+#: libyaml's parser where PyYAML was built with it: ten times as fast.
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class Level(StrEnum):
+    """How firmly the specification states a rule.
+
+    required: an implementation that does otherwise fails. implied: it is warned. open: it is only observed.
+    """
+
+    REQUIRED = "required"
+    IMPLIED = "implied"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule: `section` numbers sections of the specification, `operations` are operationIds in the
+    catalogue's order, `needs` what a target must offer (`secondary`, `other_customer`) for it to be exercised."""
+
+    id: str
+    section: tuple[str, ...]
+    level: Level
+    statement: str
+    operations: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+
+
+def load_yaml(path: Path) -> Any:
+    """The data of a YAML file. Raises OSError or yaml.YAMLError."""
+    return yaml.load(path.read_bytes(), Loader=_LOADER)
+
+
+def _rules(catalogue: Mapping[str, Any]) -> dict[str, Rule]:
+    sets = catalogue["operation_sets"]
+    rules = {}
+    for entry in catalogue["rules"]:
+        operations = entry["operations"]
+        rules[entry["id"]] = Rule(
+            id=entry["id"],
+            section=tuple(entry["section"]),
+            level=Level(entry["level"]),
+            statement=entry["statement"],
+            operations=tuple(sets[operations] if isinstance(operations, str) else operations),
+            needs=tuple(entry.get("needs", ())),
+        )
+    return rules
+
+
+_CATALOGUE = load_yaml(SPEC / "rules.yaml")
+
+#: Name of a set of operations -> operationIds.
+OPERATION_SETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {name: tuple(operations) for name, operations in _CATALOGUE["operation_sets"].items()}
+)
+
+#: Every rule by its id, in the catalogue's order.
+RULES: Mapping[str, Rule] = MappingProxyType(_rules(_CATALOGUE))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
+from conformance import contract
 from conformance.client import Client
 from conformance.exchange import Call, Exchange, to_json
 from conformance.reference import routes
@@ -53,6 +54,7 @@ class World:
     """A server in this process, and what a caller has made there."""
 
     def __init__(self, behaviour: Behaviour | None = None) -> None:
+        self.conforming = behaviour is None
         self.clock = Clock()
         self.server, self.seeded = new_server(behaviour, self.clock, number=1)
         transport = InProcessTransport(self.server)
@@ -80,8 +82,15 @@ class World:
                     str(uuid.uuid4()) if method == "POST" else None)
 
     def send(self, call: Call, who: str = "primary") -> Exchange:
+        """The exchange of a call; without a behaviour of its own, the server's answer must conform."""
         exchange = self.clients[who].send(call)
         assert exchange.status is not None and exchange.status < 500, (call, exchange.response_body)
+        if self.conforming and call.operation:
+            problems = contract.error_problems(exchange.document)
+            if exchange.succeeded:
+                problems = contract.response_problems(call.operation, exchange.document)
+                problems += contract.undocumented_fields(call.operation, exchange.document)
+            assert not problems, (call, exchange.document)
         return exchange
 
     def make(self, operation: str, body: Any = ..., **ids: str) -> Any:

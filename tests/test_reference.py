@@ -15,7 +15,7 @@ import pytest
 import yaml
 from reference_world import ADDRESS, BODIES, POSTS, World, refusal
 
-from conformance import signing
+from conformance import contract, signing
 from conformance.exchange import Exchange
 from conformance.reference import fields, routes
 from conformance.reference.behaviour import Behaviour
@@ -43,13 +43,10 @@ def test_every_rule_is_kept_by_a_seam_that_names_it() -> None:
     assert {rule for rule in RULES if RULES[rule]["level"] != "open"} <= named <= set(RULES)
 
 
-def test_routes_and_fields_agree_with_the_contract() -> None:
-    contract = pytest.importorskip("conformance.contract")
-    described = {name: (operation.method, operation.path) for name, operation in contract.OPERATIONS.items()}
-    assert described == routes.ROUTES
-    for name, own in fields.FIELDS.items():
-        operation = contract.OPERATIONS[name]
-        properties = operation.request_schema["properties"]
+def test_fields_agree_with_the_contract() -> None:
+    for name, operation in contract.OPERATIONS.items():
+        own = fields.FIELDS.get(name, ())
+        properties = (operation.request_schema or {}).get("properties", {})
         assert {field.name for field in own} == set(properties), name
         assert {field.name for field in own if field.required} == set(operation.required_fields), name
         for field in own:

@@ -29,7 +29,7 @@ from conformance.client import Client, new_transport
 from conformance.exchange import Call, Exchange
 from conformance.reference.messages import Request, Response
 from conformance.reference.serve import log_line
-from conformance.target import Organization
+from conformance.target import Organization, load
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes are ended by POSIX signals")
 
@@ -97,6 +97,7 @@ def test_serve_prints_its_target_and_logs_requests(tmp_path: Path) -> None:
     file = tmp_path / "my.toml"
     with serving("--prefix", "/api/", "--seed", "5", "--write-target", str(file)) as running:
         assert tomllib.loads(file.read_text()) == running.target
+        assert load(file, {}).primary.funded_account_id
         assert file.stat().st_mode & 0o077 == 0
         assert running.target["base_url"].endswith("/api")
         client = running.client()

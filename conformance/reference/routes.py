@@ -1,4 +1,4 @@
-"""The sixteen operations as routes: which operation a method and path mean (specification, section 4)."""
+"""Which operation a method and path as sent mean (specification, section 4)."""
 
 from __future__ import annotations
 
@@ -6,26 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-#: operationId -> method and path template.
+from conformance.contract import OPERATIONS
+
+#: operationId -> method and path template, as openapi.yaml has them.
 ROUTES: dict[str, tuple[str, str]] = {
-    "createAccount": ("POST", "/v1/customers/{customer_id}/accounts"),
-    "listAccounts": ("GET", "/v1/customers/{customer_id}/accounts"),
-    "getAccountBalances": ("GET", "/v1/customers/{customer_id}/accounts/{account_id}/balances"),
-    "createBeneficiary": ("POST", "/v1/accounts/{account_id}/beneficiaries"),
-    "getBeneficiary": ("GET", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}"),
-    "updateBeneficiary": ("PATCH", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}"),
-    "disableBeneficiary": ("POST", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/disable"),
-    "createPayoutDestination": (
-        "POST", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations"),
-    "listPayoutDestinations": (
-        "GET", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations"),
-    "createPayout": ("POST", "/v1/accounts/{account_id}/payouts"),
-    "createVirtualAccount": ("POST", "/v1/accounts/{account_id}/virtual-accounts"),
-    "listVirtualAccounts": ("GET", "/v1/accounts/{account_id}/virtual-accounts"),
-    "getVirtualAccount": ("GET", "/v1/accounts/{account_id}/virtual-accounts/{virtual_account_id}"),
-    "createWallet": ("POST", "/v1/accounts/{account_id}/wallets"),
-    "listWallets": ("GET", "/v1/accounts/{account_id}/wallets"),
-    "createPayin": ("POST", "/v1/accounts/{account_id}/payins"),
+    operation.id: (operation.method, operation.path) for operation in OPERATIONS.values()
 }
 
 

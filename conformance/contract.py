@@ -8,25 +8,22 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
+from conformance.problems import Problem, plain, problems, shown, validator
 from conformance.rules import SPEC, load_yaml
 
 if TYPE_CHECKING:
-    from jsonschema import ValidationError
     from jsonschema.protocols import Validator
 
 __all__ = [
     "OPERATIONS", "SPEC", "Operation", "Problem", "error_problems", "match", "request_problems",
     "response_problems", "response_schema", "undocumented_fields",
 ]
-
-#: How many characters of a value a message shows.
-_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -52,15 +49,6 @@ class Operation:
     tag: str
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One way in which a document breaks a rule; `pointer` is a JSON pointer to the place ("" is the whole)."""
-
-    rule: str
-    pointer: str
-    message: str
-
-
 # ---------------------------------------------------------------------- reading
 
 @functools.cache
@@ -72,8 +60,8 @@ def _document(name: str) -> Any:
 def _resolved(value: Any, name: str) -> Any:
     """A part of the file `name` with every reference replaced by what it refers to.
 
-    Keywords beside a reference win over those of its target. What only serves references or names the dialect
-    is left out: jsonschema would change to that dialect's plain validator. Nothing refers to itself in circles.
+    Keywords beside a reference win over those of its target; nothing refers to itself in circles. `$schema`
+    is left out because jsonschema would change to the plain validator of that dialect.
     """
     if isinstance(value, list):
         return [_resolved(one, name) for one in value]
@@ -107,7 +95,9 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
         method=method.upper(),
         path=path,
         path_parameters=tuple(one["name"] for one in parameters if one["in"] == "path"),
-        query_parameters=MappingProxyType({one["name"]: one["schema"] for one in parameters if one["in"] == "query"}),
+        query_parameters=MappingProxyType(
+            {one["name"]: one["schema"] for one in parameters if one["in"] == "query"}
+        ),
         request_schema=request,
         required_fields=tuple((request or {}).get("required", ())),
         response_schema_uri=uri,
@@ -126,7 +116,7 @@ def _operations() -> Iterator[Operation]:
 
 
 #: The operations by operationId, in document order.
-OPERATIONS: Mapping[str, Operation] = MappingProxyType({operation.id: operation for operation in _operations()})
+OPERATIONS: Mapping[str, Operation] = MappingProxyType({one.id: one for one in _operations()})
 
 
 @functools.cache
@@ -145,18 +135,19 @@ def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
     return None
 
 
-# ---------------------------------------------------------------------- judging documents
+# ---------------------------------------------------------------------- judging responses
 
 @functools.cache
 def response_schema(operation_id: str) -> dict[str, Any]:
-    """The schema of an operation's successful response, all references resolved. Raises KeyError."""
-    uri = OPERATIONS[operation_id].response_schema_uri
-    schema: dict[str, Any] = _resolved(_document(uri), uri)
-    return schema
+    """The schema of an operation's successful response, all references resolved.
+
+    Raises KeyError for an unknown operationId.
+    """
+    return _schema(OPERATIONS[operation_id].response_schema_uri)
 
 
 def response_problems(operation_id: str, document: Any) -> list[Problem]:
-    """How the JSON document of a 2xx response breaks the contract, one problem for each rule and place.
+    """How the JSON document of a 2xx response breaks the contract (sections 2 and 8).
 
     Raises KeyError for an unknown operationId, and nothing because of what the document holds.
     """
@@ -167,142 +158,22 @@ def response_problems(operation_id: str, document: Any) -> list[Problem]:
             return "format.fields"
         return "list.item-fields" if pointer.startswith("/items/") else "list.envelope"
 
-    return _problems(_response_validator(operation_id), document, default)
+    return problems(_validator(operation.response_schema_uri), document, default)
 
 
 def error_problems(document: Any) -> list[Problem]:
     """How the JSON document of an error breaks the documented error body (section 7)."""
-    return _problems(_error_validator(), document, lambda pointer: "error.shape")
+    return problems(_validator("schemas/error.json"), document, lambda pointer: "error.shape")
+
+
+def _schema(uri: str) -> dict[str, Any]:
+    schema: dict[str, Any] = _resolved(_document(uri), uri)
+    return schema
 
 
 @functools.cache
-def _response_validator(operation_id: str) -> Validator:
-    return _validator(response_schema(operation_id))
-
-
-@functools.cache
-def _error_validator() -> Validator:
-    return _validator(_resolved(_document("schemas/error.json"), "schemas/error.json"))
-
-
-@functools.cache
-def _request_validator(operation_id: str) -> Validator:
-    return _validator(OPERATIONS[operation_id].request_schema or {})
-
-
-#: The keyword under which a missing member is reported whose value might have been null.
-_MISSING_NULLABLE = "required-nullable"
-
-
-def _validator(schema: Mapping[str, Any]) -> Validator:
-    built: Validator = _dialect()(schema)
-    return built
-
-
-@functools.cache
-def _dialect() -> Any:
-    """JSON Schema 2020-12 with two exactnesses: missing members are told apart by whether they might be null,
-    and `$` in a pattern does not match before a trailing newline, as ECMA-262 has it."""
-    from jsonschema import Draft202012Validator, ValidationError, validators
-
-    def required(validator: Any, names: list[str], instance: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
-        if not validator.is_type(instance, "object"):
-            return
-        for name in names:
-            if name not in instance:
-                described = schema.get("properties", {}).get(name, {})
-                nullable = next(iter(validator.descend(None, described)), None) is None
-                yield ValidationError(name, validator=_MISSING_NULLABLE if nullable else "required", path=[name])
-
-    def pattern(validator: Any, text: str, instance: Any, schema: Mapping[str, Any]) -> Iterator[ValidationError]:
-        if validator.is_type(instance, "string") and not _pattern(text).search(instance):
-            yield ValidationError(text)
-
-    return validators.extend(Draft202012Validator, {"required": required, "pattern": pattern})
-
-
-@functools.cache
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", text))
-
-
-def _leaves(error: ValidationError) -> Iterator[ValidationError]:
-    """The errors that say what is wrong: of a choice between a value and null, those of the value."""
-    if error.validator != "anyOf":
-        yield error
-        return
-    for inner in error.context or ():
-        if inner.schema_path[0] == 0:
-            yield from _leaves(inner)
-
-
-def _problems(validator: Validator, document: Any, default: Callable[[str], str]) -> list[Problem]:
-    problems: dict[tuple[str, str], Problem] = {}
-    try:
-        for error in validator.iter_errors(document):
-            for leaf in _leaves(error):
-                pointer = _pointer(leaf)
-                schema = leaf.schema if isinstance(leaf.schema, Mapping) else {}
-                rule = "format.nullable" if leaf.validator == _MISSING_NULLABLE else schema.get("x-rule", default(pointer))
-                problems.setdefault((rule, pointer), Problem(rule, pointer, _message(leaf)))
-    except RecursionError:
-        rule = default("")
-        problems[rule, ""] = Problem(rule, "", "is nested too deeply")
-    return list(problems.values())
-
-
-def _pointer(error: ValidationError) -> str:
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
-
-
-# ---------------------------------------------------------------------- messages
-
-_NAMES = {"integer": "an integer", "object": "an object", "array": "an array", "null": "null"}
-
-
-def _named(types: str | list[str]) -> str:
-    return " or ".join(_NAMES.get(one, f"a {one}") for one in ([types] if isinstance(types, str) else types))
-
-
-def _shown(value: Any) -> str:
-    """A value in at most _SHOWN characters of JSON, without building the text of a large one."""
-    if isinstance(value, str):
-        text = json.dumps(value[:_SHOWN], ensure_ascii=False)
-    elif isinstance(value, (dict, list)):
-        return f"{'an object' if isinstance(value, dict) else 'an array'} of {len(value)}"
-    elif isinstance(value, int) and value.bit_length() > 200:
-        return f"an integer of {value.bit_length()} bits"
-    else:
-        text = json.dumps(value)
-    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
-
-
-def _message(error: ValidationError) -> str:
-    """What is wrong, as the predicate of a sentence about the place."""
-    wanted, value = error.validator_value, error.instance
-    match error.validator:
-        case "required" | "required-nullable":
-            return "is missing"
-        case "type":
-            orders_null = error.parent is not None and error.parent.validator == "anyOf"
-            return f"is {_shown(value)}, not {_named(wanted)}{' or null' if orders_null else ''}"
-        case "enum":
-            return f"is {_shown(value)}, not one of {', '.join(map(str, wanted))}"
-        case "const":
-            return f"is {_shown(value)}, not {_shown(wanted)}"
-        case "pattern":
-            return f"is {_shown(value)}, which does not fit {error.schema.get('description', wanted).rstrip('.')}"
-        case "maxLength":
-            return f"has {len(value)} characters, more than {wanted}"
-        case "minLength":
-            return f"has {len(value)} characters, fewer than {wanted}"
-        case "minimum":
-            return f"is {_shown(value)}, below {wanted}"
-        case "maximum":
-            return f"is {_shown(value)}, above {wanted}"
-        case "not":
-            return "is there, which it should not be"
-    return f"is {_shown(value)}, which breaks {error.validator}"
+def _validator(uri: str) -> Validator:
+    return validator(_schema(uri))
 
 
 # ---------------------------------------------------------------------- members beyond the contract
@@ -319,7 +190,7 @@ def _undocumented(schemas: list[dict[str, Any]], value: Any, pointer: str) -> It
         known = [one["properties"] for one in schemas if "properties" in one]
         for name, member in value.items() if known else ():
             inner = [properties[name] for properties in known if name in properties]
-            place = f"{pointer}/{name[:_SHOWN]}"
+            place = f"{pointer}/{plain(name)}"
             if inner:
                 yield from _undocumented(inner, member, place)
             else:
@@ -347,6 +218,11 @@ def request_problems(operation_id: str, body: bytes | None, query: str) -> list[
     return [*_body_problems(operation, body), *_query_problems(operation, query)]
 
 
+@functools.cache
+def _body_validator(operation_id: str) -> Validator:
+    return validator(OPERATIONS[operation_id].request_schema or {})
+
+
 def _body_problems(operation: Operation, body: bytes | None) -> Iterator[str]:
     if operation.request_schema is None:
         if body:
@@ -357,7 +233,7 @@ def _body_problems(operation: Operation, body: bytes | None) -> Iterator[str]:
     except (ValueError, RecursionError):
         yield f"{operation.id} takes a JSON body"
         return
-    for problem in _problems(_request_validator(operation.id), document, lambda pointer: ""):
+    for problem in problems(_body_validator(operation.id), document, str):
         yield f"{problem.pointer or 'the body'} {problem.message}"
 
 
@@ -370,12 +246,15 @@ def _query_problems(operation: Operation, query: str) -> Iterator[str]:
     for name, values in sent.items():
         schema = operation.query_parameters.get(name)
         if schema is None:
-            yield f"{operation.id} has no query parameter {_shown(name)}"
-            continue
-        if schema["type"] != "array" and len(values) > 1:
+            yield f"{operation.id} has no query parameter {shown(name)}"
+        elif schema["type"] != "array" and len(values) > 1:
             yield f"the query parameter {name} is repeated"
-        value: Any = values if schema["type"] == "array" else values[0]
-        if schema["type"] == "integer" and re.fullmatch(r"-?[0-9]{1,30}", values[0]):
-            value = int(values[0])
-        for problem in _problems(_validator(schema), value, lambda pointer: ""):
-            yield f"the query parameter {name} {problem.message}"
+        else:
+            for problem in problems(validator(schema), _query_value(schema["type"], values), str):
+                yield f"the query parameter {name} {problem.message}"
+
+
+def _query_value(kind: str, values: list[str]) -> Any:
+    if kind == "array":
+        return values
+    return int(values[0]) if kind == "integer" and re.fullmatch("-?[0-9]{1,30}", values[0]) else values[0]

@@ -16,7 +16,7 @@ _PACKAGE = Path(__file__).resolve().parent
 #: The folder of the specification's data: inside an installed package, beside it in a checkout.
 SPEC = _PACKAGE / "spec" if (_PACKAGE / "spec").is_dir() else _PACKAGE.parent / "spec"
 
-#: libyaml's parser where PyYAML was built with it: ten times as fast.
+#: libyaml's parser, ten times as fast, where PyYAML was built with it.
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -34,7 +34,8 @@ class Level(StrEnum):
 @dataclass(frozen=True)
 class Rule:
     """One rule: `section` numbers sections of the specification, `operations` are operationIds in the
-    catalogue's order, `needs` what a target must offer (`secondary`, `other_customer`) for it to be exercised."""
+    catalogue's order, `needs` names what a target must offer for it to be exercised (`secondary`: a second
+    organization, `other_customer`: a second customer)."""
 
     id: str
     section: tuple[str, ...]

@@ -144,6 +144,7 @@ def test_database_keeps_everything_across_restarts_and_kill(tmp_path: Path) -> N
     assert first.process.returncode == -signal.SIGKILL
     with serving("--database", database) as second:
         assert second.target["primary"] == first.target["primary"]
+        assert Path(database).stat().st_mode & 0o077 == 0
         client = second.client()
         pages = client.send(Call("listAccounts", "GET", second.accounts + "?size=100")).get("pages")
         kept = {item["id"] for page in range(1, pages + 1) for item in client.send(
@@ -174,7 +175,7 @@ def test_workers_share_one_state_and_end_together(tmp_path: Path) -> None:
         running.stop()
         assert running.process.returncode == 0
     assert not list(tmp_path.iterdir())
-    _wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+    _wait_for(lambda: not any(map(_alive, children)))
 
 
 def test_workers_end_with_their_parent(tmp_path: Path) -> None:
@@ -184,7 +185,7 @@ def test_workers_end_with_their_parent(tmp_path: Path) -> None:
         children = _children(running.process.pid)
         running.process.kill()
         running.process.wait()
-        _wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
+        _wait_for(lambda: not any(map(_alive, children)))
 
 
 def _children(process: int) -> list[int]:
@@ -192,6 +193,14 @@ def _children(process: int) -> list[int]:
     if not file.exists():
         pytest.skip("this system does not list a process's children under /proc")
     return [int(word) for word in file.read_text().split()]
+
+
+def _alive(process: int) -> bool:
+    """Whether a process runs; one that ended and was not yet waited for does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 @pytest.mark.parametrize(("options", "said"), [
@@ -230,7 +239,9 @@ def test_a_port_in_use_and_a_foreign_database_are_refused(
     foreign = tmp_path / "foreign.sqlite3"
     with contextlib.closing(sqlite3.connect(foreign)) as connection:
         connection.execute("CREATE TABLE precious (x)")
+    before = foreign.read_bytes()
     assert main(["serve", "--database", str(foreign)]) == 2
+    assert foreign.read_bytes() == before
     assert "not one of this server's" in capfd.readouterr().err
 
 

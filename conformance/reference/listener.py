@@ -97,8 +97,10 @@ def serve(
     finished = threading.Event()
 
     def watch(process: int) -> None:
+        # An own parent that ended shows at once, even while nobody has waited for it yet.
+        own = os.getppid() == process
         while not finished.wait(POLL_INTERVAL):
-            if not running(process):
+            if os.getppid() != process if own else not running(process):
                 listener.should_exit = True
                 return
 

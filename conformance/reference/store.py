@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
 import threading
 import time
@@ -100,26 +101,26 @@ class Store:
         self._connections: list[sqlite3.Connection] = []
         self._shared = self._connect() if path is None else None
         try:
-            self._prepare()
-        except sqlite3.Error as error:
+            if path is not None:
+                _check_usable(path)
+            with self.transaction():
+                self._create_tables()
+        except (sqlite3.Error, OSError) as error:
             self.close()
-            raise StoreError(f"{path}: the database cannot be used: {error}.") from None
-        except StoreError:
-            self.close()
-            raise
+            cause = error.strerror if isinstance(error, OSError) else error
+            raise StoreError(f"{path}: the database cannot be used: {cause}.") from None
 
     # ------------------------------------------------------------------ connections
 
     def _connect(self) -> sqlite3.Connection:
         name = ":memory:" if self.path is None else str(self.path)
-        connection = sqlite3.connect(
-            name, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
-        if self.path is not None:
-            connection.execute("PRAGMA journal_mode = WAL")
-            connection.execute("PRAGMA synchronous = NORMAL")
-            # Turns are waited for in `transaction`, in shorter steps than SQLite's own.
-            connection.execute("PRAGMA busy_timeout = 0")
+        connection = sqlite3.connect(name, isolation_level=None, check_same_thread=False)
         self._connections.append(connection)
+        if self.path is not None:
+            connection.execute("PRAGMA busy_timeout = 0")
+            # Set for good in the file, but not while others hold any lock.
+            _patiently(connection, "PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = NORMAL")
         return connection
 
     @property
@@ -131,20 +132,12 @@ class Store:
             connection = self._local.connection = self._connect()
         return connection
 
-    def _prepare(self) -> None:
-        if self._shared is not None:
-            self._shared.executescript(_SCHEMA)
+    def _create_tables(self) -> None:
+        if self.query("PRAGMA user_version") == [(SCHEMA_VERSION,)]:
             return
-        with self.transaction():
-            version = self._connection.execute("PRAGMA user_version").fetchone()[0]
-            if version == SCHEMA_VERSION:
-                return
-            if version or self.query("SELECT 1 FROM sqlite_schema LIMIT 1"):
-                raise StoreError(
-                    f"{self.path}: this database is not one of this server's; choose another file.")
-            for statement in _SCHEMA.split(";"):
-                self._connection.execute(statement)
-            self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+        for statement in _SCHEMA.split(";"):
+            self._connection.execute(statement)
+        self._connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
     def close(self) -> None:
         """Closes every connection; the store cannot be used afterwards."""
@@ -159,7 +152,7 @@ class Store:
         """Makes all statements inside it one change, on which no other writer can interfere."""
         with self._guard:
             connection = self._connection
-            self._begin(connection)
+            _patiently(connection, "BEGIN IMMEDIATE")
             try:
                 yield
                 connection.execute("COMMIT")
@@ -167,22 +160,6 @@ class Store:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-
-    @staticmethod
-    def _begin(connection: sqlite3.Connection) -> None:
-        deadline = 0.0
-        while True:
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                return
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                    raise
-                now = time.monotonic()
-                deadline = deadline or now + LOCK_TIMEOUT
-                if now > deadline:
-                    raise
-            time.sleep(0.0003)
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
@@ -292,6 +269,36 @@ class Store:
 
     def set_balance(self, account: str, balance: Balance) -> None:
         self.change("INSERT OR REPLACE INTO balances VALUES (?, ?, ?, ?, ?, ?, ?)", account, *balance)
+
+
+def _check_usable(path: Path) -> None:
+    """Makes sure that a file is one of ours or new, before anything in it is changed; makes a new one
+    for its owner's eyes only, as it holds secrets."""
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        # In this order: another process of ours may make its tables, and sets the version with them.
+        tables = _patiently(connection, "SELECT COUNT(*) FROM sqlite_schema").fetchone()[0]
+        version = _patiently(connection, "PRAGMA user_version").fetchone()[0]
+    if version != SCHEMA_VERSION and (version or tables):
+        raise StoreError(f"{path}: this database is not one of this server's; choose another file.")
+
+
+def _patiently(connection: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
+    """Runs a statement when its turn has come: in shorter steps than SQLite's own, which also does not
+    wait for every lock. Raises sqlite3.OperationalError when the turn does not come."""
+    deadline = 0.0
+    while True:
+        try:
+            return connection.execute(statement)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
+                raise
+            now = time.monotonic()
+            deadline = deadline or now + LOCK_TIMEOUT
+            if now > deadline:
+                raise
+        time.sleep(0.0003)
 
 
 def _text(value: Any) -> str | None:

@@ -1,29 +1,22 @@
-"""The reference server can be broken, or made to choose otherwise, by overriding one seam; and races."""
+"""The reference server can be broken, or made to choose otherwise, by overriding one seam."""
 
 from __future__ import annotations
 
-import contextlib
-import json
-import multiprocessing
-import threading
-import uuid
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
 from reference_world import World, refusal
 
-from conformance import signing
-from conformance.exchange import Call, Exchange
-from conformance.reference.app import Server
+from conformance.client import Client, new_transport
+from conformance.exchange import Call
+from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.messages import Request, Response
+from conformance.reference.listener import served
+from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.seed import Tenant, seed
-from conformance.reference.store import Condition, Store
+from conformance.reference.store import Condition
 
 # --------------------------------------------------------------------------- faults, one seam each
 
@@ -163,9 +156,16 @@ def test_a_seam_breaks_its_rule_and_the_reference_keeps_it(
 
 
 def test_header_names_reach_the_behaviour_as_sent() -> None:
-    call = World().call("listAccounts").signed(name_case="swapped")
-    assert World().send(call).succeeded
-    assert refusal(World(ExactCase()).send(call)) == (401, "missing_headers")
+    call = World().call("listAccounts")
+    swapped = call.signed(name_case="swapped")
+    assert World().send(swapped).succeeded
+    world = World(ExactCase())
+    assert refusal(world.send(swapped)) == (401, "missing_headers")
+    world.server.clock = system_clock
+    with served(world.server) as base_url:
+        client = Client(base_url, world.clients["primary"].organization, new_transport())
+        assert client.send(call).succeeded
+        assert refusal(client.send(swapped)) == (401, "missing_headers")
 
 
 def test_a_broken_behaviour_is_answered_with_500(caplog: pytest.LogCaptureFixture) -> None:
@@ -173,11 +173,10 @@ def test_a_broken_behaviour_is_answered_with_500(caplog: pytest.LogCaptureFixtur
         def act(self, ctx: Context) -> None:
             raise KeyError(ctx.operation)
 
-    store = Store()
-    seeded = seed(store)
-    answer = _handle(Server(store, Broken()), seeded.primary, "GET",
-                     f"/v1/customers/{seeded.primary.customer_id}/accounts")
-    assert (answer.status, answer.document["error"]["type"]) == (500, "server_error")
+    world = World()
+    world.server.behaviour = Broken()
+    exchange = world.clients["primary"].send(world.call("listAccounts"))
+    assert (exchange.status, exchange.error_type) == (500, "server_error")
     assert "KeyError" in caplog.text
 
 
@@ -239,163 +238,3 @@ def test_a_variant_chooses_otherwise() -> None:
     assert world.send(call).response_body == refused.response_body
     assert refusal(world.send(call.with_field("amount", "1"))) == (409, "idempotency_key_conflict")
     assert world.send(call).response_body == refused.response_body
-
-
-# --------------------------------------------------------------------------- races between threads
-
-
-def _race(world: World, calls: list[Call]) -> list[Exchange]:
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(world.send, calls))
-
-
-class Unguarded(Behaviour):
-    """Looks, lets everybody else look, then acts: auth.nonce-race, idempotency.race, wallet.race."""
-
-    def __init__(self) -> None:
-        self.looked: threading.Barrier | None = None
-
-    def _wait(self) -> None:
-        if self.looked is not None:
-            self.looked.wait(10)
-
-    def transaction(self, ctx: Context) -> Any:
-        return contextlib.nullcontext()
-
-
-class NonceRace(Unguarded):
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        known = ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
-        self._wait()
-        super().claim_nonce(ctx, nonce)
-        return not known
-
-
-class KeyRace(Unguarded):
-    def stored_answer(self, ctx: Context) -> Any:
-        answer = super().stored_answer(ctx)
-        self._wait()
-        return answer
-
-
-class WalletRace(Unguarded):
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        taken = ctx.store.count("wallet", self.parent(ctx)["id"])
-        self._wait()
-        return not taken
-
-
-def _accepted_nonces(world: World) -> int:
-    calls = [world.call("createAccount").signed(nonce="b" * 32) for _ in range(4)]
-    return sum(exchange.succeeded for exchange in _race(world, calls))
-
-
-def _done_with_one_key(world: World) -> int:
-    before = world.rows()
-    exchanges = _race(world, [world.call("createPayin").but(idempotency_key=str(uuid.UUID(int=4)))] * 4)
-    assert all(exchange.status == 201 for exchange in exchanges)
-    return world.rows() - before
-
-
-def _wallets(world: World) -> int:
-    exchanges = _race(world, [world.call("createWallet") for _ in range(4)])
-    assert {exchange.status for exchange in exchanges} <= {201, 409}
-    return world.make("listWallets")["total"]
-
-
-@pytest.mark.parametrize(("fault", "effects"), [
-    (NonceRace, _accepted_nonces), (KeyRace, _done_with_one_key), (WalletRace, _wallets),
-])
-def test_races_between_threads(fault: type[Unguarded], effects: Callable[[World], int]) -> None:
-    assert effects(World()) == 1
-    behaviour = fault()
-    world = World(behaviour)
-    behaviour.looked = threading.Barrier(4)
-    assert effects(world) == 4
-
-
-# --------------------------------------------------------------------------- races between processes
-
-
-def _signed(tenant: Tenant, method: str, target: str, body: bytes = b"", nonce: str | None = None,
-            key: str | None = None) -> Request:
-    head = signing.signed_headers(tenant.api_key, tenant.secret, method, target.encode(), body, nonce=nonce)
-    head |= {"Idempotency-Key": key or str(uuid.uuid4())}
-    headers = [(name.encode(), text.encode()) for name, text in head.items()]
-    return Request(method, target.encode(), headers, body)
-
-
-def _handle(server: Server, tenant: Tenant, method: str, target: str, body: bytes = b"") -> Response:
-    return server.handle(_signed(tenant, method, target, body))
-
-
-def _contend(path: Path, requests: list[Request], together: Any, answers: Any) -> None:
-    store = Store(path)
-    server = Server(store)
-    together.wait(30)
-    answers.put([(response.status, response.body) for response in map(server.handle, requests)])
-    store.close()
-
-
-def test_races_between_processes(tmp_path: Path) -> None:
-    path = tmp_path / "reference.sqlite3"
-    store = Store(path)
-    tenant = seed(store).primary
-    server = Server(store)
-    accounts = f"/v1/customers/{tenant.customer_id}/accounts"
-    account = _handle(server, tenant, "POST", accounts, b'{"name": "x"}').document["id"]
-    pairs = [("USDC", "ethereum"), ("USDC", "polygon"), ("USDT", "ethereum"), ("USDT", "polygon")]
-    bodies = [json.dumps({"currency": a, "network": b, "label": "x"}).encode() for a, b in pairs]
-    processes, rounds = 4, 25
-    same_nonce = [_signed(tenant, "POST", accounts, b'{"name": "n"}') for _ in range(rounds)]
-    keys = [str(uuid.uuid4()) for _ in range(rounds)]
-
-    def script() -> list[Request]:
-        same_key = [_signed(tenant, "POST", accounts, b'{"name": "k"}', key=key) for key in keys]
-        wallets = [_signed(tenant, "POST", f"/v1/accounts/{account}/wallets", body) for body in bodies]
-        return [*same_nonce, *same_key, *wallets]
-
-    spawn = multiprocessing.get_context("spawn")
-    together, answers = spawn.Barrier(processes), spawn.Queue()
-    workers = [spawn.Process(target=_contend, args=(path, script(), together, answers))
-               for _ in range(processes)]
-    for worker in workers:
-        worker.start()
-    columns = list(zip(*(answers.get(timeout=60) for _ in workers), strict=True))
-    for worker in workers:
-        worker.join()
-    for column in columns[:rounds]:
-        assert sorted(status for status, _ in column) == [201, 401, 401, 401]
-    for column in columns[rounds:2 * rounds]:
-        assert len(set(column)) == 1 and column[0][0] == 201
-    for column in columns[2 * rounds:]:
-        assert sorted(status for status, _ in column) == [201, 409, 409, 409]
-    assert store.count("account", tenant.customer_id) == 2 + 2 * rounds
-    assert store.count("wallet", account) == len(pairs)
-    store.close()
-
-
-
-
-def _open(paths: list[Path], together: Any, answers: Any) -> None:
-    for path in paths:
-        together.wait(30)
-        try:
-            with contextlib.closing(Store(path)) as store:
-                answers.put((path, seed(store).primary.api_key))
-        except Exception as error:
-            answers.put((path, repr(error)))
-
-
-def test_processes_agree_on_a_new_database(tmp_path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    paths, processes = [tmp_path / f"{number}.sqlite3" for number in range(15)], 4
-    together, answers = spawn.Barrier(processes), spawn.Queue()
-    workers = [spawn.Process(target=_open, args=(paths, together, answers)) for _ in range(processes)]
-    for worker in workers:
-        worker.start()
-    found = {answers.get(timeout=60) for _ in workers for _ in paths}
-    for worker in workers:
-        worker.join()
-    assert {path for path, _ in found} == set(paths) and len(found) == len(paths), found
-    assert all(key.startswith("key_") for _, key in found)

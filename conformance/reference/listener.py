@@ -88,12 +88,7 @@ def serve(
     threads: bool = False,
 ) -> None:
     """Serves on a listening socket until SIGINT, SIGTERM or, where given, the end of process `parent`."""
-    config = uvicorn.Config(
-        Application(server, threads=threads), http=Protocol, ws="none", lifespan="off",
-        access_log=False, log_level="error", server_header=False, date_header=False,
-        timeout_keep_alive=60, timeout_graceful_shutdown=2, backlog=BACKLOG,
-    )
-    listener = _Listener(config, ready)
+    listener = _Listener(_configuration(server, threads), ready)
     finished = threading.Event()
 
     def watch(process: int) -> None:
@@ -110,6 +105,30 @@ def serve(
         listener.run(sockets=[bound])
     finally:
         finished.set()
+
+
+@contextlib.contextmanager
+def served(server: Server, *, threads: bool = False) -> Iterator[str]:
+    """Serves from a thread of this process while the context lasts; gives the base URL."""
+    ready = threading.Event()
+    with listen("127.0.0.1", 0) as bound:
+        listener = _Listener(_configuration(server, threads), ready.set)
+        thread = threading.Thread(target=listener.run, kwargs={"sockets": [bound]}, daemon=True)
+        thread.start()
+        ready.wait()
+        try:
+            yield base_url(bound, "127.0.0.1", server.prefix.decode())
+        finally:
+            listener.should_exit = True
+            thread.join()
+
+
+def _configuration(server: Server, threads: bool) -> uvicorn.Config:
+    return uvicorn.Config(
+        Application(server, threads=threads), http=Protocol, ws="none", lifespan="off",
+        access_log=False, log_level="error", server_header=False, date_header=False,
+        timeout_keep_alive=60, timeout_graceful_shutdown=2, backlog=BACKLOG,
+    )
 
 
 def running(process: int) -> bool:

@@ -14,7 +14,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -164,12 +164,12 @@ class Store:
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """The rows of a statement."""
         with self._guard:
-            return self._connection.execute(sql, values).fetchall()
+            return _patiently(self._connection, sql, values).fetchall()
 
     def change(self, sql: str, *values: Any) -> int:
         """Runs a statement that writes; the number of rows it changed."""
         with self._guard:
-            return self._connection.execute(sql, values).rowcount
+            return _patiently(self._connection, sql, values).rowcount
 
     # ------------------------------------------------------------------ organizations
 
@@ -284,13 +284,13 @@ def _check_usable(path: Path) -> None:
         raise StoreError(f"{path}: this database is not one of this server's; choose another file.")
 
 
-def _patiently(connection: sqlite3.Connection, statement: str) -> sqlite3.Cursor:
+def _patiently(connection: sqlite3.Connection, statement: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
     """Runs a statement when its turn has come: in shorter steps than SQLite's own, which also does not
     wait for every lock. Raises sqlite3.OperationalError when the turn does not come."""
     deadline = 0.0
     while True:
         try:
-            return connection.execute(statement)
+            return connection.execute(statement, values)
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise

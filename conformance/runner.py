@@ -16,6 +16,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from conformance.contract import OPERATIONS
 from conformance.rules import RULES, Rule
@@ -23,6 +24,9 @@ from conformance.suite import Suite
 from conformance.target import Target
 from conformance.trial import Trial
 from conformance.verdict import Finding, Inconclusive, NotApplicable
+
+if TYPE_CHECKING:
+    from conformance.fuzz.settings import FuzzSettings
 
 CheckFunction = Callable[[Trial], None]
 
@@ -57,6 +61,38 @@ def check(*rules: str, operations: tuple[str, ...] | None = None) -> Callable[[C
         marked = Check(name, function, rules, chosen)
         CHECKS[name] = marked
         function.conformance_check = marked  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+#: Runs one part of an exploration: suite, the part's name, what the user asked for -> findings on any rules.
+ExplorationFunction = Callable[[Suite, str, "FuzzSettings"], list[Finding]]
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """A property-based test: its name and the parts it runs in, which workers share out among themselves.
+
+    Unlike a check it does not know beforehand which rules it will have something to say about.
+    """
+
+    name: str
+    function: ExplorationFunction
+    parts: tuple[str, ...]
+
+
+EXPLORATIONS: dict[str, Exploration] = {}
+
+
+def exploration(*parts: str) -> Callable[[ExplorationFunction], ExplorationFunction]:
+    """Marks a function as a property-based test that runs once for each part."""
+
+    def mark(function: ExplorationFunction) -> ExplorationFunction:
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        marked = Exploration(name, function, parts)
+        EXPLORATIONS[name] = marked
+        function.conformance_exploration = marked  # type: ignore[attr-defined]
         return function
 
     return mark

@@ -94,8 +94,8 @@ class Shapes:
         return not isinstance(self._tried[shape], Inconclusive)
 
     def _try(self, shape: str) -> int | Inconclusive:
-        # A wallet of one pair can be made only once in an account.
-        scene = self.suite.scene_for(self.operation, fresh=self.operation == "createWallet")
+        # A wallet of one pair can be made only once in an account; what is updated had better not be shared.
+        scene = self.suite.scene_for(self.operation, fresh=self.operation in ("createWallet", "updateBeneficiary"))
         last: Exchange | None = None
         try:
             ids = scene.ids(self.operation)

@@ -82,7 +82,7 @@ def test_stated_mistakes_lead_to_the_presented_signatures() -> None:
     ("percent-encoding in both cases", "target", ["%3A", "%3a", "%5F", "%5f", "%5B", "%5b"]),
     ("plus signs, encoded and not", "target", ["a+b", "a%20b", "%2B"]),
     ("literal reserved characters", "target", ["00:00", "[]", "active,disabled"]),
-    ("UTF-8, escapes, solidus", "body", ["東京", "\\u00e9", "\\u00E9", "🏦", "\\ud83c", "\\/", "e\u0301"]),
+    ("UTF-8, escapes, solidus", "body", ["東京", "🏦", "e\u0301", "\\u00e9", "\\u00E9", "\\ud83c", "\\/"]),
     ("white space", "body", ["\r\n\t", "}\n", " {"]),
 ])
 def test_valid_vectors_cover(feature: str, member: str, texts: list[str]) -> None:
@@ -110,7 +110,7 @@ def test_openssl_computes_the_same() -> None:
         assert answer.stdout.split()[0].decode() == value, name
 
 
-#: Reads the vectors, puts their signature strings together on its own, and prints [string, signature] for each.
+#: Reads the vectors, makes their signature strings by itself, and prints [string, signature] for each.
 NODE = """
 const crypto = require('crypto');
 const vectors = JSON.parse(require('fs').readFileSync(0)).vectors;

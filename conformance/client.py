@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from conformance import signing
+from conformance.deadline import DeadlineTransport, deadline
 from conformance.exchange import MANGLES, NAME_CASES, Auth, Call, Exchange
 from conformance.target import Organization
 
@@ -29,6 +30,10 @@ MAX_BODY = 4 * 1024 * 1024
 #: Seconds to connect, and seconds for a whole exchange.
 CONNECT_TIMEOUT = 10.0
 EXCHANGE_TIMEOUT = 30.0
+
+#: After so many timeouts, and then so many seconds for a whole exchange: a server that hangs costs no hours.
+PATIENT_TIMEOUTS = 5
+IMPATIENT_TIMEOUT = 5.0
 
 
 class ServerClock:
@@ -56,6 +61,18 @@ class ServerClock:
     def now(self) -> int:
         """Server time in Unix epoch seconds."""
         return int(time.time() + self.offset)
+
+
+class Patience:
+    """How long one exchange may take: less once a server has let several run out."""
+
+    def __init__(self) -> None:
+        self.timeouts = 0
+
+    @property
+    def seconds(self) -> float:
+        """Seconds for a whole exchange."""
+        return EXCHANGE_TIMEOUT if self.timeouts < PATIENT_TIMEOUTS else IMPATIENT_TIMEOUT
 
 
 class Pace:
@@ -135,8 +152,7 @@ def wire_target(request: httpx.Request) -> bytes:
 
 def new_transport(verify: bool = True) -> httpx.BaseTransport:
     """The transport for live servers: keep-alive, no redirects, no proxies from the environment."""
-    limits = httpx.Limits(max_connections=64, max_keepalive_connections=64)
-    return httpx.HTTPTransport(verify=verify, limits=limits, retries=1)
+    return DeadlineTransport(verify)
 
 
 class Client:
@@ -150,6 +166,7 @@ class Client:
         *,
         clock: ServerClock | None = None,
         pace: Pace | None = None,
+        patience: Patience | None = None,
         numbers: Iterable[int] | None = None,
         watchers: Sequence[Callable[[Exchange], None]] = (),
     ) -> None:
@@ -158,16 +175,16 @@ class Client:
         self.transport = transport
         self.clock = clock or ServerClock()
         self.pace = pace or Pace()
+        self.patience = patience or Patience()
         self.watchers = list(watchers)
         self._numbers = iter(numbers if numbers is not None else count(1))
         self._prefix = urlsplit(self.base_url).path.encode()
-        self._timeout = httpx.Timeout(EXCHANGE_TIMEOUT, connect=CONNECT_TIMEOUT).as_dict()
 
     # ------------------------------------------------------------------ building
 
     def prepare(self, call: Call, purpose: str = "") -> Prepared:
         """The signed request of a call; timestamp and nonce are fresh where the call does not fix them."""
-        request = httpx.Request(call.method, self.base_url + call.path, content=call.body, extensions={"timeout": self._timeout})
+        request = httpx.Request(call.method, self.base_url + call.path, content=call.body)
         target = self._prefix + call.target.encode("utf-8")
         if request.url.raw_path != target:
             # httpx tidies URLs; a probe means its bytes, so they bypass that.
@@ -175,7 +192,7 @@ class Client:
         request.headers = httpx.Headers(self._headers(request, call))
         return Prepared(call, request, purpose)
 
-    def _headers(self, request: httpx.Request, call: Call) -> list[tuple[str, str]]:
+    def _headers(self, request: httpx.Request, call: Call) -> list[tuple[str, bytes]]:
         headers = [("Host", request.headers["host"]), ("Accept", "application/json"), ("User-Agent", USER_AGENT)]
         if call.body is not None:
             headers.append(("Content-Length", str(len(call.body))))
@@ -189,7 +206,8 @@ class Client:
         rename = NAME_CASES[call.auth.name_case]
         headers += [(rename(name), value) for name, value in values.items() if name not in call.auth.omit]
         headers += call.headers
-        return [(name, value if value.isascii() else value.encode("utf-8").decode("latin-1")) for name, value in headers]
+        # httpx takes text for ASCII only; these are the bytes that the signature covers, too.
+        return [(name, value.encode("utf-8")) for name, value in headers]
 
     def _authentication(self, request: httpx.Request, auth: Auth) -> dict[str, str]:
         own = self.organization
@@ -252,20 +270,24 @@ class Client:
         self.pace.take_turn()
         exchange.started = time.time()
         begin = time.perf_counter()
+        seconds = self.patience.seconds
+        request.extensions["timeout"] = httpx.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT)).as_dict()
         try:
-            self._receive(request, exchange, begin)
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            exchange.status = None
+            with deadline(seconds):
+                self._receive(request, exchange)
+        except httpx.TimeoutException as error:
+            self.patience.timeouts += 1
             exchange.error = f"{type(error).__name__}: {error}"[:300]
-        except (OSError, ValueError, UnicodeError) as error:
-            exchange.status = None
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            exchange.error = f"{type(error).__name__}: {error}"[:300]
+        except (OSError, ValueError) as error:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
         exchange.elapsed = time.perf_counter() - begin
         if not quiet:
             self._watch(exchange)
         return exchange
 
-    def _receive(self, request: httpx.Request, exchange: Exchange, begin: float) -> None:
+    def _receive(self, request: httpx.Request, exchange: Exchange) -> None:
         response = self.transport.handle_request(request)
         response.request = request
         try:
@@ -276,8 +298,6 @@ class Client:
                 if size > MAX_BODY:
                     exchange.truncated = True
                     break
-                if time.perf_counter() - begin > EXCHANGE_TIMEOUT:
-                    raise httpx.ReadTimeout(f"the answer took longer than {EXCHANGE_TIMEOUT:.0f} s", request=request)
             exchange.response_body = b"".join(chunks)[:MAX_BODY]
         finally:
             response.close()

@@ -213,6 +213,11 @@ class Exchange:
         """Still 429, or 503 with Retry-After, after waiting: says nothing about any rule."""
         return self.status == 429 or (self.status == 503 and self.header("retry-after") is not None)
 
+    @property
+    def unsent(self) -> bool:
+        """No server saw the request: nothing listens any more, or it was no HTTP. Says nothing about any rule."""
+        return self.status is None and (self.error or "").startswith(("ConnectError", "LocalProtocolError"))
+
     def get(self, *path: str | int) -> Any:
         """The JSON value at a path of member names and indexes, or MISSING; never raises."""
         value = self.document

@@ -74,6 +74,8 @@ class PassiveRules:
 
     def inspect(self, exchange: Exchange) -> None:
         """Judges one exchange by every passive rule; never raises because of what it holds."""
+        if exchange.unsent:
+            return
         self._remember_hidden(exchange)
         if self._no_server_error(exchange):
             self._content_type(exchange)

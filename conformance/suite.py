@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 
 from conformance import contract
-from conformance.client import Client, Pace, ServerClock, new_transport
+from conformance.client import Client, Pace, Patience, ServerClock, new_transport
 from conformance.exchange import Call, Exchange
 from conformance.passive import PassiveRules
 from conformance.redaction import Redactor
@@ -29,6 +29,10 @@ SAMPLE_CURES = {
     "createWallet": "[samples.wallet] pairs",
     "createPayin": "[samples.payin], or [features] payins = false",
 }
+
+#: After so many exchanges in a row that found nobody there, or that ran out of time, the server is lost.
+LOST_AFTER_REFUSED = 3
+LOST_AFTER_TIMEOUTS = 10
 
 
 class Suite:
@@ -51,6 +55,10 @@ class Suite:
         self.passive = PassiveRules(target)
         self.clock = ServerClock()
         self.pace = pace or Pace(target.requests_per_second)
+        self.patience = Patience()
+        #: Why nothing more is sent, in one paragraph; empty while the server is there.
+        self.lost = ""
+        self._unanswered: list[str] = []
         self._numbers = itertools.count(first_number)
         self._transport = transport or new_transport()
         self._clients: dict[str, Client] = {}
@@ -71,7 +79,7 @@ class Suite:
                                    "Fill in [secondary], or declare [features] secondary = false.")
             self._clients[organization] = Client(
                 self.target.base_url, owner, self._transport, clock=self.clock, pace=self.pace,
-                numbers=self._numbers, watchers=[self._watch],
+                patience=self.patience, numbers=self._numbers, watchers=[self._watch],
             )
         return self._clients[organization]
 
@@ -80,12 +88,38 @@ class Suite:
         self.record[exchange.number] = exchange
         if not self.clock.calibrated:
             self.clock.observe(exchange)
+        self._look_for_server(exchange)
         self.passive.inspect(exchange)
+
+    def _look_for_server(self, exchange: Exchange) -> None:
+        """Gives the server up when it is gone, so that a run ends soon and blames no rule for it."""
+        error = exchange.error or ""
+        if exchange.status is None and ("ConnectError" in error or "Timeout" in error):
+            self._unanswered.append(error.partition(":")[0])
+        else:
+            self._unanswered.clear()
+        refused = self._unanswered[-LOST_AFTER_REFUSED:].count("ConnectError") == LOST_AFTER_REFUSED
+        if not self.lost and (refused or len(self._unanswered) >= LOST_AFTER_TIMEOUTS):
+            what = "could no longer be connected to" if refused else "did not answer in time any more"
+            self.lost = (
+                f"{self.target.base_url} {what} ({self.redactor.text(error)}): {len(self._unanswered)} requests in a row, "
+                f"the last of them {exchange.method} {exchange.call.path[:120]}. Nothing was sent after that. "
+                "Look in the server's log for why it stopped, start it again and repeat the run."
+            )
+
+    def answering(self) -> None:
+        """Raises Inconclusive when the server is lost."""
+        if self.lost:
+            raise Inconclusive(self.lost)
 
     # ------------------------------------------------------------------ sending
 
     def send(self, client: Client, call: Call, purpose: str) -> Exchange:
-        """Sends a call; creates of accounts wait while a check needs the customer's accounts to stand still."""
+        """Sends a call; creates of accounts wait while a check needs the customer's accounts to stand still.
+
+        Raises Inconclusive when the server is lost.
+        """
+        self.answering()
         if call.operation == "createAccount":
             with self.quiet_accounts():
                 return client.send(call, purpose)
@@ -106,7 +140,7 @@ class Suite:
 
     @contextlib.contextmanager
     def quiet_accounts(self) -> Iterator[None]:
-        """While this is held, no worker of this run creates an account."""
+        """While this is held, no other worker of this run creates an account or a payout."""
         with self._lock():
             yield
 
@@ -160,7 +194,9 @@ def refusal_of_sound(exchange: Exchange) -> Inconclusive:
     """Why a check cannot go on after a sound request was refused, with what the user can do."""
     operation = exchange.operation
     cause = cure = ""
-    if exchange.status is None or (exchange.status >= 500 and not exchange.throttled):
+    if exchange.unsent:
+        cure = "Start the server again."
+    elif exchange.status is None or (exchange.status >= 500 and not exchange.throttled):
         cause = "http.no-server-error"
     elif exchange.throttled:
         cure = "Give the suite a rate the server allows: [limits] requests_per_second."

@@ -78,6 +78,7 @@ class Trial:
 
     def race(self, calls: list[Call], purpose: str, organization: str = "primary") -> list[Exchange]:
         """Sends calls simultaneously."""
+        self.suite.answering()
         with self.suite.quiet_accounts():
             exchanges = self.suite.client(organization).race(calls, purpose)
         self.exchanges += [exchange.number for exchange in exchanges]
@@ -109,7 +110,8 @@ class Trial:
             self.set_aside(rule, f"{_probe(exchange)} was still answered {exchange.status} after waiting", exchange)
             return False
         if exchange.status is None or exchange.status >= 500:
-            self.set_aside(rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause="http.no-server-error")
+            cause = "" if exchange.unsent else "http.no-server-error"
+            self.set_aside(rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause=cause)
             return False
         return True
 

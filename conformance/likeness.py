@@ -1,0 +1,109 @@
+"""Whether a resource in one answer is the one of another answer, or what was sent, member by member.
+
+Only documented members count (section 2). What the specification leaves open is no difference: the digits of
+a timestamp's fraction, the scale of an amount, `acc_` or `acct_` before an account's id, null or no member where a
+destination's field does not apply, the order in which embedded destinations stand.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from conformance import timestamps
+from conformance.contract import OPERATIONS, response_schema
+from conformance.exchange import MISSING, Exchange
+from conformance.fields import documented
+from conformance.trial import Trial, same, show
+
+#: Members that hold timestamps.
+_INSTANTS = ("created", "updated", "initiated_at", "submitted_at", "completed_at", "failed_at")
+
+#: Members whose value is an object, of which only the documented members count.
+_NESTED = ("address", "bank_details")
+
+#: Operation that creates -> response member -> path parameter that it repeats.
+PARENTS: Mapping[str, tuple[str, str]] = {
+    operation.id: (operation.path_parameters[-1],) * 2
+    for operation in OPERATIONS.values() if operation.id.startswith("create")
+}
+
+
+@functools.cache
+def required_members(operation: str) -> frozenset[str]:
+    """The members that every answer of an operation has; that they are there is for format.fields to say."""
+    return frozenset(response_schema(operation).get("required", ()))
+
+
+def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
+    """Whether two values of a documented member of an operation's answer mean the same."""
+    if name == "account_id" or (name == "id" and operation == "getAccountBalances"):
+        return same_account(got, expected)
+    if name in _INSTANTS:
+        instants = timestamps.parse(got), timestamps.parse(expected)
+        return instants[0] == instants[1] if None not in instants else same(got, expected)
+    if name in _NESTED and isinstance(got, Mapping) and isinstance(expected, Mapping):
+        members = response_schema(operation)["properties"][name]["properties"]
+        return all(same(got.get(member), expected.get(member)) for member in members)
+    if name == "payout_destinations":
+        ids = identifiers(got), identifiers(expected)
+        return ids[0] == ids[1] if None not in ids else same(got, expected)
+    return same(got, expected)
+
+
+def same_account(got: Any, expected: Any) -> bool:
+    """Whether two texts are one account's id; both prefixes appear in the specification."""
+    if not isinstance(got, str) or not isinstance(expected, str):
+        return False
+    return got.removeprefix("acct_").removeprefix("acc_") == expected.removeprefix("acct_").removeprefix("acc_")
+
+
+def same_amount(got: Any, expected: Any) -> bool:
+    """Whether two decimal strings have the same value."""
+    try:
+        return isinstance(got, str) and isinstance(expected, str) and Decimal(got) == Decimal(expected)
+    except InvalidOperation:
+        return False
+
+
+def identifiers(value: Any) -> list[str] | None:
+    """The ids in an array of resources, sorted; None where it is no array of objects with ids."""
+    if not isinstance(value, list):
+        return None
+    ids = [one.get("id") for one in value if isinstance(one, dict)]
+    if len(ids) != len(value) or not all(isinstance(one, str) for one in ids):
+        return None
+    return sorted(ids)
+
+
+def shown(value: Any) -> str:
+    """A member's value for a sentence."""
+    return "no such member" if value is MISSING else show(value)
+
+
+def judge_member(trial: Trial, rule: str, exchange: Exchange, name: str, expected: Any, what: str) -> bool:
+    """Judges one documented member of an answer by the value it should have."""
+    operation = exchange.operation or ""
+    value = exchange.get(name)
+    if value is MISSING and name in required_members(operation):
+        trial.set_aside(rule, f"{what}: {operation} answered without {name}", exchange, cause="format.fields")
+        return False
+    if expected is None and value is MISSING:
+        return True
+    return trial.judge(rule, alike(operation, name, value, expected), f"{what}: {name} {shown(expected)}", shown(value), exchange)
+
+
+def judge_members(
+    trial: Trial, rule: str, exchange: Exchange, expected: Mapping[str, Any], what: str, but: Iterable[str] = (),
+) -> None:
+    """Judges the documented members of an answer, `but` some, by what another answer or a request had in them."""
+    for name in documented(exchange.operation or ""):
+        if name in expected and name not in but:
+            judge_member(trial, rule, exchange, name, expected[name], what)
+
+
+def document(exchange: Exchange) -> dict[str, Any]:
+    """The members of an answer; none where it is no JSON object."""
+    return exchange.document if isinstance(exchange.document, dict) else {}

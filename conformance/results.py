@@ -6,7 +6,7 @@ import base64
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from conformance.exchange import Exchange, call_to_plain
 from conformance.redaction import Redactor
@@ -15,19 +15,33 @@ from conformance.runner import absent
 from conformance.target import Target
 from conformance.verdict import Finding, Verdict
 
+if TYPE_CHECKING:
+    from conformance.report.known import KnownFailures
+    from conformance.report.outcome import Outcome
+    from conformance.report.pinned import PinnedChoices
+
 #: Bytes of a body that the results keep.
 KEPT_BODY = 8 * 1024
 
 
 @dataclass
 class Cell:
-    """One rule on one operation; its verdict is the gravest of its findings."""
+    """One rule on one operation; its verdict is the gravest of its findings.
+
+    `known` is the reason that a list of known failures gives for a violation; such a cell does not fail the run.
+    """
 
     rule: str
     operation: str
     verdict: Verdict = Verdict.NOT_RUN
     summary: str = ""
     findings: list[Finding] = field(default_factory=list)
+    known: str = ""
+
+    @property
+    def decisive(self) -> Finding | None:
+        """The first of the gravest findings."""
+        return min(self.findings, key=lambda finding: finding.verdict.rank, default=None)
 
     def add(self, finding: Finding) -> None:
         if not self.findings or finding.verdict.rank < self.verdict.rank:
@@ -35,8 +49,24 @@ class Cell:
         self.findings.append(finding)
 
 
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When an exchange was sent (Unix seconds), how long its answer took (seconds), and with which status it came."""
+
+    operation: str | None
+    status: int | None
+    started: float
+    elapsed: float
+
+
 class Results:
-    """Collects findings from all workers; knows the verdict of the run and its exit status."""
+    """Collects findings from all workers; knows the verdict of the run and its exit status.
+
+    `exchanges` maps the numbers of exchanges to what `exchange_to_plain` makes of them; reports keep those
+    that are evidence. `timings` has every exchange of the run, by number. `lost` says how the server was
+    lost during the run. `selection` says how the user narrowed the run (`-k auth`, say, or `-x`): with it
+    rules that were not run are the user's choice, without it they make the run incomplete.
+    """
 
     def __init__(self, target: Target | None) -> None:
         self.cells: dict[tuple[str, str], Cell] = {}
@@ -44,6 +74,8 @@ class Results:
         self.sent = 0
         self.errors: list[str] = []
         self.lost = ""
+        self.selection = ""
+        self.timings: dict[int, Timing] = {}
         for rule in RULES.values():
             for operation in rule.operations:
                 cell = self.cells[rule.id, operation] = Cell(rule.id, operation)
@@ -71,12 +103,41 @@ class Results:
         return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
 
     def violations(self, fail_on: Level) -> list[Cell]:
-        """The cells that fail the run."""
-        return self.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=self.gating(fail_on))
+        """The cells that fail the run: violated, and not known to be."""
+        cells = self.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=self.gating(fail_on))
+        return [cell for cell in cells if not cell.known]
 
     def incomplete(self, fail_on: Level) -> list[Cell]:
-        """The cells that make the run incomplete."""
-        return self.with_verdict(Verdict.INCONCLUSIVE, levels=self.gating(fail_on))
+        """The cells that make the run incomplete: inconclusive, or not run although the user did not narrow the run."""
+        missing = [Verdict.INCONCLUSIVE] if self.selection else [Verdict.INCONCLUSIVE, Verdict.NOT_RUN]
+        return self.with_verdict(*missing, levels=self.gating(fail_on))
+
+    def add_timing(self, exchange: Exchange) -> None:
+        """Notes when an exchange was sent and how long it took."""
+        self.timings[exchange.number] = Timing(exchange.operation, exchange.status, exchange.started, exchange.elapsed)
+
+    def outcome(
+        self, fail_on: Level, known: KnownFailures | None = None, pinned: PinnedChoices | None = None,
+        interrupted: str = "",
+    ) -> Outcome:
+        """The verdict of the run: what every report says and the command exits with."""
+        from conformance.report.outcome import decide
+
+        return decide(self, fail_on, known, pinned, interrupted)
+
+    def exit_status(
+        self, fail_on: Level, known: KnownFailures | None = None, pinned: PinnedChoices | None = None,
+        interrupted: str = "",
+    ) -> int:
+        """0 conforms, 1 violations, 2 interrupted, 3 an error of the suite itself, 6 incomplete."""
+        return self.outcome(fail_on, known, pinned, interrupted).exit_status
+
+    def verdict_sentence(
+        self, fail_on: Level, known: KnownFailures | None = None, pinned: PinnedChoices | None = None,
+        interrupted: str = "",
+    ) -> str:
+        """The verdict of the run in a sentence."""
+        return self.outcome(fail_on, known, pinned, interrupted).sentence
 
 
 def exchange_to_plain(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:

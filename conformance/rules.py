@@ -35,7 +35,8 @@ class Level(StrEnum):
 class Rule:
     """One rule: `section` numbers sections of the specification, `operations` are operationIds in the
     catalogue's order, `needs` names what a target must offer for it to be exercised (`secondary`: a second
-    organization, `other_customer`: a second customer)."""
+    organization, `other_customer`: a second customer). `follows` names rules which, when broken on an
+    operation, usually break this one along with them: reports show both as one cause."""
 
     id: str
     section: tuple[str, ...]
@@ -43,6 +44,7 @@ class Rule:
     statement: str
     operations: tuple[str, ...]
     needs: tuple[str, ...] = ()
+    follows: tuple[str, ...] = ()
 
 
 def load_yaml(path: Path) -> Any:
@@ -62,6 +64,7 @@ def _rules(catalogue: Mapping[str, Any]) -> dict[str, Rule]:
             statement=entry["statement"],
             operations=tuple(sets[operations] if isinstance(operations, str) else operations),
             needs=tuple(entry.get("needs", ())),
+            follows=tuple(entry.get("follows", ())),
         )
     return rules
 

@@ -30,7 +30,9 @@ class Finding:
 
     `exchanges` are numbers of recorded exchanges, the decisive one first. `cause` names the rule
     whose violation kept this one from being judged. `observations` maps a question that the
-    specification leaves open to what the server does.
+    specification leaves open to what the server does. `replay` is the path of the file that repeats a
+    violation, relative to the folder of the report; `confirmed` is what repeating it alone came to:
+    "confirmed", "not reproduced" (still a violation), or "" when it was not repeated.
     """
 
     rule: str
@@ -46,6 +48,8 @@ class Finding:
     exchanges: list[int] = field(default_factory=list)
     observations: dict[str, str] = field(default_factory=dict)
     further: list[str] = field(default_factory=list)
+    replay: str = ""
+    confirmed: str = ""
 
     def to_plain(self) -> dict[str, Any]:
         """The finding as JSON data."""

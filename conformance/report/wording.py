@@ -1,0 +1,68 @@
+"""Small helpers for the texts of reports."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from conformance.redaction import printable
+
+#: Characters of one text (an answer quoted in a sentence, say) that a report keeps.
+KEPT_TEXT = 4000
+
+# What neither UTF-8 nor XML can hold.
+_UNWRITABLE = re.compile("[\ud800-\udfff\ufffe\uffff]")
+
+
+def writable(text: str) -> str:
+    """The text with unpaired surrogates and non-characters spelled out, all else as it was."""
+    return _UNWRITABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def clean(text: str) -> str:
+    """A text that every format can show: control, text-direction and unpaired characters spelled out, bounded."""
+    if len(text) > KEPT_TEXT:
+        text = f"{text[:KEPT_TEXT]}… ({len(text)} characters)"
+    return writable(printable(text.replace("\r\n", "\n")))
+
+
+def one_line(text: str, length: int = 300) -> str:
+    """A text on one line, shortened."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """`1 rule`, `2 rules`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """`a, b, c and 4 more`."""
+    names = list(dict.fromkeys(names))
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def duration(seconds: float) -> str:
+    """`0.4 s`, `12 s`, `3 min 5 s`."""
+    if seconds < 10:
+        return f"{max(seconds, 0):.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def milliseconds(seconds: float) -> str:
+    """`0.42 ms`, `17 ms`, `1,204 ms`."""
+    value = seconds * 1000
+    return f"{value:.2f} ms" if value < 1 else f"{value:.1f} ms" if value < 10 else f"{value:,.0f} ms"
+
+
+def operations(names: Sequence[str], all_operations: int) -> str:
+    """`createAccount`, `3 operations (a, b and c)`, `all 16 operations`."""
+    if len(names) == 1:
+        return names[0]
+    if len(names) == all_operations:
+        return f"all {all_operations} operations"
+    return f"{len(names)} operations"

@@ -1,0 +1,217 @@
+"""First uses of idempotency keys, and what may come after them: replays, changes and other bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from conformance import samples
+from conformance.contract import OPERATIONS
+from conformance.exchange import Call, Exchange
+from conformance.trial import Trial, same, show
+from conformance.world import Scene, call, identifier
+
+Body = dict[str, Any]
+
+#: Operations that can be done only once in one place.
+ONCE = ("createWallet", "disableBeneficiary")
+
+#: Valid values of fields whose syntax leaves no room for a changed character, the first that differs is taken.
+_ALTERNATIVES: dict[str, tuple[str, ...]] = {
+    "title": ("Mr", "Ms"), "account_type": ("savings", "checking"), "routing_number": ("026009593", "021000021"),
+    "swift_code": ("COBADEFF", "DEUTDEFF"), "country": ("CA", "FR"), "country_code": ("CA", "FR"),
+    "currency": ("USD", "EUR"), "payment_method": ("card", "bank_transfer"),
+}
+
+#: Fields that hold free text, so that any letter may change.
+_FREE = ("name", "first_name", "middle_name", "last_name", "display_name", "company_name", "note", "label", "account_name",
+         "description")
+
+
+def place(trial: Trial) -> Scene:
+    """Where a sound call can be made once more, after any number of refused ones."""
+    return trial.scene(fresh=trial.operation.id in ONCE)
+
+
+def own_place(trial: Trial) -> Scene:
+    """A place with resources of its own, in a shared account where that hides nothing."""
+    operation, suite = trial.operation.id, trial.suite
+    if operation in ("createAccount", "createWallet"):
+        return suite.fresh()
+    if operation == "createPayout":
+        return suite.payouts(fresh=True)
+    return Scene(suite, account_id=suite.shared().account_id)
+
+
+class Original:
+    """A sound POST that was accepted: `exchange` is its answer, `call` has its key and body.
+
+    Raises Inconclusive when the server refuses it. `default` makes a payout destination the default one.
+    """
+
+    def __init__(self, trial: Trial, *, default: bool = False) -> None:
+        self.trial = trial
+        self.operation = trial.operation.id
+        self.scene = own_place(trial)
+        self.exchange = self._made(default)
+        self.call = self.exchange.call
+        self.id = identifier(self.exchange)
+
+    def _made(self, default: bool) -> Exchange:
+        # Accounts and beneficiaries become the scene's own, so that more can be made under them.
+        match self.operation:
+            case "createAccount":
+                made = self.scene.account
+            case "createBeneficiary":
+                made = self.scene.beneficiary
+            case "createPayoutDestination" if default:
+                body = {**self.scene.body(self.operation), "is_default": True}
+                return self.trial.accept(self.scene.call(self.operation, body), "the first use of an idempotency key")
+            case _:
+                return self.trial.accept(self.scene.call(self.operation), "the first use of an idempotency key")
+        self.trial.exchanges.append(made.number)
+        return made
+
+    # ------------------------------------------------------------------ afterwards
+
+    def replay(self, rule: str, what: str) -> Exchange:
+        """Sends the original's key and body again and judges that the original status and body come."""
+        answer = self.trial.send(self.call, what)
+        if self.trial.usable(rule, answer):
+            expected = f"{what}: the original response, {self.exchange.status} with the same JSON body"
+            self.trial.judge(rule, self.brings(answer), expected, self.difference(answer), self.exchange, answer)
+        return answer
+
+    def brings(self, answer: Exchange) -> bool:
+        """Whether an answer is the original response."""
+        return answer.status == self.exchange.status and same(answer.document, self.exchange.document)
+
+    def difference(self, answer: Exchange) -> str:
+        """How an answer differs from the original response, in a few words."""
+        if answer.status != self.exchange.status:
+            return answer.described()
+        first, now = self.exchange.document, answer.document
+        if not isinstance(first, dict) or not isinstance(now, dict):
+            return f"{answer.described()}, another one"
+        names = [name for name in {**first, **now} if name not in first or name not in now or not same(first[name], now[name])]
+        shown = [f"{name} {show(now.get(name))} instead of {show(first.get(name))}"[:160] for name in names[:4]]
+        return f"{answer.status} with " + ("; ".join(shown) if shown else "the same body")
+
+    def relation(self, answer: Exchange) -> str:
+        """What an answer is to the original response, in words that are the same in every run."""
+        if self.brings(answer):
+            return "the original response"
+        if not answer.succeeded:
+            return answer.described()
+        return "done anew" if answer.get("id") != self.id else "the original resource in another response"
+
+    def with_fresh_key(self, body: Body) -> Exchange:
+        """Sends a body in the original's place, or one like it, with a key of its own."""
+        scene = self.scene if self.operation not in ONCE else own_place(self.trial)
+        return self.trial.send(call(self.operation, scene.ids(self.operation), body), "the other body with a fresh key")
+
+
+# ---------------------------------------------------------------------- changes
+
+
+def changes_around(trial: Trial, original: Original) -> list[Exchange]:
+    """Changes the original's resource as far as the API lets it, and what surrounds it; the answers."""
+    scene, operation = original.scene, original.operation
+    calls: list[Call] = []
+    if operation != "disableBeneficiary" and operation != "createWallet":
+        calls.append(scene.call(operation))
+    match operation:
+        case "createAccount":
+            calls += [scene.call("createBeneficiary"), scene.call("createVirtualAccount"), scene.call("createWallet")]
+        case "createBeneficiary":
+            calls += [scene.call("createPayoutDestination"), _patch(scene), scene.call("disableBeneficiary")]
+        case "disableBeneficiary":
+            calls += [scene.call("createPayoutDestination"), _patch(scene)]
+        case "createPayoutDestination":
+            body = {**scene.body(operation), "is_default": True}
+            calls += [scene.call(operation, body), _patch(scene), scene.call("disableBeneficiary")]
+        case "createPayout":
+            calls += [_patch(scene), scene.call("disableBeneficiary")]
+        case "createWallet":
+            pairs = range(1, len(trial.suite.samples.wallet_pairs))
+            calls += [scene.call(operation, trial.suite.samples.wallet(index)) for index in pairs]
+            calls.append(scene.call("createVirtualAccount"))
+        case _:
+            calls.append(scene.call("createBeneficiary"))
+    return [trial.send(one, f"a change around the original: {one.operation}") for one in calls]
+
+
+def _patch(scene: Scene) -> Call:
+    word = samples.marker()
+    return scene.call("updateBeneficiary", {"note": f"changed {word}", "first_name": f"Grace {word}"})
+
+
+# ---------------------------------------------------------------------- other bodies
+
+
+def other_bodies(trial: Trial, original: Original) -> Iterator[tuple[str, Body]]:
+    """Bodies that differ from the original's in one field but are as valid, each with the difference in words."""
+    operation, body = original.operation, original.call.document
+    for name, value in body.items():
+        if isinstance(value, dict):
+            changed = {**value, "city": _other_end(str(value.get("city") or "Paris"))}
+            yield f"another city in {name}", {**body, name: changed}
+        elif operation == "createWallet" and name in ("currency", "network"):
+            continue
+        elif isinstance(value, str) and (other := _other(name, value)) not in (None, value):
+            yield f"another {name}", {**body, name: other}
+    text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
+    if text is not None and body[text].upper() != body[text]:
+        yield f"{text} in upper case", {**body, text: body[text].upper()}
+    required = OPERATIONS[operation].required_fields
+    for name in reversed(body):
+        if name not in required and name in _FREE:
+            yield f"without {name}", {key: value for key, value in body.items() if key != name}
+            break
+    yield from _special(trial, original, body)
+
+
+def _special(trial: Trial, original: Original, body: Body) -> Iterator[tuple[str, Body]]:
+    scene = original.scene
+    match original.operation:
+        case "createVirtualAccount":
+            yield "with an address", {**body, "address": samples.address("state")}
+        case "createPayoutDestination":
+            yield "with is_default true", {**body, "is_default": True}
+        case "createPayout":
+            second = trial.send(scene.call("createPayoutDestination"), "a second destination to name")
+            if second.succeeded and isinstance(second.get("id"), str):
+                yield "another payout_destination_id", {**body, "payout_destination_id": second.get("id")}
+        case "createWallet":
+            for index, (currency, network) in enumerate(trial.suite.samples.wallet_pairs):
+                if (currency, network) != (body.get("currency"), body.get("network")):
+                    yield "another currency and network", {**trial.suite.samples.wallet(index), "label": body["label"]}
+                    break
+
+
+def _other(name: str, value: str) -> str | None:
+    """A value of a field that is as valid as this one; None where there is none for certain."""
+    if name in _FREE:
+        return _other_end(value)
+    if name in _ALTERNATIVES:
+        return next(one for one in _ALTERNATIVES[name] if one != value)
+    match name:
+        case "email":
+            local, at, domain = value.partition("@")
+            return _other_end(local) + at + domain
+        case "iban":
+            return samples.iban()
+        case "phone" | "tax_id" | "account_number" | "amount":
+            return _other_end(value)
+    return None
+
+
+def _other_end(text: str) -> str:
+    """The text with another last character of the same kind, and so of the same length."""
+    if not text:
+        return "x"
+    last = text[-1]
+    if last.isdigit():
+        return text[:-1] + ("1" if last != "1" else "2")
+    return text[:-1] + ("x" if last != "x" else "y")
+

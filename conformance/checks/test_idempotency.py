@@ -1,0 +1,270 @@
+"""Idempotency keys (section 4.0): which are accepted, and what a used one brings."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+from conformance import timestamps
+from conformance.checks.effects import UNTOUCHED, Effects
+from conformance.checks.originals import Original, changes_around, other_bodies, place
+from conformance.exchange import Exchange, to_json
+from conformance.rules import RULES
+from conformance.runner import check
+from conformance.trial import Trial
+from conformance.verdict import Inconclusive
+from conformance.world import new_key
+
+CONFLICT = {"type": "idempotency_error", "code": "idempotency_key_conflict"}
+INVALID = {"type": "validation_error", "code": "invalid_idempotency_key"}
+
+
+# ---------------------------------------------------------------------- which keys are accepted
+
+
+@check("idempotency.key-required", UNTOUCHED, operations=RULES["idempotency.key-required"].operations)
+def test_missing_key(trial: Trial) -> None:
+    """A POST without Idempotency-Key is refused and does nothing; the same request with a key is accepted."""
+    scene = place(trial)
+    sound = scene.call(trial.operation.id)
+    with Effects(trial, scene) as effects:
+        bare = sound.but(idempotency_key=None)
+        answer = trial.send(bare, "no Idempotency-Key")
+        trial.refused("idempotency.key-required", answer, "a POST without Idempotency-Key")
+        if answer.refused:
+            effects.judge(UNTOUCHED, "a POST without Idempotency-Key", [answer], lambda: trial.send(bare, "no Idempotency-Key, again"))
+    trial.accept(sound, "the same request with a key")
+
+
+def invalid_keys() -> Iterator[tuple[str, str]]:
+    """Keys that are no UUID, whatever a reader of UUIDs is lenient about, each with its name for a sentence."""
+    key = new_key()
+    yield "the key not-a-uuid", "not-a-uuid"
+    yield "the key 123", "123"
+    yield "a UUID without its last character", key[:-1]
+    yield "a UUID with one character more", key + "0"
+    yield "a UUID with one character before it", "0" + key
+    yield "a UUID whose first letter is g", "g" + key[1:]
+    yield "a UUID with a g in its third group", key[:16] + "g" + key[17:]
+    yield "a UUID whose last letter is g", key[:-1] + "g"
+    yield "36 hexadecimal digits without hyphens", key.replace("-", "") + "0123"
+    yield "36 letters z in the place of the digits", "".join(one if one == "-" else "z" for one in key)
+
+
+@check("idempotency.key-invalid", UNTOUCHED, operations=RULES["idempotency.key-invalid"].operations)
+def test_invalid_key(trial: Trial) -> None:
+    """A key that is no UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the request is accepted."""
+    scene = place(trial)
+    sound = scene.call(trial.operation.id)
+    refused = []
+    with Effects(trial, scene) as effects:
+        for what, key in invalid_keys():
+            answer = trial.send(sound.but(idempotency_key=key), what)
+            trial.error("idempotency.key-invalid", answer, what, **INVALID)
+            if answer.refused:
+                refused.append(answer)
+            elif isinstance(answer.get("id"), str):
+                effects.accepted.add(str(answer.get("id")))
+        if refused and len(refused) == sum(1 for _ in invalid_keys()):
+            effects.judge(UNTOUCHED, "requests with an invalid Idempotency-Key", refused,
+                          lambda: trial.send(sound.but(idempotency_key="not-a-uuid"), "an invalid key, again"))
+        elif refused and trial.operation.id not in ("createPayout", "createPayin", "disableBeneficiary"):
+            effects.judge(UNTOUCHED, "requests with an invalid Idempotency-Key", refused)
+        elif refused:
+            trial.judge(UNTOUCHED, True, "no effect of requests with an invalid Idempotency-Key", "not told from those accepted")
+    trial.accept(sound, "the same request with a UUID as key")
+
+
+#: Version 4 keys of each variant that RFC 9562 allows.
+def _v4_keys() -> Iterator[tuple[str, str]]:
+    for variant in "89ab":
+        key = new_key()
+        yield f"a version 4 UUID of variant {variant}", f"{key[:19]}{variant}{key[20:]}"
+
+
+def _other_keys() -> Iterator[tuple[str, str]]:
+    milliseconds = uuid.uuid4().int >> 80
+    seventh = (milliseconds << 80) | (0x7 << 76) | ((uuid.uuid4().int >> 52 & 0xFFF) << 64) | (0b10 << 62) | (uuid.uuid4().int >> 66)
+    yield "a version 1 UUID", str(uuid.uuid1(node=uuid.uuid4().int >> 80))
+    yield "a version 5 UUID", str(uuid.uuid5(uuid.NAMESPACE_URL, new_key()))
+    yield "a version 7 UUID", str(uuid.UUID(int=seventh))
+    yield "a version 4 UUID in upper case", _with_letters().upper()
+
+
+def _with_letters() -> str:
+    while (key := new_key()).upper() == key:
+        pass
+    return key
+
+
+@check("idempotency.key-accepted", "idempotency.key-other-uuids")
+def test_valid_keys(trial: Trial) -> None:
+    """Version 4 UUIDs in lower case are accepted as keys, and so are other versions and upper case."""
+    answers: dict[str, list[tuple[str, Exchange]]] = {"idempotency.key-accepted": [], "idempotency.key-other-uuids": []}
+    for rule, keys in (("idempotency.key-accepted", _v4_keys()), ("idempotency.key-other-uuids", _other_keys())):
+        for what, key in keys:
+            # Where a request can be made only once in an account, each key has an account of its own.
+            answers[rule].append((what, trial.send(trial.sound().but(idempotency_key=key), what)))
+    everything = [exchange for pairs in answers.values() for _, exchange in pairs]
+    any_accepted = any(one.succeeded for one in everything)
+    for rule, pairs in answers.items():
+        for what, answer in pairs:
+            if any_accepted or answer.succeeded or _about_the_key(answer):
+                trial.succeeded(rule, answer, what)
+            elif trial.usable(rule, answer):
+                trial.set_aside(rule, f"the sound {trial.operation.id} was answered {answer.described()} with every key", answer)
+
+
+def _about_the_key(answer: Exchange) -> bool:
+    return answer.error_code in (INVALID["code"], CONFLICT["code"]) or answer.error_type == CONFLICT["type"]
+
+
+@check("idempotency.key-forms")
+def test_key_forms(trial: Trial) -> None:
+    """Records whether other forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
+    forms = {
+        "a UUID without hyphens": new_key().replace("-", ""), "a UUID in braces": f"{{{new_key()}}}",
+        "a UUID as URN": f"urn:uuid:{new_key()}", "an empty Idempotency-Key": "",
+    }
+    for what, key in forms.items():
+        answer = trial.send(trial.sound().but(idempotency_key=key), what)
+        if trial.usable("idempotency.key-forms", answer):
+            trial.observe("idempotency.key-forms", what, _outcome(answer), answer)
+
+
+@check("idempotency.key-elsewhere")
+def test_key_on_get_and_patch(trial: Trial) -> None:
+    """Records what an Idempotency-Key on GET or PATCH does."""
+    rule = "idempotency.key-elsewhere"
+    key = new_key()
+    for what in ("an Idempotency-Key", "the same Idempotency-Key again"):
+        answer = trial.send(trial.sound().but(idempotency_key=key), f"{what} on {trial.operation.method}")
+        if trial.usable(rule, answer):
+            trial.observe(rule, f"{what} on {trial.operation.method}", _outcome(answer), answer)
+
+
+def _outcome(answer: Exchange) -> str:
+    return "accepted" if answer.succeeded else answer.described()
+
+
+# ---------------------------------------------------------------------- replays
+
+
+@check("idempotency.replay")
+def test_replay(trial: Trial) -> None:
+    """The same key and body on the same path bring the original status and body, twice, and nothing is done again."""
+    rule = "idempotency.replay"
+    original = Original(trial)
+    if trial.operation.id == "disableBeneficiary":
+        # Doing it again shows in `updated`, once the server's clock has moved on.
+        timestamps.wait_past(original.exchange.get("updated"))
+    with Effects(trial, original.scene) as effects:
+        effects.accepted.add(original.id)
+        answers = [original.replay(rule, what) for what in ("the same key and body again", "the same key and body a third time")]
+        effects.judge(rule, "the repetitions", [original.exchange, *answers], lambda: original.replay(rule, "the same key and body once more"))
+
+
+@check("idempotency.replay-after-change")
+def test_replay_after_change(trial: Trial) -> None:
+    """After the resource, or what surrounds it, has changed, the same key and body still bring the original response
+    and do not undo the change."""
+    rule = "idempotency.replay-after-change"
+    original = Original(trial, default=True)
+    changed = [exchange for exchange in changes_around(trial, original) if exchange.succeeded]
+    if not changed:
+        raise Inconclusive("none of the requests that change what surrounds the resource was accepted")
+    timestamps.wait_past(changed[-1].get("updated"))
+    shown_by = "updateBeneficiary" if trial.operation.id == "createBeneficiary" else ""
+    with Effects(trial, original.scene, shown_by) as effects:
+        effects.accepted.update(str(one.get("id")) for one in (original.exchange, *changed))
+        answer = original.replay(rule, "the same key and body after a change")
+        effects.judge(rule, "the repetition after a change", [original.exchange, answer],
+                      lambda: original.replay(rule, "the same key and body after a change, again"))
+
+
+@check("idempotency.conflict", "idempotency.replay", UNTOUCHED, operations=RULES["idempotency.conflict"].operations)
+def test_conflict(trial: Trial) -> None:
+    """A used key with a valid body that differs in any one field is refused with idempotency_key_conflict, nothing is
+    done, and the original request still brings the original response."""
+    rule = "idempotency.conflict"
+    original = Original(trial)
+    refused: list[Exchange] = []
+    accepted = False
+    with Effects(trial, original.scene) as effects:
+        effects.accepted.add(original.id)
+        for what, body in other_bodies(trial, original):
+            other = original.call.but(body=to_json(body))
+            answer = trial.send(other, f"a used key, but {what}")
+            if answer.refused and not _conflicts(answer):
+                alone = original.with_fresh_key(body)
+                if not alone.succeeded:
+                    trial.set_aside(rule, f"{what}: such a body is refused with a fresh key, too ({alone.described()})", answer, alone)
+                    continue
+                effects.accepted.add(str(alone.get("id")))
+                accepted = True
+            trial.error(rule, answer, f"a used key, but {what}", **CONFLICT)
+            accepted = accepted or answer.succeeded
+            refused += [answer] if answer.refused else []
+        if refused and not accepted:
+            effects.judge(UNTOUCHED, "requests refused for their used key", refused,
+                          lambda: trial.send(refused[-1].call, "a used key with another body, again"))
+        else:
+            trial.judge(UNTOUCHED, True, "no effect of requests refused for their used key", "there were others, too")
+    original.replay("idempotency.replay", "the original key and body after the conflicts")
+
+
+def _conflicts(answer: Exchange) -> bool:
+    return answer.error_type == CONFLICT["type"] and answer.error_code == CONFLICT["code"]
+
+
+@check("idempotency.conflict-no-body")
+def test_conflict_without_body(trial: Trial) -> None:
+    """A key first used without a body is refused when it comes with one, and still brings the original response without."""
+    rule = "idempotency.conflict-no-body"
+    original = Original(trial)
+    answer = trial.send(original.call.but(body=b'{"note":"another request"}'), "a key used without a body, now with one")
+    trial.refused(rule, answer, "a key used without a body, now with one")
+
+
+# ---------------------------------------------------------------------- what is left open
+
+
+@check("idempotency.equivalent-body")
+def test_equivalent_body(trial: Trial) -> None:
+    """Records whether the same JSON with other white space or key order is a replay or a conflict."""
+    import json
+
+    rule = "idempotency.equivalent-body"
+    original = Original(trial)
+    document = original.call.document
+    forms = {"the same JSON with other white space": json.dumps(document, ensure_ascii=False, indent=1).encode()}
+    if len(document) > 1:
+        forms["the same JSON with another key order"] = to_json(dict(reversed(document.items())))
+    for what, body in forms.items():
+        answer = trial.send(original.call.but(body=body), what)
+        if trial.usable(rule, answer):
+            trial.observe(rule, what, original.relation(answer), answer)
+
+
+@check("idempotency.other-path")
+def test_other_path(trial: Trial) -> None:
+    """Records what the same key and body do on another path."""
+    rule = "idempotency.other-path"
+    original = Original(trial)
+    elsewhere = trial.scene(fresh=True).call(trial.operation.id)
+    answer = trial.send(original.call.but(target=elsewhere.target), "the same key and body on another path")
+    if trial.usable(rule, answer):
+        trial.observe(rule, "the same key and body on another path", original.relation(answer), answer)
+
+
+@check("idempotency.after-refusal")
+def test_after_refusal(trial: Trial) -> None:
+    """Records whether a refused request uses up its key: the same key then comes with a sound body."""
+    rule = "idempotency.after-refusal"
+    sound = place(trial).call(trial.operation.id)
+    refused = trial.send(sound.but(body=b"{}"), "a request without its required fields")
+    if not refused.refused:
+        raise Inconclusive(f"a request without its required fields was answered {refused.described()}", cause="fields.required")
+    answer = trial.send(sound, "the key of a refused request with a sound body")
+    if trial.usable(rule, answer):
+        trial.observe(rule, "the key of a refused request with a sound body", _outcome(answer), answer)

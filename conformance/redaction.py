@@ -23,8 +23,8 @@ class Redactor:
     """Replaces the secrets of a target wherever they stand, and abbreviates keys and signatures."""
 
     def __init__(self, target: Target | None = None) -> None:
-        self._secrets = sorted((s for s in target.secrets if s), key=len, reverse=True) if target else []
-        self._keys = sorted(target.api_keys, key=len, reverse=True) if target else []
+        self._secrets = sorted(filter(_telling, target.secrets), key=len, reverse=True) if target else []
+        self._keys = sorted(filter(_telling, target.api_keys), key=len, reverse=True) if target else []
 
     def text(self, text: str) -> str:
         """The text without secrets; API keys keep their first characters only."""
@@ -42,6 +42,11 @@ class Redactor:
                 value = abbreviated(value)
             shown.append((name, self.text(value)))
         return shown
+
+
+def _telling(credential: str) -> bool:
+    """Whether a credential is one: replacing single letters would only garble every text."""
+    return len(credential) >= 4
 
 
 def abbreviated(value: str) -> str:

@@ -1,0 +1,247 @@
+"""Headers, timestamps, keys and nonces of requests (section 5); signatures have a module of their own."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from conformance import signing
+from conformance.checks.gate import Gate, common_scene
+from conformance.exchange import Call, Exchange
+from conformance.runner import check
+from conformance.samples import digits
+from conformance.trial import Trial
+from conformance.verdict import Inconclusive
+from conformance.world import unknown_like
+
+#: Seconds that a timestamp may be off (section 8).
+WINDOW = 300
+
+#: How far beyond, or within, that a probe is: where the answer's Date header proves the distance, where it
+#: cannot because of a slow answer, and where the server sends none.
+PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
+
+
+@check("auth.accepts-valid")
+def test_sound_requests_pass(trial: Trial) -> None:
+    """A correctly signed request passes authentication, whatever hexadecimal digits its nonce is made of."""
+    gate = Gate(trial, proven=False)
+    for what, nonce in (
+        ("a sound request", None),
+        ("a sound request whose nonce has decimal digits only, zeros first", "00" + digits(30)),
+    ):
+        answer = trial.send(gate.call().signed(nonce=nonce), what)
+        trial.authenticated("auth.accepts-valid", answer, what)
+
+
+@check("auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
+def test_missing_headers(trial: Trial) -> None:
+    """Each of the four headers is left out in turn, then all of them, without and with a bearer token instead."""
+    gate = Gate(trial)
+
+    def judge(rule: str, call: Call, what: str) -> None:
+        answer = trial.send(call, what)
+        trial.error(rule, answer, what, type="authentication_error", code="missing_headers")
+        trial.status("auth.missing-header-status", answer, what, 401)
+
+    for header in signing.HEADERS:
+        judge("auth.missing-header", gate.call().signed(omit=(header,)), f"a request without {header}")
+    judge("auth.missing-header", gate.call().signed(omit=signing.HEADERS), "a request without any of the four headers")
+    bearer = (("Authorization", f"Bearer {trial.target.primary.api_key}"),)
+    for omitted, what in (
+        (signing.HEADERS, "Authorization: Bearer with the API key instead of the four headers"),
+        (signing.HEADERS[1:], "Authorization: Bearer and X-API-Key instead of the four headers"),
+    ):
+        judge("auth.bearer-only", gate.call().but(headers=bearer).signed(omit=omitted), what)
+
+
+@check("auth.empty-header")
+def test_empty_headers(trial: Trial) -> None:
+    """Each of the four headers is sent empty; timestamp and nonce also where the signature covers them as empty."""
+    gate = Gate(trial)
+    for header in signing.HEADERS:
+        what = f"an empty {header}"
+        trial.refused("auth.empty-header", trial.send(gate.call().signed(empty=(header,)), what), what)
+    for what, call in (
+        ("an empty X-Nonce, signed as empty", gate.call().signed(nonce="")),
+        ("an empty X-Timestamp, signed as empty", gate.call().signed(timestamp="")),
+    ):
+        trial.refused("auth.empty-header", trial.send(call, what), what)
+
+
+# ---------------------------------------------------------------------- timestamps
+
+
+def _age(exchange: Exchange) -> tuple[float, float] | None:
+    """Between how many and how many seconds old the timestamp was when the server saw it, by its Date header.
+
+    The header is cut to the second, and servers that write it once a second may be late by another one.
+    """
+    try:
+        date = parsedate_to_datetime(exchange.header("date") or "").timestamp()
+        sent = int(exchange.timestamp or "")
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return date - exchange.elapsed - sent, date + 2 - sent
+
+
+@check("auth.timestamp-window")
+def test_timestamps_outside_the_window(trial: Trial) -> None:
+    """Timestamps just over 300 seconds in the past and in the future, in milliseconds, 0 and of another century."""
+    gate = Gate(trial)
+    clock = trial.suite.clock
+
+    def send(what: str, **signed: int | str) -> Exchange:
+        return trial.send(gate.call().signed(**signed), what)
+
+    def judge(answer: Exchange, what: str) -> None:
+        trial.error("auth.timestamp-window", answer, what, type="authentication_error", code="timestamp_too_old", status=401)
+
+    for sign, direction in ((-1, "old"), (1, "ahead")):
+        seconds = WINDOW + (PROVEN if clock.calibrated else UNCALIBRATED)
+        answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
+        age = _age(answer)
+        if not answer.refused and clock.calibrated and not (age and (age[0] > WINDOW or age[1] < -WINDOW)):
+            seconds = WINDOW + CALIBRATED
+            answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
+        judge(answer, f"a timestamp {seconds} s {direction}")
+    for what, timestamp in (
+        ("a timestamp in milliseconds", str(clock.now() * 1000)),
+        ("the timestamp 0", "0"),
+        ("a timestamp of the year 2100", "4102444800"),
+    ):
+        judge(send(what, timestamp=timestamp), what)
+
+
+@check("auth.timestamp-accepted")
+def test_timestamps_inside_the_window(trial: Trial) -> None:
+    """Timestamps just under 300 seconds in the past and in the future pass authentication."""
+    gate = Gate(trial)
+    clock = trial.suite.clock
+    for sign, direction in ((-1, "old"), (1, "ahead")):
+        seconds = WINDOW - (PROVEN if clock.calibrated else UNCALIBRATED)
+        what = f"a timestamp {seconds} s {direction}"
+        answer = trial.send(gate.call().signed(timestamp_offset=sign * seconds), what)
+        age = _age(answer)
+        if answer.refused_authentication and clock.calibrated and not (age and age[0] > -WINDOW and age[1] < WINDOW):
+            seconds = WINDOW - CALIBRATED
+            what = f"a timestamp {seconds} s {direction}"
+            answer = trial.send(gate.call().signed(timestamp_offset=sign * seconds), what)
+        trial.authenticated("auth.timestamp-accepted", answer, what)
+
+
+@check("auth.timestamp-integer")
+def test_timestamps_that_are_no_integer(trial: Trial) -> None:
+    """Timestamps that are no integer, close to the server's time wherever a lenient reader could take them for one."""
+    gate = Gate(trial)
+    now = trial.suite.clock.now()
+    for what, timestamp in (
+        ("the timestamp abc", "abc"),
+        ("a timestamp with a fraction", f"{now}.5"),
+        ("a timestamp with letters after it", f"{now}abc"),
+        ("an ISO 8601 timestamp", datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")),
+        ("the timestamp NaN", "NaN"),
+    ):
+        trial.refused("auth.timestamp-integer", trial.send(gate.call().signed(timestamp=timestamp), what), what)
+
+
+# ---------------------------------------------------------------------- names and keys
+
+
+@check("auth.header-case")
+def test_header_names_in_any_case(trial: Trial) -> None:
+    """The four headers with their names in lower case, in upper case and with the cases swapped."""
+    gate = Gate(trial)
+    for case, what in (("lower", "in lower case"), ("upper", "in upper case"), ("swapped", "with the cases swapped")):
+        answer = trial.send(gate.call().signed(name_case=case), f"header names {what}")
+        trial.authenticated("auth.header-case", answer, f"header names {what}")
+
+
+@check("auth.unknown-key", "auth.unknown-key-status")
+def test_unknown_keys(trial: Trial) -> None:
+    """API keys that nobody has, some as close to the right one as can be, signed with several secrets."""
+    gate = Gate(trial)
+    known = trial.target.primary.api_key
+    for what, key, secret in (
+        ("an unknown API key, signed with a secret of its own", unknown_like(known), secrets.token_hex(20)),
+        ("an unknown API key, signed with the right secret", unknown_like(known), None),
+        ("an unknown API key, signed with an empty secret", unknown_like(known), ""),
+        ("the API key without its last character", known[:-1], None),
+        ("the API key with one more character", f"{known}0", None),
+    ):
+        answer = trial.send(gate.call().signed(api_key=key, secret=secret), what)
+        trial.refused("auth.unknown-key", answer, what)
+        trial.status("auth.unknown-key-status", answer, what, 401)
+
+
+# ---------------------------------------------------------------------- nonces
+
+
+@check("auth.nonce-replay", "auth.nonce-replay-idempotent")
+def test_nonces_are_used_once(trial: Trial) -> None:
+    """A nonce comes again with a fresh valid signature: on this operation, from and to one of another method, after a
+    request that was refused for its path, and in the very same request; on POST with the first one's key and body too."""
+    gate = Gate(trial)
+    rule = "auth.nonce-replay"
+    one_off = trial.operation.id in ("createWallet", "disableBeneficiary")
+    first = gate.passed(trial.send(trial.sound() if one_off else gate.call(), "a sound request, whose nonce is used again"))
+    gate.nonce_replay(rule, gate.call().signed(nonce=first.nonce, timestamp_offset=-2), "a nonce used before, with another timestamp")
+    if trial.operation.is_post:
+        again = first.call.signed(nonce=first.nonce, timestamp_offset=-3)
+        gate.nonce_replay("auth.nonce-replay-idempotent", again, "a repeated POST with the same key, body and nonce")
+    astray = trial.send(gate.unknown_parent(), "a sound request but for an unknown top-level id")
+    if astray.refused and not astray.refused_authentication and not astray.throttled:
+        what = "a nonce used before in a request that was refused after authentication"
+        gate.nonce_replay(rule, gate.call().signed(nonce=astray.nonce, timestamp_offset=-2), what)
+    _shared_nonces(trial, gate)
+    identical = first.call.signed(nonce=first.nonce, timestamp=first.timestamp)
+    gate.nonce_replay("auth.nonce-replay-idempotent" if trial.operation.is_post else rule, identical, "the very same request again")
+
+
+#: Operations of another method that a nonce is shared with: the first one, and the one that decides where it does not.
+_PARTNERS = {
+    "GET": ("updateBeneficiary", "createVirtualAccount"), "POST": ("listAccounts", "getAccountBalances"),
+    "PATCH": ("listAccounts", "getAccountBalances"),
+}
+
+
+def _shared_nonces(trial: Trial, gate: Gate) -> None:
+    """Judges nonces that go from this operation to another one, and from there to here."""
+    here = trial.operation.id
+
+    def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
+        call = gate.call() if operation == here else common_scene(trial.suite).call(operation)
+        return trial.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
+
+    def share(first: str, second: str) -> tuple[Exchange, str]:
+        used = gate.passed(send(first, f"a sound {first}, whose nonce is used again"))
+        what = f"a nonce used before on {first}, now on {second}"
+        return send(second, what, used.nonce), what
+
+    _judge_shared(trial, lambda partner: share(here, partner), lambda partner: share(partner, partner))
+    _judge_shared(trial, lambda partner: share(partner, here), lambda partner: share(partner, partner))
+
+
+def _judge_shared(
+    trial: Trial, probe: Callable[[str], tuple[Exchange, str]], control: Callable[[str], tuple[Exchange, str]],
+) -> None:
+    """Judges one way of sharing a nonce with a partner operation.
+
+    What goes wrong may be the partner's own fault: one that forgets even its own nonces proves nothing, and one
+    violation counts only if no other partner contradicts it.
+    """
+    rule, bad = "auth.nonce-replay", None
+    for partner in _PARTNERS[trial.operation.method]:
+        try:
+            answer, what = probe(partner)
+            replayed = answer.error_code == "nonce_replay"
+            if replayed or control(partner)[0].error_code == "nonce_replay":
+                bad = answer, what
+            if replayed:
+                break
+        except Inconclusive as stop:
+            trial.set_aside(rule, f"a nonce shared with {partner}: {stop.reason}", cause=stop.cause)
+    if bad is not None:
+        trial.error(rule, *bad, type="authentication_error", code="nonce_replay", status=401)

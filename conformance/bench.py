@@ -1,5 +1,5 @@
-"""Where requests with one defect are sent: next to a sound request that the server accepted, and in a place
-where it shows whether a refused one had an effect.
+"""Where requests with one defect are sent: beside a sound request that the server accepts, and in a place
+that shows whether a refused request had an effect.
 
     with Bench(trial) as bench:
         bench.refused("fields.required", bench.without("name"), "a request without name")
@@ -10,13 +10,15 @@ Leaving the block judges refusal.changes-nothing, where the trial cites it.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from types import TracebackType
 from typing import Any
 
-from conformance.exchange import Call, Exchange
+from conformance.exchange import Exchange
 from conformance.fields import documented
-from conformance.shapes import Shapes
+from conformance.samples import marker
+from conformance.shapes import Body, Shapes
 from conformance.trial import Trial, same, show
 from conformance.verdict import Inconclusive
 from conformance.world import Scene, call, identifier
@@ -27,55 +29,56 @@ UNTOUCHED = "refusal.changes-nothing"
 _LISTS = {"createPayoutDestination": "listPayoutDestinations", "createVirtualAccount": "listVirtualAccounts",
           "createWallet": "listWallets"}
 
-#: Operations whose effect may show in the account's balances.
-_MONEY = ("createPayout", "createPayin")
+#: Operation -> members of a balance, and whether money that it moves makes them less (-1) or more (+1).
+_MOVES = {"createPayout": {"available_balance": -1, "pending_payout": 1},
+          "createPayin": {"available_balance": 1, "pending_payin": 1, "total_balance": 1}}
 
 #: Operations on resources that other clients of the server may change at the same time.
 _SHARED = ("createAccount", "createPayout")
+
+#: An answer -> the state it shows; None if it shows none.
+_Reader = Callable[[Exchange], Any]
 
 
 class Bench:
     """The place of one trial for requests that must be refused; `shape` says which sound body they derive from.
 
-    Raises Inconclusive when the server refuses the sound request as well.
+    `stop` says why the server refuses the sound request, too: then a defective one that it accepts is still
+    a violation, and one that it refuses shows nothing. Raises Inconclusive when that is so of the sample.
     """
 
     def __init__(self, trial: Trial, shape: str = "sample") -> None:
         self.trial = trial
         self.operation = trial.operation.id
         self.shape = shape
-        self.shapes = Shapes(trial.suite, self.operation)
-        self.scene = self._shelved()
-        self._good = self.shapes.body(shape, self.scene)
+        self.stop: Inconclusive | None = None
+        self._shapes = Shapes(trial.suite, self.operation)
         self._refused: list[Exchange] = []
-        self._accepted: set[str] = set()
         self._before: Any = None
         self._lock = contextlib.ExitStack()
+        try:
+            self._shapes.body(shape, self.scene)
+        except Inconclusive as stop:
+            if shape == "sample":
+                raise
+            self.stop = stop
 
-    def _shelved(self) -> Scene:
-        """The scene of an operation's defective requests, one for the whole run; wallets' is one without wallets."""
-        suite = self.trial.suite
-        if self.operation in ("createAccount", "createPayout"):
-            return suite.scene_for(self.operation)
-        key = "bench" if self.operation != "createWallet" else "bench without wallets"
-        if key not in suite.shelf:
-            suite.shelf[key] = suite.fresh()
-        scene: Scene = suite.shelf[key]
+    @property
+    def scene(self) -> Scene:
+        """The scene of the operation's defective requests, one for the whole run; wallets' is one without wallets."""
+        if self.operation in _SHARED:
+            return self.trial.suite.scene_for(self.operation)
+        scene: Scene = self.trial.suite.shelf.setdefault(self._place, self.trial.suite.fresh())
         return scene
 
-    # ------------------------------------------------------------------ requests
+    @property
+    def _place(self) -> str:
+        return "bench without wallets" if self.operation == "createWallet" else "bench"
 
     @property
-    def ids(self) -> dict[str, str]:
-        """The path parameters of the bench's calls."""
-        if self.operation != "updateBeneficiary":
-            return self.scene.ids(self.operation)
-        return {"account_id": self.scene.account_id, "beneficiary_id": identifier(self.beneficiary)}
-
-    @property
-    def beneficiary(self) -> Exchange:
-        """The exchange that created the beneficiary of defective updates: a business, so that each field means
-        something, where the server accepts one."""
+    def _beneficiary(self) -> Exchange:
+        """The exchange that created the beneficiary of defective updates: a business, where the server accepts
+        one, so that each field means something."""
         shelf = self.trial.suite.shelf
         if "bench beneficiary" not in shelf:
             shapes = Shapes(self.trial.suite, "createBeneficiary")
@@ -84,80 +87,84 @@ class Bench:
         created: Exchange = shelf["bench beneficiary"]
         return created
 
-    def sound(self) -> dict[str, Any]:
-        """A new body of the accepted shape."""
-        return self.shapes.body(self.shape, self.scene)
+    # ------------------------------------------------------------------ requests
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The path parameters of the bench's calls."""
+        if self.operation != "updateBeneficiary":
+            return self.scene.ids(self.operation)
+        return {"account_id": self.scene.account_id, "beneficiary_id": identifier(self._beneficiary)}
+
+    def sound(self) -> Body:
+        """A new body of the shape: as the server accepts it, else the likeliest."""
+        if self.stop:
+            return self._shapes.bodies(self.shape, self.scene)[0]
+        return self._shapes.body(self.shape, self.scene)
 
     def good(self, name: str, otherwise: Any = None) -> Any:
-        """A sound value of a field: the beneficiary's own on update, else the accepted body's."""
-        if self.operation == "updateBeneficiary":
-            sent = self.beneficiary.call.document
-            return sent.get(name, otherwise)
-        return self._good.get(name, otherwise)
+        """A sound value of a field; of an update, the one that the beneficiary has."""
+        known = self._beneficiary.call.document if self.operation == "updateBeneficiary" else self.sound()
+        return known.get(name, otherwise)
 
-    def having(self, name: str, value: Any) -> dict[str, Any]:
-        """A sound body but for one field; of an update, the field alone."""
-        return {name: value} if self.operation == "updateBeneficiary" else {**self.sound(), name: value}
+    def having(self, name: str, value: Any) -> Body:
+        """A sound body but for one field.
 
-    def without(self, name: str) -> dict[str, Any]:
+        An update changes a field before the defective one and one after it as well, so that it shows when it
+        is carried out by half.
+        """
+        if self.operation != "updateBeneficiary":
+            return {**self.sound(), name: value}
+        around = {"title": "Dr" if self.good("title") != "Dr" else "Mr", name: value, "note": f"conformance {marker()}"}
+        return {**around, name: value}
+
+    def without(self, name: str) -> Body:
         """A sound body but for one field that is left out."""
         return {key: value for key, value in self.sound().items() if key != name}
-
-    def call(self, body: Any) -> Call:
-        """A call with this body and, on POST, a key of its own."""
-        return call(self.operation, self.ids, body)
 
     # ------------------------------------------------------------------ sending
 
     def send(self, body: Any, what: str) -> Exchange:
-        """Sends a body whatever comes of it, and keeps account of what it may have created."""
-        exchange = self.trial.send(self.call(body), what)
+        """Sends a body whatever comes of it, and keeps account of what it may have done."""
+        exchange = self.trial.send(call(self.operation, self.ids, body), what)
         if exchange.refused:
             self._refused.append(exchange)
         elif exchange.succeeded:
-            self._note_effect(exchange)
+            self._move_on()
         return exchange
 
     def refused(self, rule: str, body: Any, what: str) -> Exchange:
         """Sends a body and judges that it was refused."""
         exchange = self.send(body, what)
-        self.trial.refused(rule, exchange, what)
+        if self.stop and exchange.refused:
+            self.trial.set_aside(rule, f"{what} was refused, but {self.stop.reason}", exchange, cause=self.stop.cause)
+        else:
+            self.trial.refused(rule, exchange, what)
         return exchange
 
-    def _note_effect(self, exchange: Exchange) -> None:
-        created = exchange.get("id")
-        if isinstance(created, str):
-            self._accepted.add(created)
-        if self.operation == "createWallet":
-            # Its pair is taken now, so that everything after it would be refused as a duplicate.
-            self.trial.suite.shelf.pop("bench without wallets", None)
-            self._judge()
-            self.scene = self._shelved()
-            self._start()
-        elif self.operation in ("updateBeneficiary", *_MONEY):
-            self._start()
+    def _move_on(self) -> None:
+        """Leaves the place in which a defective request was accepted: what it made would spoil other verdicts."""
+        if self.operation == "updateBeneficiary":
+            self.trial.suite.shelf.pop("bench beneficiary", None)
+        elif self.operation not in _SHARED:
+            self.trial.suite.shelf.pop(self._place, None)
+            self.trial.suite.shelf.pop("bench beneficiary", None)
+        self._start()
 
     # ------------------------------------------------------------------ effects
 
     def __enter__(self) -> Bench:
-        if self._watching and self.operation in _SHARED:
-            self._lock.enter_context(self.trial.suite.quiet_accounts())
-        with self._released_on_error():
+        with contextlib.ExitStack() as released_on_error:
+            if self._watching and self.operation in _SHARED:
+                released_on_error.enter_context(self.trial.suite.quiet_accounts())
             self._start()
+            self._lock = released_on_error.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         with self._lock:
-            if kind is None:
+            if kind is None and self._watching and self._refused:
                 self._judge()
-
-    @contextlib.contextmanager
-    def _released_on_error(self) -> Any:
-        try:
-            yield
-        except BaseException:
-            self._lock.close()
-            raise
 
     @property
     def _watching(self) -> bool:
@@ -165,118 +172,125 @@ class Bench:
 
     def _start(self) -> None:
         self._refused.clear()
-        self._before = self._state() if self._watching else None
+        self._before = self._state()[0] if self._watching else None
 
     def _judge(self) -> None:
-        if not self._watching or not self._refused:
-            return
-        self._judge_named_resources()
-        if self._before is None:
-            return
-        changes, looked = self._changes()
-        if changes and self.operation in _SHARED:
-            # Somebody else may have been at work, hardly twice.
-            repeated = list(self._refused)
-            self._before = self._state()
-            for exchange in repeated:
-                again = call(self.operation, self.ids, None).but(body=exchange.call.body)
-                self.trial.send(again, f"{exchange.purpose}, again")
-            changes, looked = self._changes()
-        if looked is not None:
-            what = f"no effect of the {len(self._refused)} refused requests"
-            self.trial.judge(UNTOUCHED, not changes, what, changes or "none", looked, self._refused[-1])
-
-    def _judge_named_resources(self) -> None:
-        """A refusal that names a resource it created gives itself away."""
-        read = "getBeneficiary" if "eneficiary" in self.operation else ""
-        named = [one for one in self._refused if isinstance(one.get("id"), str) and one.get("object") == self.trial.operation.resource]
-        for one in named:
-            if read and self.operation != "updateBeneficiary":
-                found = self.trial.send(
-                    call(read, {"account_id": self.scene.account_id, "beneficiary_id": identifier(one)}), "is there what was refused?")
-                self.trial.judge(UNTOUCHED, not found.succeeded, f"{one.purpose}: nothing created",
-                                 f"{one.status}, and {read} shows the {self.trial.operation.resource}", one, found)
-        if not named:
-            self.trial.judge(UNTOUCHED, True, "no refusal shows a resource", "none does")
-
-    def _look(self) -> tuple[Exchange, str]:
-        """An exchange that shows the state which a refused request must leave as it is, and what it is."""
-        scene = self.scene
-        if self.operation == "createAccount":
-            listing = scene.call("listAccounts").with_query({"page": 1, "size": 1})
-            return self.trial.send(listing, "how many accounts are there?"), "total"
-        if self.operation == "updateBeneficiary":
-            return self.trial.send(call("getBeneficiary", self.ids), "the beneficiary as it is"), "fields"
-        if self.operation in _MONEY:
-            return self.trial.send(self.balances(), "the balances as they are"), "balances"
-        listing = scene.call(_LISTS[self.operation]).with_query({"page": 1, "size": 100})
-        return self.trial.send(listing, "what is in the list?"), "items"
-
-    def balances(self) -> Call:
-        """The call for the balances of the bench's account."""
-        return call("getAccountBalances", {"customer_id": self.scene.customer_id, "account_id": self.scene.account_id})
-
-    def _state(self) -> Any:
-        """What `_changes` compares; None where no operation shows it, or the one that should does not."""
         if self.operation == "createBeneficiary":
-            return None
-        exchange, part = self._look()
-        return _read(exchange, part)
+            self._judge_named_beneficiaries()
+            return
+        change, looked = self._change()
+        if change and self.operation in _SHARED:
+            # Somebody else may have been at work, hardly twice.
+            self._before = self._state()[0]
+            for exchange in list(self._refused):
+                again = call(self.operation, self.ids).but(body=exchange.call.body)
+                self.trial.send(again, f"{exchange.purpose}, again")
+            change, looked = self._change()
+        if looked is not None:
+            what = f"no effect of {len(self._refused)} refused requests"
+            self.trial.judge(UNTOUCHED, not change, what, change or "none", looked, self._refused[-1])
+        if self.operation == "createWallet":
+            self._judge_pair()
 
-    def _changes(self) -> tuple[str, Exchange | None]:
+    def _judge_pair(self) -> None:
+        """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
+        created = self.trial.send(call(self.operation, self.ids, self.sound()), "a sound wallet after refused ones")
+        self.trial.suite.shelf.pop(self._place, None)
+        what = "a sound wallet after refused ones: accepted (2xx)"
+        if not created.refused or created.throttled:
+            self.trial.judge(UNTOUCHED, True, what, created.described(), created)
+            return
+        elsewhere = self.trial.send(self.trial.sound(), "a sound wallet in a new account")
+        if elsewhere.succeeded:
+            self.trial.judge(UNTOUCHED, False, what, f"{created.described()}, but it is accepted in a new account", created)
+        else:
+            self.trial.set_aside(UNTOUCHED, f"a sound wallet is no longer accepted: {elsewhere.described()}", created, elsewhere)
+
+    def _judge_named_beneficiaries(self) -> None:
+        """No operation lists beneficiaries, so only a refusal that names one gives itself away."""
+        named = [one for one in self._refused if isinstance(one.get("id"), str)]
+        for one in named:
+            ids = {"account_id": self.scene.account_id, "beneficiary_id": identifier(one)}
+            found = self.trial.send(call("getBeneficiary", ids), "is there what was refused?")
+            self.trial.judge(UNTOUCHED, not found.succeeded, f"{one.purpose}: nothing created",
+                             f"{one.status}, and getBeneficiary shows the beneficiary", one, found)
+        if not named:
+            self.trial.judge(UNTOUCHED, True, "no refusal shows a beneficiary", "none does")
+
+    def _state(self) -> tuple[Any, Exchange | None]:
+        """What refused requests must leave as it is, and the exchange that shows it."""
+        scene = self.scene
+        match self.operation:
+            case "createBeneficiary":
+                return None, None
+            case "createAccount":
+                look = scene.call("listAccounts").with_query({"page": 1, "size": 1})
+                what, read = "how many accounts are there?", _total
+            case "updateBeneficiary":
+                look, what, read = call("getBeneficiary", self.ids), "the beneficiary as it is", _members
+            case "createPayout" | "createPayin":
+                ids = {"customer_id": scene.customer_id, "account_id": scene.account_id}
+                look, what, read = call("getAccountBalances", ids), "the balances as they are", _amounts
+            case _:
+                look = scene.call(_LISTS[self.operation]).with_query({"page": 1, "size": 100})
+                what, read = "what is in the list?", _ids
+        exchange = self.trial.send(look, what)
+        return (read(exchange) if exchange.succeeded else None), exchange
+
+    def _change(self) -> tuple[str, Exchange | None]:
         """What has changed since the state was taken, and the exchange that shows it (None: cannot be told)."""
-        exchange, part = self._look()
-        before, after = self._before, _read(exchange, part)
+        before, (after, exchange) = self._before, self._state()
+        assert exchange is not None
         if not self.trial.usable(UNTOUCHED, exchange):
             return "", None
-        if after is None:
-            self.trial.set_aside(UNTOUCHED, f"the effect of refused requests is read from {exchange.operation}, "
+        if before is None or after is None:
+            self.trial.set_aside(UNTOUCHED, f"whether refused requests have an effect is seen with {exchange.operation}, "
                                             f"which was answered {exchange.described()}", exchange)
             return "", None
-        if part == "items":
-            new = sorted(after - before - self._accepted)
-            return (f"{len(new)} new in {exchange.operation}" if new else ""), exchange
-        if part == "total":
+        if self.operation in _MOVES:
+            return _moved(before, after, _MOVES[self.operation]), exchange
+        if isinstance(after, int):
             return (f"{after - before} more in {exchange.operation}" if after > before else ""), exchange
-        changed = [name for name in before if not same(before[name], after.get(name))]
-        changed += [name for name in after if name not in before]
-        shown = [f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160] for name in changed]
+        if isinstance(after, frozenset):
+            return (f"{len(after - before)} more in {exchange.operation}" if after - before else ""), exchange
+        shown = [f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160]
+                 for name in {**before, **after} if not same(before.get(name), after.get(name))]
         return "; ".join(shown), exchange
 
 
-def _read(exchange: Exchange, part: str) -> Any:
-    """The state that an exchange shows: a set of ids, a number, or members by name; None if it shows none."""
-    if not exchange.succeeded:
-        return None
-    if part == "total":
-        total = exchange.get("total")
-        return total if isinstance(total, int) and not isinstance(total, bool) else None
-    if part == "items":
-        items = exchange.get("items")
-        if not isinstance(items, list):
-            return None
-        return frozenset(str(one.get("id")) for one in items if isinstance(one, dict))
-    if part == "balances":
-        return _amounts(exchange.get("balances"))
-    if not isinstance(exchange.document, dict):
-        return None
-    return {name: exchange.get(name) for name in documented("getBeneficiary")}
+def _total(exchange: Exchange) -> int | None:
+    total = exchange.get("total")
+    return total if isinstance(total, int) and not isinstance(total, bool) else None
 
 
-def _amounts(balances: Any) -> dict[str, Any] | None:
-    """The amounts by currency and kind, as numbers, so that another scale is no change."""
+def _ids(exchange: Exchange) -> frozenset[str] | None:
+    items = exchange.get("items")
+    return frozenset(str(one.get("id")) for one in items if isinstance(one, dict)) if isinstance(items, list) else None
+
+
+def _members(exchange: Exchange) -> dict[str, Any] | None:
+    document = exchange.document
+    return {name: document.get(name) for name in documented("getBeneficiary")} if isinstance(document, dict) else None
+
+
+def _amounts(exchange: Exchange) -> dict[str, Mapping[str, Any]] | None:
+    """The balances by currency."""
+    balances = exchange.get("balances")
     if not isinstance(balances, list):
         return None
-    amounts: dict[str, Any] = {}
-    for one in balances:
-        if not isinstance(one, dict):
-            return None
-        for kind in ("available_balance", "pending_payout", "pending_payin", "total_balance"):
+    return {str(one.get("currency")): one for one in balances if isinstance(one, dict)}
+
+
+def _moved(before: dict[str, Any], after: dict[str, Any], moves: Mapping[str, int]) -> str:
+    """Which balances changed as they do when the operation moves money.
+
+    Other changes are none of the refused requests': earlier ones are being carried out all the time.
+    """
+    shown = []
+    for currency, balance in after.items():
+        for member, direction in moves.items():
+            was, now = before.get(currency, {}).get(member, "0"), balance.get(member, "0")
             with contextlib.suppress(InvalidOperation, TypeError, ValueError):
-                amounts[f"{one.get('currency')} {kind}"] = str(Decimal(one.get(kind)).normalize())
-    return amounts
-
-
-def unaccepted(stop: Inconclusive, what: str) -> str:
-    """A sentence for a probe whose sound counterpart was refused."""
-    return f"{what} cannot be judged: {stop.reason}"
+                if (Decimal(now) - Decimal(was)) * direction > 0:
+                    shown.append(f"{member} {show(was)} {currency} is now {show(now)}")
+    return "; ".join(shown)

@@ -75,12 +75,15 @@ def wrong_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
     """Values of every other JSON type but null, each with its name for a sentence.
 
     They stay close to a `good` value, and some are empty, for servers that look only at what they expect.
+    An amount that is a number is left to fields.amount.
     """
     if field.type == "object":
         yield from [("a string", "1 Main Street"), ("an empty string", ""), ("a number", 12345), ("true", True)]
         yield from [("an array that holds an object", [good]), ("an empty array", [])]
     else:
-        yield from [("a number", 12345), ("true", True), ("false", False)]
+        if field.name != "amount":
+            yield "a number", 12345
+        yield from [("true", True), ("false", False)]
         yield from [("an array that holds a string", [good]), ("an empty array", []), ("an object", {"value": good})]
 
 
@@ -141,7 +144,7 @@ def email(count: int) -> str:
     """A random e-mail address of `count` (at least 80) characters whose parts keep the limits of RFC 5321, 4.5.3.1:
     64 characters before the @ and 63 in a label; only the whole may be longer than its 254."""
     local = (marker() + "a" * 64)[:64]
-    rest = count - len(local) - len("@.com")
+    rest = count - len(local) - len("@.example.com")
     labels = []
     while rest > 0:
         # A label that would leave room for nothing but a dot takes one character less.
@@ -149,7 +152,7 @@ def email(count: int) -> str:
         size -= rest - size == 1
         labels.append("d" * size)
         rest -= size + 1
-    return f"{local}@{'.'.join(labels)}.com"
+    return f"{local}@{'.'.join(labels)}.example.com"
 
 
 def iban(count: int) -> str:
@@ -159,10 +162,23 @@ def iban(count: int) -> str:
     return f"DE{check:02d}{account}"
 
 
-# ---------------------------------------------------------------------- codes and amounts
+# ---------------------------------------------------------------------- choices, codes and amounts
+
+#: Words of the same field of life that the enumerations do not list.
+_UNLISTED = {"beneficiary_type": "partnership", "type": "cash", "account_type": "current"}
+
+
+def wrong_choices(field: Field) -> Iterator[str]:
+    """Values that the field's enumeration does not list, some of which resemble those it does."""
+    first, last = field.choices[0], field.choices[-1]
+    yield from [_UNLISTED.get(field.name, "other"), first[:-1], last + "s", f"{first},{last}"]
+
 
 #: Texts that are no country code of two letters, and no currency code of three (ISO 3166-1, ISO 4217).
-WRONG_CODES = {"country": ("USA", "U", "U1", "12"), "currency": ("US", "USDD", "U5D", "123")}
+WRONG_CODES = {
+    "country": ("USA", "U", "U1", "12", "840", "U-", "United States"),
+    "currency": ("US", "USDD", "U5D", "123", "US$", "U", "US Dollar"),
+}
 
 #: Codes of the right form that no country and no currency has: user-assigned and never assigned.
 UNASSIGNED_CODES = {"country": "ZZ", "currency": "ZZZ"}
@@ -170,16 +186,19 @@ UNASSIGNED_CODES = {"country": "ZZ", "currency": "ZZZ"}
 #: Amounts that are no positive decimal in a string, each with its name for a sentence.
 WRONG_AMOUNTS: tuple[tuple[str, Any], ...] = (
     *((f'"{text}"', text) for text in (
-        "0", "0.00", "-5.00", "-0.01", "abc", "1.00abc", "NaN", "Infinity", "-Infinity", "1.2.3", "1,00", "0x10",
+        "0", "0.00", "00", "-0", "-5.00", "-0.01", "abc", "1.00abc", "$1.00", "NaN", "Infinity", "-Infinity", "inf",
+        "1.2.3", "1,00", "1,000.00", "0x10", "1/2",
     )),
-    ("an empty string", ""), ("the number 1", 1), ("the number 1.5", 1.5), ("true", True),
+    ("an empty string", ""), ("a space", " "), ("the number 1", 1), ("the number 1.5", 1.5),
 )
 
 #: Amounts that may be accepted or refused, by what is odd about them.
 ODD_AMOUNTS = {
-    "an exponent": "1e2", "a leading plus sign": "+1.00", "no digit before the point": ".5",
-    "no digit after the point": "1.", "401 digits": "1" + "0" * 400, "60 decimals": "1." + "0" * 59 + "1",
+    "an exponent": "1e2", "a leading plus sign": "+1.00", "401 digits": "1" + "0" * 400, "60 decimals": "1." + "0" * 59 + "1",
 }
 
-#: Amounts that a binary floating-point number, two decimals or a normal form would change.
-EXACT_AMOUNTS = ("1.10", "0.07", "100", "1.0000000000000000001", "123456789.123456789", "9007199254740993.01", "100000000000000.01")
+#: Amounts that fewer decimals, whole cents or a binary floating-point number would change.
+EXACT_AMOUNTS = (
+    "1.10", "0.07", "0.29", "19.99", "100", "1.005", "0.00000001", "1.0000000000000000001", "123456789.123456789",
+    "100000000000000.01", "9007199254740993.01",
+)

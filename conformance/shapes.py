@@ -6,11 +6,12 @@ Which bank details a destination needs, and in which currency a wallet destinati
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance import samples
 from conformance.exchange import Exchange
+from conformance.fields import Field
 from conformance.suite import Suite, refusal_of_sound
 from conformance.verdict import Inconclusive
 from conformance.world import Scene, call
@@ -40,6 +41,11 @@ def _iban(scene: Scene) -> list[Body]:
     return [{**body, "iban": samples.iban(), "swift_code": "DEUTDEFF"}, suite.samples.bank_accounts()[-1]]
 
 
+def _swift(scene: Scene) -> list[Body]:
+    """Bank details with a SWIFT code: those with an IBAN, then the accepted ones."""
+    return [*_iban(scene), {**scene.body("createPayoutDestination"), "swift_code": "DEUTDEFF"}]
+
+
 def _numbered(scene: Scene) -> list[Body]:
     """Bank details with an account number."""
     body = scene.body("createPayoutDestination")
@@ -55,8 +61,26 @@ def _wallet(scene: Scene) -> list[Body]:
 #: operationId -> the name of a shape -> the bodies to try for it, the likeliest first.
 _SHAPES: Mapping[str, Mapping[str, Callable[[Scene], list[Body]]]] = {
     "createBeneficiary": {"individual": _individual, "business": _business},
-    "createPayoutDestination": {"bank account": _numbered, "IBAN": _iban, "wallet": _wallet},
+    "createPayoutDestination": {"bank account": _numbered, "IBAN": _iban, "SWIFT code": _swift, "wallet": _wallet},
 }
+
+
+#: (operationId, field) -> the shape of body in which the field means something, where it is not the sample.
+_SHAPE_OF = {
+    ("createBeneficiary", "company_name"): "business",
+    **{("createPayoutDestination", name): shape for name, shape in {
+        "account_number": "bank account", "account_name": "bank account", "routing_number": "bank account",
+        "account_type": "bank account", "iban": "IBAN", "swift_code": "SWIFT code", "network": "wallet",
+        "wallet_address": "wallet"}.items()},
+}
+
+
+def by_shape(operation: str, fields: Iterable[Field]) -> dict[str, list[Field]]:
+    """The fields of an operation's body by the shape of body in which each means something."""
+    shapes: dict[str, list[Field]] = {}
+    for field in fields:
+        shapes.setdefault(_SHAPE_OF.get((operation, field.name), "sample"), []).append(field)
+    return shapes
 
 
 class Shapes:

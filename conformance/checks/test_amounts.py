@@ -1,0 +1,101 @@
+"""Amounts of payouts and payins: what is refused, and that none is rounded (sections 2.5, 4.4 and 4.7)."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from conformance.bench import UNTOUCHED, Bench
+from conformance.exchange import MISSING, Exchange
+from conformance.fields import EXACT_AMOUNTS, ODD_AMOUNTS, WRONG_AMOUNTS
+from conformance.rules import RULES
+from conformance.runner import check
+from conformance.trial import Trial, show
+from conformance.world import Scene, call
+
+#: No amount is drawn of which the account could not pay ten.
+_SHARE = 10
+
+
+@check("fields.amount", UNTOUCHED, operations=RULES["fields.amount"].operations)
+def test_amount_that_is_no_positive_decimal(trial: Trial) -> None:
+    """A sound body whose amount is zero, negative, no plain decimal or a JSON number is refused."""
+    with Bench(trial) as bench:
+        for name, value in WRONG_AMOUNTS:
+            bench.refused("fields.amount", bench.having("amount", value), f"amount {name}")
+
+
+@check("fields.amount-odd")
+def test_odd_amount(trial: Trial) -> None:
+    """Whether an amount with an exponent, a plus sign or very many digits is accepted is recorded."""
+    bench = Bench(trial)
+    for oddity, value in ODD_AMOUNTS.items():
+        answer = trial.send(call(trial.operation.id, bench.ids, bench.having("amount", value)), f"an amount with {oddity}")
+        if trial.usable("fields.amount-odd", answer):
+            trial.observe("fields.amount-odd", f"an amount with {oddity}", "accepted" if answer.succeeded else "refused", answer)
+
+
+@check("create.amount-exact", "payout.amount-in-usd")
+def test_amount_to_the_last_digit(trial: Trial) -> None:
+    """Every amount that is accepted comes back with the same value, however many digits it has, and as
+    amount_in_usd, too, where it is in US dollars. Amounts beyond a tenth of the known funds are not sent."""
+    scene = trial.scene()
+    first = scene.call(trial.operation.id)
+    _judge_amount(trial, trial.accept(first, "a sound amount"))
+    currency = first.document["currency"]
+    funds = _available(trial, scene, currency) if trial.operation.id == "createPayout" else None
+    for amount in EXACT_AMOUNTS:
+        if funds is None or Decimal(amount) * _SHARE <= funds:
+            body = {**scene.body(trial.operation.id), "currency": currency, "amount": amount}
+            answer = trial.send(scene.call(trial.operation.id, body), f"the amount {amount}")
+            if answer.succeeded:
+                _judge_amount(trial, answer)
+
+
+def _judge_amount(trial: Trial, answer: Exchange) -> None:
+    sent = answer.call.document
+    _judge_value(trial, "create.amount-exact", "amount", answer, sent["amount"])
+    if "payout.amount-in-usd" in trial.rules:
+        if sent["currency"] == "USD":
+            _judge_value(trial, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])
+        else:
+            trial.set_aside("payout.amount-in-usd", f"payouts to this target are in {sent['currency']}, not in USD", answer)
+
+
+def _judge_value(trial: Trial, rule: str, name: str, answer: Exchange, sent: str) -> None:
+    got = answer.get(name)
+    if got is MISSING:
+        trial.set_aside(rule, f"the answer shows no {name}", answer, cause="format.fields")
+        return
+    trial.judge(rule, _decimal(got) == Decimal(sent), f'{name} of the value "{sent}"', show(got), answer)
+
+
+def _decimal(value: Any) -> Decimal | None:
+    """The number that a JSON value stands for; what is none, or no string, is the matter of format.money."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return Decimal(str(value))
+    except InvalidOperation:
+        return None
+
+
+def _available(trial: Trial, scene: Scene, currency: str) -> Decimal | None:
+    """What an account can pay in a currency; None where it does not show."""
+    ids = {"customer_id": scene.customer_id, "account_id": scene.account_id}
+    answer = trial.send(call("getAccountBalances", ids), "what can be drawn on?")
+    balances = answer.get("balances")
+    for one in balances if answer.succeeded and isinstance(balances, list) else []:
+        if isinstance(one, dict) and one.get("currency") == currency:
+            funds = _decimal(one.get("available_balance"))
+            return funds if funds is not None and funds.is_finite() else None
+    return None
+
+
+@check("payout.insufficient-funds")
+def test_payout_beyond_the_funds(trial: Trial) -> None:
+    """Whether a new account, which has no funds, may pay out is recorded."""
+    answer = trial.send(trial.suite.fresh().call("createPayout"), "a payout from a new account")
+    if trial.usable("payout.insufficient-funds", answer):
+        shown = "accepted" if answer.succeeded else answer.described()
+        trial.observe("payout.insufficient-funds", "a payout from a new account without funds", shown, answer)

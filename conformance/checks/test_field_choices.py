@@ -1,0 +1,99 @@
+"""What the specification leaves to the server about request fields, recorded and never judged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.bench import Bench
+from conformance.contract import response_schema
+from conformance.exchange import Exchange
+from conformance.fields import documented, request_fields
+from conformance.runner import check
+from conformance.samples import marker
+from conformance.shapes import Shapes
+from conformance.trial import Trial
+from conformance.world import call
+
+#: A destination's response members -> the request fields that they show.
+_SHOWN = {"account_number_last4": "account_number", "clabe_last4": "account_number", "iban_masked": "iban",
+          "wallet_address_masked": "wallet_address"}
+
+
+def _observe(trial: Trial, rule: str, question: str, bench: Bench, body: Any) -> Exchange:
+    answer = trial.send(call(trial.operation.id, bench.ids, body), question)
+    if trial.usable(rule, answer):
+        trial.observe(rule, question, "accepted" if answer.succeeded else "refused", answer)
+    return answer
+
+
+@check("body.unknown-fields")
+def test_unknown_field(trial: Trial) -> None:
+    """Whether a request with an unknown field is accepted is recorded."""
+    sound = trial.sound()
+    answer = trial.send(sound.with_field("conformance_unknown", "1"), "an unknown field")
+    if trial.usable("body.unknown-fields", answer):
+        trial.observe("body.unknown-fields", "an unknown field", "ignored" if answer.succeeded else "refused", answer)
+
+
+@check("fields.lenient-values")
+def test_lenient_values(trial: Trial) -> None:
+    """Whether lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are accepted
+    is recorded."""
+    bench = Bench(trial)
+    for question, name, value in (
+        ("a lower-case country code", "country_code", str(bench.good("country_code")).lower()),
+        ("an e-mail address without @", "email", f"{marker()}.example.com"),
+        ("a phone number without country code", "phone", "2025550123"),
+        ("a phone number of letters", "phone", "unknown"),
+        ("an empty first_name", "first_name", ""),
+        ("an empty title", "title", ""),
+        ("spaces around first_name", "first_name", " Ada "),
+        ("an upper-case beneficiary_type", "beneficiary_type", "INDIVIDUAL"),
+    ):
+        _observe(trial, "fields.lenient-values", question, bench, bench.having(name, value))
+
+
+@check("fields.null-optional")
+def test_optional_field_null(trial: Trial) -> None:
+    """Whether an optional field may be sent as null is recorded, for those that a response shows as null."""
+    bench = Bench(trial)
+    shown = response_schema("getBeneficiary")["properties"]
+    for field in request_fields(trial.operation.id):
+        if not field.required and field.name != "company_name" and "null" in shown[field.name].get("type", ()):
+            body = {field.name: None}
+            if trial.operation.id == "createBeneficiary":
+                body = {**bench.sound(), **body}
+            _observe(trial, "fields.null-optional", f"{field.name} null", bench, body)
+
+
+@check("fields.address-members")
+def test_address_without_a_member(trial: Trial) -> None:
+    """Which members of an address may be missing is recorded."""
+    bench = Bench(trial)
+    whole = bench.good("address")
+    for name in whole:
+        address = {key: value for key, value in whole.items() if key != name}
+        _observe(trial, "fields.address-members", f"an address without {name}", bench, bench.having("address", address))
+    _observe(trial, "fields.address-members", "an address without members", bench, bench.having("address", {}))
+
+
+@check("format.inapplicable-fields")
+def test_destination_fields_that_do_not_apply(trial: Trial) -> None:
+    """Whether destination fields that were not sent are null, absent or filled in is recorded."""
+    bench = Bench(trial)
+    shapes = Shapes(trial.suite, trial.operation.id)
+    required = response_schema(trial.operation.id).get("required", ())
+    for shape in shapes.names:
+        if not shapes.accepted(shape) or shape == "SWIFT code":
+            continue
+        answer = trial.send(call(trial.operation.id, bench.ids, shapes.body(shape, bench.scene)), f"a destination, {shape}")
+        if not answer.succeeded or not isinstance(answer.document, dict):
+            continue
+        sent = answer.call.document
+        states: dict[str, list[str]] = {}
+        for name in documented(trial.operation.id):
+            if name not in required and _SHOWN.get(name, name) not in sent:
+                state = "filled in" if answer.get(name) is not None else "null"
+                states.setdefault(state if name in answer.document else "absent", []).append(name)
+        shown = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
+        trial.observe("format.inapplicable-fields", f"{shape}: what does not apply is", shown or "nothing", answer)

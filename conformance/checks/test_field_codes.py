@@ -1,0 +1,57 @@
+"""Enumerations, country codes and currency codes (sections 4.2 to 4.7)."""
+
+from __future__ import annotations
+
+from conformance.bench import UNTOUCHED, Bench
+from conformance.fields import UNASSIGNED_CODES, WRONG_CODES, request_fields, wrong_choices
+from conformance.rules import RULES
+from conformance.runner import check
+from conformance.shapes import Shapes, by_shape
+from conformance.trial import Trial
+
+
+@check("fields.enum", UNTOUCHED, operations=RULES["fields.enum"].operations)
+def test_value_outside_the_enumeration(trial: Trial) -> None:
+    """A sound body with a value that an enumeration does not list, or that only begins or ends like a listed
+    one, is refused."""
+    listed = [field for field in request_fields(trial.operation.id) if field.choices]
+    for shape, fields in by_shape(trial.operation.id, listed).items():
+        with Bench(trial, shape) as bench:
+            for field in fields:
+                for value in wrong_choices(field):
+                    bench.refused("fields.enum", bench.having(field.name, value), f'{field.name} "{value}"')
+
+
+@check("fields.country-code", UNTOUCHED, operations=RULES["fields.country-code"].operations)
+def test_malformed_country_code(trial: Trial) -> None:
+    """A sound body whose country code is not two letters is refused, that of a wallet destination as well."""
+    _refuse_codes(trial, "country", "fields.country-code")
+    shapes = Shapes(trial.suite, trial.operation.id)
+    if "wallet" in shapes.names and shapes.accepted("wallet"):
+        with Bench(trial, "wallet") as bench:
+            for value in WRONG_CODES["country"][:2]:
+                bench.refused("fields.country-code", bench.having("country", value), f'country "{value}" of a wallet')
+
+
+@check("fields.currency-code", UNTOUCHED, operations=RULES["fields.currency-code"].operations)
+def test_malformed_currency_code(trial: Trial) -> None:
+    """A sound body whose fiat currency code is not three letters is refused; those of wallets are no fiat."""
+    _refuse_codes(trial, "currency", "fields.currency-code")
+
+
+def _refuse_codes(trial: Trial, code: str, rule: str) -> None:
+    with Bench(trial) as bench:
+        for field in request_fields(trial.operation.id):
+            if field.code == code:
+                for value in WRONG_CODES[code]:
+                    bench.refused(rule, bench.having(field.name, value), f'{field.name} "{value}"')
+
+
+@check("fields.unassigned-code", UNTOUCHED, operations=RULES["fields.unassigned-code"].operations)
+def test_unassigned_code(trial: Trial) -> None:
+    """A sound body with the country code ZZ or the currency code ZZZ, which nothing has, is refused."""
+    with Bench(trial) as bench:
+        for field in request_fields(trial.operation.id):
+            if field.code:
+                value = UNASSIGNED_CODES[field.code]
+                bench.refused("fields.unassigned-code", bench.having(field.name, value), f'{field.name} "{value}"')

@@ -1,0 +1,99 @@
+"""Maximum lengths: one character more is refused, the maximum itself is accepted (section 8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.bench import UNTOUCHED, Bench
+from conformance.exchange import Call, Exchange
+from conformance.fields import Field, email, longest, request_fields, too_long
+from conformance.rules import RULES
+from conformance.runner import check
+from conformance.shapes import by_shape
+from conformance.trial import Trial
+from conformance.world import call
+
+#: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
+_ASTRAL = "\U0001d49c"
+
+
+def _limited(trial: Trial) -> dict[str, list[Field]]:
+    return by_shape(trial.operation.id, [one for one in request_fields(trial.operation.id) if one.max_length is not None])
+
+
+@check("fields.max-length", UNTOUCHED, operations=RULES["fields.max-length"].operations)
+def test_longer_than_maximum(trial: Trial) -> None:
+    """A sound body in which a field is one character too long, in ASCII and in other letters, or far too long
+    is refused, each field in turn."""
+    for shape, fields in _limited(trial).items():
+        with Bench(trial, shape) as bench:
+            for field in fields:
+                for kind, value in too_long(field):
+                    bench.refused("fields.max-length", bench.having(field.name, value),
+                                  f"{field.name} of {kind} (at most {field.max_length})")
+
+
+@check("fields.max-length-accepted")
+def test_exactly_the_maximum(trial: Trial) -> None:
+    """A field of exactly its maximum length, in letters outside ASCII where it is free text, is accepted and
+    comes back whole. An e-mail address of 254 characters will do: mail allows no longer one."""
+    for shape, fields in _limited(trial).items():
+        bench = Bench(trial, shape)
+        for field in fields:
+            value = longest(field)
+            if value is not None:
+                _judge_longest(trial, bench, field, value)
+
+
+def _judge_longest(trial: Trial, bench: Bench, field: Field, value: str) -> None:
+    rule, what = "fields.max-length-accepted", f"{field.name} of {len(value)} characters, its maximum,"
+    if not value.isascii():
+        what = f"{field.name} of {len(value)} non-ASCII letters, its maximum,"
+    answer = trial.send(_call(trial, bench, {field.name: value}), what)
+    if answer.refused and field.name == "email":
+        value = email(254)
+        answer = trial.send(_call(trial, bench, {"email": value}), "email of 254 characters, as long as mail allows,")
+    if bench.stop and not answer.succeeded:
+        trial.set_aside(rule, f"{what} was refused, but {bench.stop.reason}", answer, cause=bench.stop.cause)
+        return
+    if answer.refused and not answer.throttled:
+        control = trial.send(_call(trial, bench, {}), "the same body with a shorter value")
+        if not control.succeeded:
+            trial.set_aside(rule, f"{what} was refused, but so was a shorter one", answer, control)
+            return
+    if trial.succeeded(rule, answer, what) and (harm := _harm(answer, field.name, value)):
+        trial.judge(rule, False, f"{what} to come back whole", harm, answer)
+
+
+def _harm(answer: Exchange, name: str, value: str) -> str:
+    """How a value came back cut or with letters replaced; any other difference is the matter of create.echo."""
+    got = answer.get(name)
+    if not isinstance(got, str) or got == value:
+        return ""
+    if len(got) != len(value):
+        return f"{len(got)} characters"
+    return "other letters" if "?" in got or "\ufffd" in got else ""
+
+
+def _call(trial: Trial, bench: Bench, changes: dict[str, Any]) -> Call:
+    """A sound call with some fields changed; each wallet in an account of its own."""
+    if trial.operation.id == "updateBeneficiary":
+        return call(trial.operation.id, bench.ids, changes or bench.sound())
+    if trial.operation.id == "createWallet":
+        scene = trial.scene(fresh=True)
+        return scene.call("createWallet", {**scene.body("createWallet"), **changes})
+    return call(trial.operation.id, bench.ids, {**bench.sound(), **changes})
+
+
+@check("fields.max-length-astral")
+def test_characters_outside_the_basic_plane(trial: Trial) -> None:
+    """Whether a character outside the basic plane counts once or twice towards a maximum is recorded."""
+    rule, limit = "fields.max-length-astral", 255
+    bench = Bench(trial)
+    for count in (limit, limit // 2):
+        what = f"{count} characters outside the basic plane, {limit} being the maximum"
+        answer = trial.send(_call(trial, bench, {"name": _ASTRAL * count}), what)
+        if trial.usable(rule, answer):
+            trial.observe(rule, what, "accepted" if answer.succeeded else "refused", answer)
+        if answer.succeeded:
+            break

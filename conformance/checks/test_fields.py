@@ -1,0 +1,110 @@
+"""Required fields, JSON types and fields that others call for (sections 4.1 to 4.7)."""
+
+from __future__ import annotations
+
+from conformance.bench import UNTOUCHED, Bench
+from conformance.fields import request_field, request_fields, wrong_optional_types, wrong_types
+from conformance.rules import RULES
+from conformance.runner import check
+from conformance.shapes import Shapes, by_shape
+from conformance.trial import Trial
+from conformance.world import call
+
+#: Where a value of another type is put that a sound body leaves out.
+_STANDING_IN = "1"
+
+
+@check("fields.required", UNTOUCHED, operations=RULES["fields.required"].operations)
+def test_required_field_missing(trial: Trial) -> None:
+    """A sound body without one required field is refused: each field in turn, in each kind of body that the
+    server accepts, then all of them at once; afterwards nothing has been created."""
+    rule = "fields.required"
+    names = trial.operation.required_fields
+    with Bench(trial) as bench:
+        for name in names:
+            bench.refused(rule, bench.without(name), f"a body without {name}")
+        if bench.sound().keys() != set(names) or len(names) > 1:
+            bench.refused(rule, {}, "an empty object")
+    shapes = Shapes(trial.suite, trial.operation.id)
+    for shape in ("business", "wallet"):
+        if shape in shapes.names and shapes.accepted(shape):
+            with Bench(trial, shape) as bench:
+                for name in names:
+                    bench.refused(rule, bench.without(name), f"a {shape} body without {name}")
+
+
+@check("fields.required-null", UNTOUCHED, operations=RULES["fields.required-null"].operations)
+def test_required_field_null(trial: Trial) -> None:
+    """A sound body whose required field is null is refused, each field in turn."""
+    with Bench(trial) as bench:
+        for name in trial.operation.required_fields:
+            bench.refused("fields.required-null", bench.having(name, None), f"{name} null")
+
+
+@check("fields.type", UNTOUCHED, operations=RULES["fields.type"].operations)
+def test_required_field_of_another_type(trial: Trial) -> None:
+    """A sound body in which a required field holds a number, a boolean, an array or an object instead of a
+    string is refused, on update as well; what is no address is the matter of fields.address."""
+    with Bench(trial) as bench:
+        for field in request_fields(trial.operation.id):
+            if field.required and field.name != "address":
+                for kind, value in wrong_types(field, bench.good(field.name)):
+                    bench.refused("fields.type", bench.having(field.name, value), f"{field.name} as {kind}")
+
+
+@check("fields.address", UNTOUCHED, operations=RULES["fields.address"].operations)
+def test_address_that_is_no_object(trial: Trial) -> None:
+    """A sound body whose address is a string, a number, a boolean or an array is refused."""
+    field = request_field(trial.operation.id, "address")
+    with Bench(trial) as bench:
+        for kind, value in wrong_types(field, bench.good("address")):
+            bench.refused("fields.address", bench.having("address", value), f"address as {kind}")
+
+
+@check("fields.optional-type", UNTOUCHED, operations=RULES["fields.optional-type"].operations)
+def test_optional_field_of_another_type(trial: Trial) -> None:
+    """A sound body in which an optional field holds an array or an object instead of a string or a boolean
+    (or a string or an array instead of an address) is refused."""
+    optional = [field for field in request_fields(trial.operation.id) if not field.required]
+    for shape, fields in by_shape(trial.operation.id, optional).items():
+        with Bench(trial, shape) as bench:
+            for field in fields:
+                for kind, value in wrong_optional_types(field, bench.good(field.name, _STANDING_IN)):
+                    bench.refused("fields.optional-type", bench.having(field.name, value), f"{field.name} as {kind}")
+
+
+@check("fields.company-name", UNTOUCHED, operations=RULES["fields.company-name"].operations)
+def test_business_without_company_name(trial: Trial) -> None:
+    """A business beneficiary that the server accepts is refused without its company_name, and with null for it."""
+    with Bench(trial, "business") as bench:
+        bench.refused("fields.company-name", bench.without("company_name"), "a business without company_name")
+        bench.refused("fields.company-name", bench.having("company_name", None), "a business whose company_name is null")
+
+
+@check("fields.network", UNTOUCHED, operations=RULES["fields.network"].operations)
+def test_wallet_destination_without_network(trial: Trial) -> None:
+    """A wallet destination that the server accepts is refused without its network, and with null for it."""
+    with Bench(trial, "wallet") as bench:
+        accepted = bench.sound()
+        bench.refused("fields.network", bench.without("network"), "a wallet destination without network")
+        bench.refused("fields.network", bench.having("network", None), "a wallet destination whose network is null")
+        for body in Shapes(trial.suite, trial.operation.id).bodies("wallet", bench.scene):
+            if body["currency"] != accepted["currency"]:
+                # The server takes, or may take, no destination of this currency at all: only acceptance tells.
+                answer = bench.send({**body, "network": None}, f"a wallet destination in {body['currency']} without network")
+                if answer.succeeded:
+                    trial.refused("fields.network", answer, answer.purpose)
+
+
+@check("http.validation-status")
+def test_status_of_a_field_failure(trial: Trial) -> None:
+    """How a missing required field (on update, one of the wrong type) is refused is recorded."""
+    bench = Bench(trial)
+    required = next(field for field in request_fields(trial.operation.id) if field.required and field.type == "string")
+    if trial.operation.id == "updateBeneficiary":
+        question, body = "a field of the wrong type", {required.name: [bench.good(required.name)]}
+    else:
+        question, body = "a missing required field", bench.without(required.name)
+    answer = trial.send(call(trial.operation.id, bench.ids, body), question)
+    if trial.usable("http.validation-status", answer):
+        trial.observe("http.validation-status", question, answer.described(), answer)

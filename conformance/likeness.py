@@ -78,6 +78,11 @@ def identifiers(value: Any) -> list[str] | None:
     return sorted(ids)
 
 
+def objects(value: Any) -> list[dict[str, Any]]:
+    """The objects in an array; none where it is no array."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
 def shown(value: Any) -> str:
     """A member's value for a sentence."""
     return "no such member" if value is MISSING else show(value)

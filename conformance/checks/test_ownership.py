@@ -1,0 +1,183 @@
+"""Fields that belong to the server (sections 2 and 3): a client that sends them is refused, or they are ignored."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.checks.test_resources import INITIAL, initial_state
+from conformance.creations import place
+from conformance.exchange import MISSING, Exchange
+from conformance.likeness import PARENTS, alike, judge_member, judge_members, objects, same_amount, shown
+from conformance.runner import check
+from conformance.samples import digits, marker
+from conformance.trial import Trial, show
+from conformance.world import Scene, call, identifier
+
+_PAST = "2001-02-03T04:05:06Z"
+
+#: Where a created resource is looked at again: the operation, and the path parameter that its id is, if any.
+_LATER = {
+    "createAccount": ("getAccountBalances", "account_id"), "createBeneficiary": ("getBeneficiary", "beneficiary_id"),
+    "createPayoutDestination": ("listPayoutDestinations", ""), "createVirtualAccount": ("getVirtualAccount", "virtual_account_id"),
+    "createWallet": ("listWallets", ""),
+}
+
+
+def _money(currency: str) -> dict[str, str]:
+    amounts = dict.fromkeys(("available_balance", "total_balance"), "987654.32")
+    return {"currency": currency, "currency_type": "fiat", "pending_payout": "0.00", "pending_payin": "0.00", **amounts,
+            "updated_at": _PAST}
+
+
+def owned_fields(operation: str, parent: str) -> dict[str, Any]:
+    """Server-owned members of what an operation creates, with values of the documented form that a server would
+    not give of itself; `parent` is another parent than the path's."""
+    word = marker()
+    prefix = {"createBeneficiary": "bene", "createPayoutDestination": "dest", "createPayout": "po", "createAccount": "acc",
+              "createVirtualAccount": "va", "createWallet": "wal", "createPayin": "pin"}[operation]
+    parents = {PARENTS[operation][0]: parent}
+    stamps = {"created": _PAST, "updated": _PAST}
+    common = {"id": f"{prefix}_{word}", "object": "resource", **stamps, **parents}
+    match operation:
+        case "createAccount":
+            return {**common, "status": "suspended", "balances": [_money("USD")]}
+        case "createBeneficiary":
+            destination = {"id": f"dest_{word}", "object": "payout_destination", "country": "US", "payout_method": "ach",
+                           "type": "bank_account", "currency": "USD", "status": "active", "is_default": False, "created": _PAST,
+                           "label": None, "network": None, "account_number_last4": digits(4)}
+            return {**common, "status": "inactive", "verified": True, "payout_destinations": [destination]}
+        case "createPayoutDestination":
+            return {**common, "status": "disabled", "account_number_last4": word[:4], "clabe_last4": word[:4],
+                    "iban_masked": f"DE**{word}", "wallet_address_masked": f"0x**{word}"}
+        case "createPayout":
+            stated = {name: word for name in ("provider", "provider_reference_id", "failed_reason")}
+            instants = dict.fromkeys(("initiated_at", "submitted_at", "completed_at", "failed_at"), _PAST)
+            return {**common, **stated, **instants, "status": "completed", "amount_in_usd": "987654.32"}
+        case "createVirtualAccount":
+            return {**common, "status": "suspended", "reference": word, "provider_reference_id": word,
+                    "bank_details": {"bank_name": f"Bank {word}", "account_number": digits(10)}}
+        case "createWallet":
+            return {**common, "status": "suspended", "addresses": [{"address": f"0x{word}", "tag": None}]}
+    return {**common, "status": "completed"}
+
+
+@check("create.server-owned")
+def test_server_owned_fields_on_create(trial: Trial) -> None:
+    """Server-owned fields are sent beside a sound body, all at once and, where a server refuses that, one by one.
+    What is created all the same is in the stated initial state, in the answer and when it is looked at again."""
+    operation = trial.operation.id
+    trial.accept(place(trial.suite, operation).call(operation), "the same without server-owned fields")
+    owned = owned_fields(operation, _other_parent(trial))
+    answer = _create(trial, owned, "all server-owned fields")
+    if answer is not None and answer.refused:
+        for name, value in owned.items():
+            _create(trial, {name: value}, f"a {name} of the client's own")
+
+
+def _other_parent(trial: Trial) -> str:
+    """An existing parent of the same kind, beside the one in the path."""
+    match PARENTS[trial.operation.id][0]:
+        case "customer_id":
+            return trial.target.primary.other_customer_id or f"cus_{marker()}"
+        case "beneficiary_id":
+            return identifier(place(trial.suite, "createBeneficiary").create("createBeneficiary"))
+    return trial.suite.shared().account_id
+
+
+def _create(trial: Trial, owned: Mapping[str, Any], what: str) -> Exchange | None:
+    """Sends a sound body with server-owned fields beside and judges what comes of it."""
+    operation, rule = trial.operation.id, "create.server-owned"
+    scene = place(trial.suite, operation)
+    body = scene.body(operation)
+    answer = trial.send(call(operation, scene.ids(operation), {**body, **owned}), what)
+    if not trial.usable(rule, answer):
+        return None
+    if not answer.succeeded:
+        trial.judge(rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
+        return answer
+    expected = initial_state(operation, body)
+    member, parameter = PARENTS[operation]
+    expected[member] = scene.ids(operation)[parameter]
+    for name, value in owned.items():
+        _judge_ignored(trial, rule, answer, name, value, expected, what)
+    _judge_later(trial, scene, answer, owned, {name: expected[name] for name in INITIAL[operation]}, what)
+    return answer
+
+
+def _judge_ignored(
+    trial: Trial, rule: str, answer: Exchange, name: str, value: Any, expected: Mapping[str, Any], what: str,
+) -> None:
+    """Judges that one member does not have the value that the client sent for it."""
+    if name in expected:
+        judge_member(trial, rule, answer, name, expected[name], what)
+        return
+    got = answer.get(name)
+    obeyed = alike(trial.operation.id, name, got, value) or (name == "amount_in_usd" and same_amount(got, value))
+    trial.judge(rule, got is MISSING or not obeyed, f"{what}: a {name} other than the {show(value)} that was sent",
+                shown(got), answer)
+
+
+def _judge_later(
+    trial: Trial, scene: Scene, created: Exchange, owned: Mapping[str, Any], state: Mapping[str, Any], what: str,
+) -> None:
+    """Looks at the created resource again: an answer can hide what was stored."""
+    operation, rule = trial.operation.id, "create.server-owned"
+    made = created.get("id")
+    if operation not in _LATER or not isinstance(made, str):
+        return
+    read, parameter = _LATER[operation]
+    ids = {"customer_id": scene.customer_id, "account_id": scene.account_id if operation != "createAccount" else made}
+    if operation == "createPayoutDestination":
+        ids["beneficiary_id"] = scene.beneficiary_id
+    if parameter:
+        ids[parameter] = made
+    look = call(read, ids)
+    if not parameter:
+        look = look.with_query({"page": 1, "size": 100})
+    later = trial.send(look, f"what was created with {what}, looked at again")
+    if not trial.usable(rule, later):
+        return
+    if not later.succeeded:
+        trial.judge(rule, False, f"{what}: {read} shows what was created", later.described(), later, created)
+    elif operation == "createAccount":
+        invented = [one for one in objects(later.get("balances")) if same_amount(one.get("available_balance"), "987654.32")]
+        trial.judge(rule, not invented, f"{what}: no balance of the client's own", show(invented), later, created)
+    elif parameter:
+        judge_members(trial, rule, later, state, f"{what}, read again")
+    else:
+        items = [one for one in objects(later.get("items")) if one.get("id") == made]
+        if items and "status" in items[0]:
+            trial.equal(rule, items[0]["status"], state["status"], f"{what}, listed: status", later, created)
+
+
+@check("beneficiary.update-server-owned")
+def test_server_owned_fields_on_update(trial: Trial) -> None:
+    """A PATCH with server-owned fields, all at once beside a sound one and, where a server refuses that, one by one,
+    is refused or leaves them as they were, in its answer and in a later read."""
+    rule, scene = "beneficiary.update-server-owned", trial.scene(fresh=True)
+    _ = scene.destination
+    before = trial.accept(scene.call("getBeneficiary"), "the beneficiary as it is")
+    trial.accept(scene.call("updateBeneficiary"), "a PATCH without server-owned fields")
+    owned = {**owned_fields("createBeneficiary", trial.suite.shared().account_id), "status": "disabled", "payout_destinations": []}
+
+    def patch(fields: Mapping[str, Any], what: str) -> Exchange:
+        body = {**scene.body("updateBeneficiary"), **fields}
+        answer = trial.send(scene.call("updateBeneficiary", body), what)
+        if not trial.usable(rule, answer):
+            return answer
+        if not answer.succeeded:
+            trial.judge(rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
+        after = trial.send(scene.call("getBeneficiary"), f"the beneficiary after {what}")
+        for one, place_ in ((answer, "in the answer"), (after, "in a later read")):
+            if not one.succeeded:
+                continue
+            stays = {name: before.get(name) for name in fields if name != "updated"}
+            judge_members(trial, rule, one, stays, f"{what}, {place_}")
+            if "updated" in fields:
+                _judge_ignored(trial, rule, one, "updated", _PAST, {}, f"{what}, {place_}")
+        return answer
+
+    if patch(owned, "a PATCH with all server-owned fields").refused:
+        for name, value in owned.items():
+            patch({name: value}, f"a PATCH with {name}")

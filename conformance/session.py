@@ -168,7 +168,7 @@ class Run:
         reporter.stats["failed"] = [one for one in reporter.stats["failed"] if not _violation(one)]
 
     def _status(self) -> int:
-        status = self.controller.results.exit_status(self.fail_on, self.known, self.pinned)
+        status = self.info.outcome(self.controller.results).exit_status
         if self._others_failed and status in (0, 6):
             return 1
         return 3 if self._problems and status == 0 else status
@@ -179,15 +179,12 @@ class Run:
                  "fuzz-examples": option.conformance_fuzz_examples, "fuzz-time": option.conformance_fuzz_time,
                  "shard": option.conformance_shard, "rule": option.conformance_rule, "-k": option.keyword, "-m": option.markexpr}
         options = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in names.items() if value}
-        interrupted = ""
-        if exitstatus == pytest.ExitCode.INTERRUPTED:
-            interrupted = "the run was interrupted"
-        elif self.controller.results.lost:
-            interrupted = self.controller.results.lost
+        ends = {pytest.ExitCode.INTERRUPTED: "by the user or the system", pytest.ExitCode.INTERNAL_ERROR: "by an error inside pytest"}
+        interrupted = ends.get(pytest.ExitCode(exitstatus), "")
         return RunInfo(
             started=self.controller.started, ended=time.time(), seed=self.seed, options=options,
             embedded=self.controller.embedded, interrupted=interrupted, workers=self.workers, fail_on=self.fail_on,
-            known=self.known, pinned=self.pinned,
+            known=self.known, pinned=self.pinned, folder=self.controller.folder,
         )
 
     def _write_files(self) -> None:

@@ -1,0 +1,63 @@
+"""Runs of the suite as a user starts them: pytest in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import new_server, target_tables
+
+ROOT = Path(__file__).parents[1]
+
+
+@dataclass
+class Outcome:
+    """How a run ended."""
+
+    status: int
+    output: str
+    folder: Path
+
+    @property
+    def results(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads((self.folder / "results.json").read_text("utf-8"))
+        return document
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The environment without anything that steers pytest or the suite."""
+    kept = {name: value for name, value in os.environ.items()
+            if not name.startswith(("CONFORMANCE_", "PYTEST_", "GITHUB_")) and name not in ("CI", "FORCE_COLOR")}
+    return {**kept, **more}
+
+
+def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, **variables: str) -> Outcome:
+    """Runs the checks, as `pytest ARGUMENTS` in a folder does, and waits for the end."""
+    command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--report-dir", str(folder), "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=cwd, env=environment(**variables), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, check=False)
+    return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"), folder)
+
+
+def write_target(path: Path, tables: dict[str, Any]) -> Path:
+    """Writes the tables as a target file."""
+    path.write_text(_toml(tables), "utf-8")
+    return path
+
+
+def _toml(tables: dict[str, Any], prefix: str = "") -> str:
+    plain = [f"{key} = {json.dumps(value)}" for key, value in tables.items() if not isinstance(value, dict) and value is not None]
+    nested = [f"[{prefix}{key}]\n{_toml(value, f'{prefix}{key}.')}" for key, value in tables.items() if isinstance(value, dict)]
+    return "\n".join([*plain, *nested])
+
+
+def faulty(behaviour: Behaviour | None = None, **options: Any) -> tuple[Any, Any]:
+    """A reference server of a behaviour, and a function from its base URL to the tables of its target file."""
+    server, seeded = new_server(behaviour, **options)
+    return server, lambda url: target_tables(seeded, url)

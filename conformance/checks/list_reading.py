@@ -1,0 +1,119 @@
+"""What the checks of lists read and compare: pages at several sizes, and elements with what created them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance import contract
+from conformance.exchange import Call, Exchange
+from conformance.listing import Walk, identity, page_of, pages_of, query, sample, walk
+from conformance.timestamps import parse, step
+from conformance.trial import Trial, same, show
+
+
+@dataclass
+class PageReading:
+    """A list read at several sizes: whole walks, the one at the greatest size first, and single pages."""
+
+    walks: list[Walk]
+    #: Size, number and answer of pages that were read alone.
+    samples: list[tuple[int, int, Exchange]] = field(default_factory=list)
+
+    @property
+    def known(self) -> dict[str, None]:
+        """The ids that any walk showed."""
+        return dict.fromkeys(one for done in self.walks for one in done.ids)
+
+    @property
+    def in_order(self) -> bool:
+        """The first walk shows each known element once, so that its order can be compared with."""
+        first = self.walks[0]
+        return first.broken is None and not first.repeated and (first.cut or len(first.ids) == len(self.known))
+
+
+def read_at_all_sizes(trial: Trial, call: Call, sizes: Sequence[int]) -> PageReading:
+    """Reads a list at the greatest size and at these; judges nothing. Of very many pages only some are read."""
+    reading = PageReading([walk(trial, call)])
+    first = reading.walks[0]
+    count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
+    for size in sizes:
+        numbers = sample(pages_of(count, size))
+        if len(numbers) == pages_of(count, size):
+            reading.walks.append(walk(trial, call, size=size))
+        else:
+            for number in numbers:
+                exchange = trial.send(call.with_query(query(number, size)), f"page {number} of size {size}")
+                reading.samples.append((size, number, exchange))
+    return reading
+
+
+# ---------------------------------------------------------------------- elements
+
+
+def item_fields(operation: str) -> list[str]:
+    """The names of the documented members of a list's items (sections 2.4, 2.6, 2.7 and 4.1)."""
+    described = contract.response_schema(operation)
+    for part in [described, *described.get("allOf", [])]:
+        items = part.get("properties", {}).get("items", {}).get("items")
+        if items:
+            return list(items["properties"])
+    raise KeyError(f"{operation} answers no list")
+
+
+def compared(trial: Trial, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]) -> None:
+    """Judges that each element is shown as its create answered it: the part of list.complete about fields."""
+    names = item_fields(trial.operation.id)
+    differences = []
+    for item in items:
+        origin = created.get(identity(item))
+        if origin is None or not isinstance(item, dict):
+            continue
+        for name in names:
+            answered = origin.get(name)
+            if name in item and isinstance(origin.document, dict) and name in origin.document:
+                good = same_instant(item[name], answered) if name == "created" else same(item[name], answered)
+                if not good:
+                    differences.append((name, answered, item[name], origin))
+    seen = set()
+    for name, answered, shown, origin in differences:
+        if name not in seen:
+            seen.add(name)
+            trial.judge("list.complete", False, f"{name} of each element as its create answered it: {show(answered)}",
+                        show(shown), exchanges[0], origin)
+    if not differences:
+        trial.judge("list.complete", True, "each element as its create answered it", "the same", *exchanges)
+
+
+def same_instant(one: Any, other: Any) -> bool:
+    """Whether two timestamps show the same instant, as far as the coarser of them says."""
+    first, second = parse(one), parse(other)
+    if first is None or second is None:
+        return same(one, other)
+    return first == second or abs(first - second) < max(step(one) or 0, step(other) or 0)
+
+
+def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
+    """The order of a list in words, by the elements whose order of creation is known."""
+    ours = [one for one in dict.fromkeys(shown) if one in set(created)]
+    expected = [one for one in created if one in set(ours)]
+    if len(ours) < 2:
+        return "cannot be told"
+    if ours == expected:
+        return "oldest first"
+    return "newest first" if ours == expected[::-1] else "another"
+
+
+def out_of_range(trial: Trial, exchange: Exchange, name: str, value: str) -> None:
+    """Observes list.out-of-range: what the server makes of a page or size that is none."""
+    found = page_of(exchange)
+    if exchange.refused:
+        answer = f"refused {exchange.status}"
+    elif found is not None:
+        answer = f"answered as {name} {getattr(found, name)}"
+    else:
+        answer = f"answered {exchange.status}"
+    trial.observe("list.out-of-range", f"{name}={value}", answer, exchange)
+
+

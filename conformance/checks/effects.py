@@ -28,20 +28,20 @@ MOST_PAGES = 200
 _AMOUNTS = ("available_balance", "pending_payout", "pending_payin", "total_balance")
 
 
-def walk(trial: Trial, scene: Scene, operation: str, purpose: str) -> tuple[list[dict[str, Any]] | None, Exchange]:
+def walk(trial: Trial, scene: Scene, operation: str, purpose: str, size: int = 100) -> tuple[list[dict[str, Any]] | None, Exchange]:
     """All items of a list of a scene, page by page, and the last answer; None where a page does not show them."""
     items: list[dict[str, Any]] = []
     page = 0
     while True:
         page += 1
-        listing = scene.call(operation).with_query({"page": page, "size": 100})
+        listing = scene.call(operation).with_query({"page": page, "size": size})
         exchange = trial.send(listing, purpose, owner(scene))
         shown = exchange.get("items")
         if not exchange.succeeded or not isinstance(shown, list):
             return None, exchange
         items += [one for one in shown if isinstance(one, dict)]
         pages = exchange.get("pages")
-        more = page < pages if type(pages) is int else len(shown) == 100
+        more = page < pages if type(pages) is int else len(shown) == size
         if not shown or not more or page == MOST_PAGES:
             return items, exchange
 
@@ -116,6 +116,17 @@ class Effects:
             return
         self.trial.judge(rule, not changes, wanted, changes or "none", looked, *sent[-1:])
 
+    def judge_refused(self, what: str, answers: Sequence[Exchange], cause: str, again: Callable[[], Exchange] | None = None) -> None:
+        """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s business."""
+        if UNTOUCHED not in self.trial.rules or not answers:
+            return
+        unrefused = [one for one in answers if not one.refused]
+        if unrefused:
+            reason = f"not all of {what} were refused, so their effects cannot be told apart"
+            self.trial.set_aside(UNTOUCHED, reason, unrefused[0], cause=cause)
+        else:
+            self.judge(UNTOUCHED, what, answers, again)
+
     def changes(self, sent: Sequence[Exchange] = ()) -> tuple[str, Exchange | None]:
         """What has changed since the start, and the exchange that shows it (None where it cannot be told)."""
         after, looked = self._state()
@@ -131,6 +142,14 @@ class Effects:
         changed = [name for name in {**before, **after} if not same(before.get(name), after.get(name))]
         shown = [f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160] for name in changed]
         return "; ".join(shown), looked
+
+    def moved(self) -> dict[str, Decimal]:
+        """By how much each amount of the account's balances differs from the start; empty where none is shown."""
+        after, _ = self._state()
+        before = self._before
+        if not isinstance(before, dict) or not isinstance(after, dict):
+            return {}
+        return {name: Decimal(after[name]) - Decimal(before[name]) for name in after if name in before}
 
     def _new_accounts(self, sent: Sequence[Exchange], looked: Exchange) -> tuple[str, Exchange | None]:
         """Other clients of a live server create accounts, too: only those with the names that were sent count."""

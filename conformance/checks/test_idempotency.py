@@ -31,8 +31,8 @@ def test_missing_key(trial: Trial) -> None:
         bare = sound.but(idempotency_key=None)
         answer = trial.send(bare, "no Idempotency-Key")
         trial.refused("idempotency.key-required", answer, "a POST without Idempotency-Key")
-        if answer.refused:
-            effects.judge(UNTOUCHED, "a POST without Idempotency-Key", [answer], lambda: trial.send(bare, "no Idempotency-Key, again"))
+        effects.judge_refused("a POST without Idempotency-Key", [answer], "idempotency.key-required",
+                              lambda: trial.send(bare, "no Idempotency-Key, again"))
     trial.accept(sound, "the same request with a key")
 
 
@@ -56,22 +56,12 @@ def test_invalid_key(trial: Trial) -> None:
     """A key that is no UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the request is accepted."""
     scene = place(trial)
     sound = scene.call(trial.operation.id)
-    refused = []
     with Effects(trial, scene) as effects:
-        for what, key in invalid_keys():
-            answer = trial.send(sound.but(idempotency_key=key), what)
-            trial.error("idempotency.key-invalid", answer, what, **INVALID)
-            if answer.refused:
-                refused.append(answer)
-            elif isinstance(answer.get("id"), str):
-                effects.accepted.add(str(answer.get("id")))
-        if refused and len(refused) == sum(1 for _ in invalid_keys()):
-            effects.judge(UNTOUCHED, "requests with an invalid Idempotency-Key", refused,
-                          lambda: trial.send(sound.but(idempotency_key="not-a-uuid"), "an invalid key, again"))
-        elif refused and trial.operation.id not in ("createPayout", "createPayin", "disableBeneficiary"):
-            effects.judge(UNTOUCHED, "requests with an invalid Idempotency-Key", refused)
-        elif refused:
-            trial.judge(UNTOUCHED, True, "no effect of requests with an invalid Idempotency-Key", "not told from those accepted")
+        answers = [trial.send(sound.but(idempotency_key=key), what) for what, key in invalid_keys()]
+        for answer in answers:
+            trial.error("idempotency.key-invalid", answer, answer.purpose, **INVALID)
+        effects.judge_refused("requests with an invalid Idempotency-Key", answers, "idempotency.key-invalid",
+                              lambda: trial.send(sound.but(idempotency_key="not-a-uuid"), "an invalid key, again"))
     trial.accept(sound, "the same request with a UUID as key")
 
 
@@ -188,28 +178,21 @@ def test_conflict(trial: Trial) -> None:
     done, and the original request still brings the original response."""
     rule = "idempotency.conflict"
     original = Original(trial)
-    refused: list[Exchange] = []
-    accepted = False
+    answers: list[Exchange] = []
     with Effects(trial, original.scene) as effects:
         effects.accepted.add(original.id)
         for what, body in other_bodies(trial, original):
-            other = original.call.but(body=to_json(body))
-            answer = trial.send(other, f"a used key, but {what}")
+            answer = trial.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
+            answers.append(answer)
             if answer.refused and not _conflicts(answer):
                 alone = original.with_fresh_key(body)
                 if not alone.succeeded:
                     trial.set_aside(rule, f"{what}: such a body is refused with a fresh key, too ({alone.described()})", answer, alone)
                     continue
-                effects.accepted.add(str(alone.get("id")))
-                accepted = True
-            trial.error(rule, answer, f"a used key, but {what}", **CONFLICT)
-            accepted = accepted or answer.succeeded
-            refused += [answer] if answer.refused else []
-        if refused and not accepted:
-            effects.judge(UNTOUCHED, "requests refused for their used key", refused,
-                          lambda: trial.send(refused[-1].call, "a used key with another body, again"))
-        else:
-            trial.judge(UNTOUCHED, True, "no effect of requests refused for their used key", "there were others, too")
+                answers.append(alone)
+            trial.error(rule, answer, answer.purpose, **CONFLICT)
+        effects.judge_refused("requests with a used key and another body", answers, rule,
+                              lambda: trial.send(answers[-1].call, "a used key with another body, again"))
     original.replay("idempotency.replay", "the original key and body after the conflicts")
 
 

@@ -1,0 +1,101 @@
+"""Idempotency keys of different organizations have nothing to do with one another (sections 1 and 4.0)."""
+
+from __future__ import annotations
+
+from conformance.checks.originals import Original
+from conformance.exchange import MISSING, Call, Exchange
+from conformance.runner import check
+from conformance.trial import Trial
+from conformance.world import Scene, new_key
+
+RULE = "idempotency.other-organization"
+
+
+@check(RULE)
+def test_key_of_another_organization(trial: Trial) -> None:
+    """Another organization's request with the same key and body is treated as new: it makes a resource of its own, or is
+    refused as with a fresh key; and sent to the first one's path it never brings the first one's response.
+
+    A payout's body names its beneficiary, so the other organization's necessarily differs.
+    """
+    original = Original(trial)
+    scene = _place(trial)
+    own = _own_call(trial, scene, original)
+    answer = trial.send(own, "another organization's key, in the own account", "secondary")
+    _judge_new(trial, scene, original, own, answer)
+    _judge_first_path(trial, original)
+    original.replay(RULE, "the first organization's key and body, after the other organization used them")
+
+
+def _place(trial: Trial) -> Scene:
+    suite, operation = trial.suite, trial.operation.id
+    if operation == "createWallet":
+        return suite.fresh("secondary")
+    if operation == "createPayout":
+        return suite.payouts("secondary")
+    return Scene(suite, "secondary", account_id=suite.shared("secondary").account_id)
+
+
+def _own_call(trial: Trial, scene: Scene, original: Original) -> Call:
+    """The original's key and bytes in the other organization's scene."""
+    own = scene.call(trial.operation.id).but(idempotency_key=original.call.idempotency_key)
+    if trial.operation.id == "createPayout":
+        named = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
+        return own.with_json({**original.call.document, **named})
+    return own.but(body=original.call.body)
+
+
+def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer: Exchange) -> None:
+    what = "another organization's request with the same key"
+    if not trial.usable(RULE, answer):
+        return
+    trial.judge(RULE, not _shows(answer, original), f"{what}: nothing of the first organization's resource",
+                f"{answer.status} with its id", original.exchange, answer)
+    if answer.succeeded:
+        expected = f"{what}: a resource of its own"
+        if trial.operation.id == "disableBeneficiary":
+            trial.judge(RULE, answer.get("id") == scene.beneficiary_id, expected, "the answer of another request", original.exchange, answer)
+        else:
+            trial.judge(RULE, _parent(trial, answer, scene), expected, "a resource of another parent", original.exchange, answer)
+        return
+    again = own.but(idempotency_key=new_key())
+    fresh = trial.send(again, "the same request of the other organization with a fresh key", "secondary")
+    if fresh.succeeded or _differs(answer, fresh):
+        expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
+        trial.judge(RULE, False, expected, answer.described(), original.exchange, answer, fresh)
+    else:
+        trial.judge(RULE, True, f"{what}: the refusal that a fresh key brings", answer.described(), answer, fresh)
+
+
+def _differs(answer: Exchange, fresh: Exchange) -> bool:
+    return fresh.refused and (answer.status, answer.error_type, answer.error_code) != (fresh.status, fresh.error_type, fresh.error_code)
+
+
+def _parent(trial: Trial, answer: Exchange, scene: Scene) -> bool:
+    """Whether a created resource names the scene as its parent, where it names one at all."""
+    parents = {"createAccount": ("customer_id", scene.customer_id)}
+    if trial.operation.id == "createPayoutDestination":
+        parents[trial.operation.id] = ("beneficiary_id", scene.beneficiary_id)
+    name, expected = parents.get(trial.operation.id, ("account_id", scene.account_id))
+    return answer.get(name) in (expected, MISSING)
+
+
+def _judge_first_path(trial: Trial, original: Original) -> None:
+    """The other organization repeats the original request itself."""
+    what = "another organization's repetition of the very request"
+    answer = trial.send(original.call, what, "secondary")
+    if not trial.usable(RULE, answer):
+        return
+    trial.refused(RULE, answer, what)
+    trial.judge(RULE, not _body_repeats(answer, original), f"{what}: nothing of the original response", "parts of it", original.exchange, answer)
+
+
+def _shows(answer: Exchange, original: Original) -> bool:
+    return answer.get("id") == original.id
+
+
+def _body_repeats(answer: Exchange, original: Original) -> bool:
+    """Whether an answer holds the original resource's id although the request did not name it."""
+    if original.id in original.call.target:
+        return _shows(answer, original)
+    return original.id.encode() in answer.response_body

@@ -1,0 +1,228 @@
+"""Whose resource is it (section 5.5): every operation, and every path parameter of it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from conformance.checks.effects import UNTOUCHED, Effects
+from conformance.checks.tenants import Facts, almost, children_of, kept_scene, mixed, top_of, unknown
+from conformance.exchange import Call, Exchange
+from conformance.rules import RULES
+from conformance.runner import check
+from conformance.trial import Trial
+from conformance.world import Scene, unknown_like
+
+FOREIGN_PARENT = "tenancy.foreign-parent"
+LEAK = "tenancy.no-leak"
+
+
+class _Watch(contextlib.ExitStack):
+    """Looks for effects of refused writes on several owners' resources at once."""
+
+    def __init__(self, trial: Trial, scenes: Sequence[Scene]) -> None:
+        super().__init__()
+        self._trial = trial
+        self._scenes = scenes if UNTOUCHED in trial.rules else ()
+        self._effects: list[Effects] = []
+
+    def __enter__(self) -> _Watch:
+        super().__enter__()
+        self._effects = [self.enter_context(Effects(self._trial, scene)) for scene in self._scenes]
+        return self
+
+    def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
+        for effects in self._effects:
+            effects.judge_refused(what, answers, cause)
+
+
+# ---------------------------------------------------------------------- the top level
+
+
+@check(FOREIGN_PARENT, LEAK, UNTOUCHED, operations=RULES[FOREIGN_PARENT].operations)
+def test_foreign_parent(trial: Trial) -> None:
+    """Another organization's customer or account is answered with 403, whatever stands below it in the path, in both
+    directions; the refusal shows nothing of its resources and changes none."""
+    operation = trial.operation.id
+    own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
+    own_ids, foreign_ids = own.ids(operation), foreign.ids(operation)
+    probes: list[tuple[str, Call]] = [("another organization's path", foreign.call(operation))]
+    if children_of(operation):
+        probes.append(("another organization's parent with an own child", mixed(operation, foreign_ids, own_ids, own)))
+        probes.append(("another organization's parent with an unknown child", mixed(operation, foreign_ids, unknown(foreign_ids), foreign)))
+    back = own.call(operation)
+    with _Watch(trial, (own, foreign)) as watch:
+        answers = [trial.send(probe, what) for what, probe in probes]
+        answers.append(trial.send(back, "the first organization's path for the second", "secondary"))
+        watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
+    for answer in answers:
+        trial.status(FOREIGN_PARENT, answer, answer.purpose, 403)
+    facts = Facts(foreign, own)
+    for answer in answers[:-1]:
+        judge_leak(trial, facts, answer)
+    judge_leak(trial, Facts(own, foreign), answers[-1])
+
+
+def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
+    """Judges that a refusal shows nothing of the other organization."""
+    if not trial.usable(LEAK, answer):
+        return
+    if not answer.refused:
+        trial.set_aside(LEAK, f"{answer.purpose} was answered {answer.described()}, not refused", answer, cause=FOREIGN_PARENT)
+        return
+    shown = facts.shown_by(answer)
+    trial.judge(LEAK, not shown, f"{answer.purpose}: a refusal that shows nothing of the other organization",
+                f"{answer.status} that shows {shown}" if shown else "nothing", answer)
+
+
+@check("tenancy.unknown-parent")
+def test_unknown_parent(trial: Trial) -> None:
+    """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere; ids that
+    almost equal an existing one are refused."""
+    rule, operation = "tenancy.unknown-parent", trial.operation.id
+    own = kept_scene(trial.suite, "own")
+    ids = own.ids(operation)
+    probes = [("an unknown parent", mixed(operation, unknown(ids), ids, own))]
+    if children_of(operation):
+        probes.append(("an unknown parent with an unknown child", mixed(operation, unknown(ids), unknown(ids), own)))
+        if trial.target.secondary is not None:
+            foreign = kept_scene(trial.suite, "foreign").ids(operation)
+            probes.append(("an unknown parent with another organization's child", mixed(operation, unknown(ids), foreign, own)))
+    for what, probe in probes:
+        trial.status(rule, trial.send(probe, what), what, 404)
+    for what, near in almost(ids, top_of(operation)):
+        trial.refused(rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}")
+
+
+# ---------------------------------------------------------------------- children
+
+
+@check("tenancy.missing-child", UNTOUCHED, operations=RULES["tenancy.missing-child"].operations)
+def test_missing_child(trial: Trial) -> None:
+    """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing child's are refused."""
+    rule, operation = "tenancy.missing-child", trial.operation.id
+    own = kept_scene(trial.suite, "own")
+    ids = own.ids(operation)
+    answers = []
+    with _Watch(trial, (own,)) as watch:
+        for child in children_of(operation):
+            what = f"an unknown {child}"
+            answers.append(trial.send(mixed(operation, ids, {**ids, child: unknown_like(ids[child])}, own), what))
+            trial.status(rule, answers[-1], what, 404)
+            for near, nearly in almost(ids, child):
+                what = f"{child}: {near}"
+                answers.append(trial.send(mixed(operation, ids, nearly, own), what))
+                trial.refused(rule, answers[-1], what)
+        watch.judge("requests for missing children", answers, rule)
+
+
+@check("tenancy.sibling-child", UNTOUCHED, operations=RULES["tenancy.sibling-child"].operations)
+def test_child_of_sibling(trial: Trial) -> None:
+    """A child of another account of the same organization is answered with 404, in both directions, also where the
+    other account is another customer's; it stays as it was."""
+    rule, operation = "tenancy.sibling-child", trial.operation.id
+    own, sibling = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "sibling")
+    scenes = [own, sibling]
+    pairs = [("a child of another account", own, sibling), ("the other account with this one's child", sibling, own)]
+    if trial.target.primary.other_customer_id is not None:
+        cousin = kept_scene(trial.suite, "cousin")
+        scenes.append(cousin)
+        pairs.append(("a child of another customer's account", own, cousin))
+    _judge_elsewhere(trial, rule, scenes, [(what, parent, child, "primary") for what, parent, child in pairs], 404)
+
+
+@check("tenancy.foreign-child", LEAK, UNTOUCHED, operations=RULES["tenancy.foreign-child"].operations)
+def test_child_of_another_organization(trial: Trial) -> None:
+    """A child that belongs to another organization, under an own account, is answered with 404, which shows nothing of it;
+    it stays as it was."""
+    own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
+    answers = _judge_elsewhere(trial, "tenancy.foreign-child", [own, foreign], [
+        ("another organization's child under the own account", own, foreign, "primary"),
+        ("the first organization's child under the second's account", foreign, own, "secondary"),
+    ], 404)
+    judge_leak(trial, Facts(foreign, own), answers[0])
+    judge_leak(trial, Facts(own, foreign), answers[1])
+
+
+@check("tenancy.other-customer-account")
+def test_account_of_another_customer(trial: Trial) -> None:
+    """An account of another customer of the organization is answered with 404, in both directions."""
+    own, cousin = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "cousin")
+    _judge_elsewhere(trial, "tenancy.other-customer-account", [], [
+        ("another customer's account under this customer", own, cousin, "primary"),
+        ("this customer's account under the other customer", cousin, own, "primary"),
+    ], 404)
+
+
+@check("tenancy.foreign-account", LEAK, operations=RULES["tenancy.foreign-account"].operations)
+def test_account_of_another_organization(trial: Trial) -> None:
+    """Another organization's account under an own customer is answered with 403 or 404, which shows nothing of it."""
+    own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
+    answers = _judge_elsewhere(trial, "tenancy.foreign-account", [], [
+        ("another organization's account under the own customer", own, foreign, "primary"),
+        ("the first organization's account under the second's customer", foreign, own, "secondary"),
+    ], 403, 404)
+    judge_leak(trial, Facts(foreign, own), answers[0])
+    judge_leak(trial, Facts(own, foreign), answers[1])
+
+
+def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene], probes: list[tuple[str, Scene, Scene, str]], *statuses: int) -> list[Exchange]:
+    """Sends calls with the parent of one scene and the children of another, each in an organization's name."""
+    operation = trial.operation.id
+    answers = []
+    with _Watch(trial, scenes) as watch:
+        for what, parent, child, organization in probes:
+            probe = mixed(operation, parent.ids(operation), child.ids(operation), parent)
+            answers.append(trial.send(probe, what, organization))
+            trial.status(rule, answers[-1], what, *statuses)
+        watch.judge("requests for children of another parent", answers, rule)
+    return answers
+
+
+# ---------------------------------------------------------------------- references in bodies
+
+
+@check("tenancy.payout-references", "tenancy.payout-references-status", "tenancy.payout-destination-owner", UNTOUCHED, LEAK,
+       operations=("createPayout",))
+def test_payout_references(trial: Trial) -> None:
+    """A payout that names a beneficiary or destination which is unknown, another account's or another organization's is
+    refused, implied with 404, and does nothing; a destination of another beneficiary is refused as well."""
+    rule, status = "tenancy.payout-references", "tenancy.payout-references-status"
+    scene, sibling = trial.scene(), kept_scene(trial.suite, "sibling")
+    sound = scene.call("createPayout").document
+    references = [("unknown", unknown_like(scene.beneficiary_id), unknown_like(scene.destination_id)),
+                  ("another account's", sibling.beneficiary_id, sibling.destination_id)]
+    if trial.target.secondary is not None:
+        foreign = kept_scene(trial.suite, "foreign")
+        references.append(("another organization's", foreign.beneficiary_id, foreign.destination_id))
+    # A second scene in the same account has another beneficiary.
+    other = Scene(trial.suite, account_id=scene.account_id)
+    answers = []
+    with _Watch(trial, (scene,)) as watch:
+        for whose, beneficiary, destination in references:
+            changes = {f"{whose} beneficiary and destination": {"beneficiary_id": beneficiary, "payout_destination_id": destination},
+                       f"{whose} beneficiary": {"beneficiary_id": beneficiary},
+                       f"{whose} destination": {"payout_destination_id": destination}}
+            for what, changed in changes.items():
+                answer = trial.send(scene.call("createPayout", {**sound, **changed}), f"a payout that names {what}")
+                trial.refused(rule, answer, answer.purpose)
+                if answer.refused:
+                    trial.status(status, answer, answer.purpose, 404)
+                if whose.endswith("organization's") and LEAK in trial.rules:
+                    judge_leak(trial, Facts(foreign, scene), answer)
+                answers.append(answer)
+        watch.judge("payouts that name what is not under the account", answers, rule)
+    what = "a payout that names a destination of another beneficiary of the account"
+    answer = trial.send(scene.call("createPayout", {**sound, "payout_destination_id": other.destination_id}), what)
+    trial.refused("tenancy.payout-destination-owner", answer, what)
+    trial.accept(scene.call("createPayout", sound), "the payout that names its own beneficiary and destination")
+
+
+@check("tenancy.and-validation")
+def test_foreign_parent_and_invalid_body(trial: Trial) -> None:
+    """Records which refusal comes when another organization's account is sent a body that is wrong, too."""
+    rule = "tenancy.and-validation"
+    foreign = kept_scene(trial.suite, "foreign").call(trial.operation.id)
+    answer = trial.send(foreign.but(body=b"{}"), "another organization's account and an invalid body")
+    if trial.usable(rule, answer):
+        trial.observe(rule, "another organization's account and an invalid body", answer.described(), answer)

@@ -103,14 +103,18 @@ class Gate:
             return None
 
 
+#: A field of free text in each body, for letters outside ASCII.
+FREE_TEXT = {
+    "createAccount": "name", "createBeneficiary": "note", "updateBeneficiary": "note", "createPayoutDestination": "label",
+    "createPayout": "note", "createVirtualAccount": "label", "createWallet": "label", "createPayin": "description",
+}
+
+
 def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
     """The same JSON object in other bytes, each with its name for a sentence."""
     document = json.loads(body)
-    yield "with white space", json.dumps(document, ensure_ascii=False).encode()
-    backwards = dict(reversed(document.items()))
-    if list(backwards) != list(document):
-        yield "with its members in another order", to_json(backwards)
-    escaped = json.dumps(document, separators=(",", ":")).encode()
-    if escaped != body:
-        yield "with its non-ASCII letters escaped", escaped
+    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
+    yield "with its members in another order", to_json(dict(reversed(document.items())))
+    yield "with its members sorted by name", to_json(dict(sorted(document.items())))
+    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
     yield "with a line feed after it", body + b"\n"

@@ -1,0 +1,79 @@
+"""Requests that fail authentication: nothing else is looked at before, and nothing is done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance import signing
+from conformance.checks.effects import Effects
+from conformance.checks.gate import Gate
+from conformance.exchange import Auth, Call, Exchange
+from conformance.runner import check
+from conformance.trial import Trial
+from conformance.world import unknown_like
+
+#: How a request fails authentication, and the status that tells it; None where 401 is only implied.
+_WRONG = ("with a wrong signature", Auth(mangle="flip"), 401)
+_UNSIGNED = ("without X-Signature", Auth(omit=(signing.SIGNATURE,)), None)
+_BARE = ("without authentication headers", Auth(omit=signing.HEADERS), None)
+_STALE = ("with a timestamp an hour old", Auth(timestamp_offset=-3600), 401)
+
+_FORM = tuple[str, Auth, int | None]
+
+
+def _otherwise_wrong(trial: Trial, gate: Gate) -> Iterator[tuple[str, Call, tuple[_FORM, ...]]]:
+    """Requests that something else is wrong with, too, and the ways in which each fails authentication."""
+    for place, call in gate.elsewhere():
+        yield f"to {place}", call, (_WRONG, _UNSIGNED)
+    if trial.operation.request_schema is not None:
+        yield "with malformed JSON", gate.call().but(body=b'{"'), (_WRONG, _BARE)
+        yield "with an empty object", gate.call().but(body=b"{}"), (_WRONG, _BARE)
+    if trial.operation.query_parameters:
+        yield "for page 0 of size x", gate.call().with_query("page=0&size=x"), (_WRONG, _BARE)
+    if trial.operation.is_post:
+        yield "without an idempotency key", gate.call().but(idempotency_key=None), (_WRONG, _BARE)
+        yield "with an idempotency key that is no UUID", gate.call().but(idempotency_key="no-uuid"), (_WRONG, _BARE)
+        used = gate.passed(trial.send(trial.sound(), "a sound request, whose idempotency key is used again")).call
+        yield "with a used idempotency key and its body", used, (_WRONG, _UNSIGNED, _BARE, _STALE)
+        body = b"{}" if used.body is None else used.body + b" "
+        yield "with a used idempotency key and another body", used.but(body=body), (_WRONG, _UNSIGNED)
+
+
+@check("auth.comes-first")
+def test_authentication_comes_first(trial: Trial) -> None:
+    """Requests that fail authentication and are wrong in another way as well (unknown or foreign resources, bodies,
+    queries, idempotency keys, used ones included) are answered with an authentication error."""
+    rule = "auth.comes-first"
+    gate = Gate(trial)
+    for what, call, forms in _otherwise_wrong(trial, gate):
+        for how, auth, status in forms:
+            probe = f"a request {how} {what}"
+            answer = trial.send(call.but(auth=auth), probe)
+            if trial.usable(rule, answer):
+                good = answer.error_type == "authentication_error" and (answer.status == status if status else answer.refused)
+                trial.judge(rule, good, f"{probe}: {status or 'any 4xx'} authentication_error", answer.described(), answer)
+
+
+@check("refusal.changes-nothing")
+def test_failed_authentication_changes_nothing(trial: Trial) -> None:
+    """Sound requests that fail authentication in one way or another leave lists, resources and balances as they were."""
+    gate = Gate(trial)
+    one_off = trial.operation.id in ("createWallet", "disableBeneficiary")
+    scene = trial.scene(fresh=True) if one_off else gate.scene
+    used = trial.send(scene.call("listAccounts"), "a sound request, whose nonce is used again").nonce
+    forms = (
+        ("with a wrong signature", Auth(mangle="flip")),
+        ("without X-Signature", Auth(omit=(signing.SIGNATURE,))),
+        ("with an unknown API key", Auth(api_key=unknown_like(trial.target.primary.api_key))),
+        ("with a timestamp an hour old", Auth(timestamp_offset=-3600)),
+        ("with a used nonce", Auth(nonce=used)),
+    )
+    answers: list[Exchange] = []
+
+    def again() -> Exchange:
+        return trial.send(scene.call(gate.operation).but(auth=Auth(mangle="flip")), "a request with a wrong signature, again")
+
+    with Effects(trial, scene) as effects:
+        for how, auth in forms:
+            answers.append(trial.send(scene.call(gate.operation).but(auth=auth), f"a request {how}, to see whether it has an effect"))
+        effects.judge_refused("requests that fail authentication", answers, "auth.signature", again)

@@ -52,13 +52,14 @@ def read_at_all_sizes(trial: Trial, call: Call, sizes: Sequence[int]) -> PageRea
 # ---------------------------------------------------------------------- elements
 
 
-def item_fields(operation: str) -> list[str]:
-    """The names of the documented members of a list's items (sections 2.4, 2.6, 2.7 and 4.1)."""
+def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
+    """The documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
     described = contract.response_schema(operation)
     for part in [described, *described.get("allOf", [])]:
         items = part.get("properties", {}).get("items", {}).get("items")
         if items:
-            return list(items["properties"])
+            fields: Mapping[str, Mapping[str, Any]] = items["properties"]
+            return fields
     raise KeyError(f"{operation} answers no list")
 
 

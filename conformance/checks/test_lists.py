@@ -27,9 +27,9 @@ def _stock(trial: Trial, least: int = 1) -> Stock:
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
 def test_walking_pages(trial: Trial) -> None:
-    """Walks a list at sizes 100, 10, 3, 2 and 1: each element once, full pages, and numbers that agree with it."""
+    """Walks a list at sizes 100, 10, 2 and 1: each element once, full pages, and numbers that agree with it."""
     stock = _stock(trial, 2)
-    _judge_reading(trial, steady(trial, stock.call, lambda: read_at_all_sizes(trial, stock.call, (10, 3, 2, 1))))
+    _judge_reading(trial, steady(trial, stock.call, lambda: read_at_all_sizes(trial, stock.call, (10, 2, 1))))
 
 
 @check("list.walk", "list.pages", "list.echo", "list.complete", "list.size-range",
@@ -52,9 +52,9 @@ def _judge_reading(trial: Trial, reading: PageReading) -> None:
     for done in reading.walks:
         what = f"pages of size {done.size}"
         sound = paging.whole(trial, "list.walk", done, known, what)
-        if sound and done is not reading.walks[0] and reading.in_order:
+        if sound and reading.in_order and not done.cut and "list.stable" in trial.rules:
             trial.judge("list.stable", done.ids == reading.walks[0].ids, f"{what}: the order that size {MAX_SIZE} shows",
-                        "another one", *done.exchanges[:2]) if "list.stable" in trial.rules else None
+                        "another one", *done.exchanges[:2])
         if not any(one.cut for one in reading.walks):
             paging.totals(trial, "list.walk", done.pages, len(known), what)
         for index, found in enumerate(done.pages, 1):
@@ -89,30 +89,33 @@ def test_defaults(trial: Trial) -> None:
         probes["a filter alone"] = (active, query(1, DEFAULT_SIZE, active))
     trial.accept(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
 
-    def read() -> dict[str, tuple[Exchange, Exchange, Exchange]]:
-        return {what: (trial.send(stock.call.with_query(explicit), f"{what}, spelt out"),
-                       trial.send(stock.call.with_query(short), what),
-                       trial.send(stock.call.with_query(explicit), f"{what}, spelt out again"))
-                for what, (short, explicit) in probes.items()}
+    def read() -> list[tuple[str, Exchange, Exchange]]:
+        spelt: dict[str, Exchange] = {}
+        answers = []
+        for what, (short, explicit) in probes.items():
+            if str(explicit) not in spelt:
+                spelt[str(explicit)] = trial.send(stock.call.with_query(explicit), f"{what}, spelt out")
+            answers.append((what, trial.send(stock.call.with_query(short), what), spelt[str(explicit)]))
+        return answers
 
-    for what, (before, short, after) in steady(trial, stock.call, read).items():
-        expected = page_of(before)
-        if what == "page=2 alone" and (expected is None or not expected.items):
+    for what, exchange, explicit in steady(trial, stock.call, read):
+        expected = page_of(explicit)
+        number, size = 2 if what == "page=2 alone" else 1, 5 if what == "size=5 alone" else DEFAULT_SIZE
+        if number == 2 and (expected is None or not expected.items):
             continue
-        found = paging.page(trial, "list.defaults", short, what)
+        found = paging.page(trial, "list.defaults", exchange, what)
         if found is None:
             continue
-        size = 5 if what == "size=5 alone" else DEFAULT_SIZE
-        number = 2 if what == "page=2 alone" else 1
         paging.number(trial, "list.defaults", found, "page", number, what)
         paging.number(trial, "list.defaults", found, "size", size, what)
-        trial.judge("list.defaults", len(found.items) <= size, f"{what}: at most {size} items", f"{len(found.items)}", short)
-        again = page_of(after)
-        if expected is None or again is None or expected.ids != again.ids:
-            trial.set_aside("list.defaults", f"what page={number}&size={size} shows changes", before, after, cause="list.stable")
+        trial.judge("list.defaults", len(found.items) <= size, f"{what}: at most {size} items", f"{len(found.items)}", exchange)
+        if expected is None or found.ids == expected.ids:
+            continue
+        again = page_of(trial.send(explicit.call, f"{what}, spelt out again"))
+        if again is None or again.ids != expected.ids:
+            trial.set_aside("list.defaults", f"what page={number}&size={size} shows changes", explicit, cause="list.stable")
         else:
-            trial.judge("list.defaults", found.ids == expected.ids, f"{what}: the items of page={number}&size={size}",
-                        "other items", short, before)
+            trial.judge("list.defaults", False, f"{what}: the items of page={number}&size={size}", "other items", exchange, explicit)
 
 
 def _active(trial: Trial) -> list[tuple[str, str]]:
@@ -285,7 +288,7 @@ def _judge_size(trial: Trial, exchange: Exchange, value: str, what: str = "") ->
             trial.judge(rule, exchange.refused, expected, exchange.described(), exchange)
         return
     size, count = found.size, len(found.items)
-    shown = f"{count} items with size {contract_shown(exchange)}"
+    shown = f"{count} items with size {_shown(exchange)}"
     good = size is not None and 1 <= size <= MAX_SIZE and count <= size
     if good and not count and "page=2" not in what:
         # None of the elements that are there: a size of nothing was obeyed.
@@ -293,8 +296,8 @@ def _judge_size(trial: Trial, exchange: Exchange, value: str, what: str = "") ->
     trial.judge(rule, good, expected, shown, exchange)
 
 
-def contract_shown(exchange: Exchange, name: str = "size") -> str:
-    """A member of the envelope for a sentence."""
+def _shown(exchange: Exchange, name: str = "size") -> str:
+    """A number of the envelope for a sentence."""
     return repr(exchange.get(name))[:40]
 
 
@@ -309,7 +312,7 @@ def test_page_out_of_range(trial: Trial) -> None:
         answers = []
         for size in (3, MAX_SIZE):
             sound: dict[int, Exchange] = {}
-            for value in values if size == 3 else values[:3]:
+            for value in values if size == 3 else values[:2]:
                 exchange = trial.send(stock.call.with_query([("page", value), ("size", str(size))]), f"page={value} at size {size}")
                 number = (found := page_of(exchange)) and found.page
                 if number is not None and number >= 1 and number not in sound:
@@ -338,7 +341,7 @@ def _judge_page(trial: Trial, value: str, size: int, exchange: Exchange, sound: 
             trial.judge(rule, exchange.refused, expected, exchange.described(), exchange)
         return
     good = found.page is not None and found.page >= 1
-    trial.judge(rule, good, expected, f"page {contract_shown(exchange, 'page')}", exchange)
+    trial.judge(rule, good, expected, f"page {_shown(exchange, 'page')}", exchange)
     there = page_of(sound) if sound else None
     if good and sound and there is not None:
         trial.judge(rule, sorted(found.ids) == sorted(there.ids), f"{what}, answered as page {found.page}: the items of that page",

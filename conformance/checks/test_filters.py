@@ -1,0 +1,234 @@
+"""Filters of the lists in an account: sections 4.3, 4.5 and 4.6 of the specification.
+
+What a filter must keep is computed from what the list itself shows of its elements, so that it does not
+matter how finely a server shows or stores instants.
+"""
+
+from __future__ import annotations
+
+from conformance import paging
+from conformance.checks.filter_reading import (
+    FAR_FUTURE, FAR_PAST, Element, Filtered, Filters, absent_currencies, end_date, start_date, status_filter,
+)
+from conformance.checks.list_reading import item_fields
+from conformance.exchange import Exchange
+from conformance.listing import Parameters, page_of, statuses, walk
+from conformance.rules import RULES
+from conformance.runner import check
+from conformance.timestamps import parse, whole_second
+from conformance.trial import Trial
+
+#: Statuses that the list queries name themselves; a server may not know the others as a filter.
+_NAMED_STATUSES = {
+    "listPayoutDestinations": ("active", "disabled", "inactive"),
+    "listVirtualAccounts": ("active", "suspended"),
+    "listWallets": ("active", "suspended"),
+}
+
+_COMBINE = "list.filters-combine"
+
+
+# ---------------------------------------------------------------------- dates
+
+
+@check("list.start-date", "list.complete", operations=tuple(RULES["list.start-date"].operations))
+def test_start_date(trial: Trial) -> None:
+    """Filters by the created of elements, exactly as shown, by seconds, and far off: at or after it."""
+    lists = Filtered(trial)
+    for what, text in _dates(lists.elements):
+        instant = parse(text)
+        assert instant is not None
+        lists.keeps("list.start-date", start_date(text), [one for one in lists.elements if one.created >= instant],
+                    f"start_date {what}")
+
+
+@check("list.end-date", "list.complete", operations=tuple(RULES["list.end-date"].operations))
+def test_end_date(trial: Trial) -> None:
+    """Filters by the created of elements, exactly as shown, by seconds, and far off: before it."""
+    lists = Filtered(trial)
+    for what, text in _dates(lists.elements):
+        instant = parse(text)
+        assert instant is not None
+        lists.keeps("list.end-date", end_date(text), [one for one in lists.elements if one.created < instant],
+                    f"end_date {what}")
+
+
+def _dates(elements: list[Element]) -> list[tuple[str, str]]:
+    """Dates to filter by: those of the first and last elements and of some between, and such as no element has."""
+    by_date = {one.created: one for one in sorted(elements, key=lambda one: one.created)}
+    distinct = list(by_date.values())
+    chosen = dict.fromkeys(index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0)
+    dates = [(f"at the created of an element, number {index + 1} of {len(distinct)}", distinct[index].text)
+             for index in chosen if index < len(distinct)]
+    for index in dict.fromkeys((len(distinct) // 2, len(distinct) - 1)):
+        second = whole_second(distinct[index].text)
+        if second is not None and second != distinct[index].text:
+            dates.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
+    return [*dates, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]
+
+
+# ---------------------------------------------------------------------- status and currency
+
+
+@check("list.status-filter", "list.complete", operations=tuple(RULES["list.status-filter"].operations))
+def test_status_filter(trial: Trial) -> None:
+    """Filters by each status: the elements that have it, none for a status that no element has."""
+    lists = Filtered(trial)
+    for status in _statuses(trial):
+        what = f"{lists.status_name} {status}"
+        parameters = status_filter(trial, status)
+        expected = [one for one in lists.elements if one.status == status]
+        exchange = lists.send(parameters, what)
+        if exchange.refused and status not in _NAMED_STATUSES[trial.operation.id]:
+            trial.set_aside("list.status-filter", f"{what} was refused, which may be as the server does not know it", exchange)
+        else:
+            lists.judge("list.status-filter", exchange, expected, what)
+
+
+def _statuses(trial: Trial) -> list[str]:
+    """The statuses of a list's resource, those first that its query names (section 3)."""
+    shown = item_fields(trial.operation.id)["status"].get("enum", ())
+    return list(dict.fromkeys([*_NAMED_STATUSES[trial.operation.id], *shown]))
+
+
+@check("list.currency-filter", "list.complete", operations=tuple(RULES["list.currency-filter"].operations))
+def test_currency_filter(trial: Trial) -> None:
+    """Filters by each currency in the list, and by currencies that nothing in it has."""
+    lists = Filtered(trial)
+    for currency in sorted({one.currency for one in lists.elements}):
+        lists.keeps("list.currency-filter", [("currency", currency)],
+                    [one for one in lists.elements if one.currency == currency], f"currency {currency}")
+    refused = []
+    for currency in absent_currencies(trial.operation.id, lists.elements):
+        what = f"currency {currency}, which nothing has"
+        exchange = lists.send([("currency", currency)], what)
+        if exchange.refused:
+            # The server may not know it.
+            refused.append((what, exchange))
+        else:
+            lists.judge("list.currency-filter", exchange, [], what)
+    for what, exchange in refused:
+        trial.set_aside("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
+
+
+# ---------------------------------------------------------------------- several filters
+
+
+@check("list.filters-combine", "list.complete", operations=tuple(RULES["list.filters-combine"].operations))
+def test_filters_combine(trial: Trial) -> None:
+    """Joins filters of which each alone keeps something else, and pages through what they keep."""
+    lists = Filtered(trial)
+    sound = _sound_filters(trial, lists)
+    names = list(sound)
+    for index, first in enumerate(names):
+        for second in names[index + 1 :]:
+            neutral = all(sound[name].kept(lists.elements) == lists.ids for name in (first, second))
+            if first.partition(" ")[0] != second.partition(" ")[0] and not neutral:
+                _combine(trial, lists, [sound[first], sound[second]], f"{first} and {second}")
+    everything = [sound[name] for name in ("currency", "status", "start_date", "end_date") if name in sound]
+    if len(everything) > 2:
+        _combine(trial, lists, everything, "all filters together")
+        _combine(trial, lists, everything[::-1], "all filters together, in reverse order")
+    walked = [("start_date",), ("currency",) if "currency" in sound else ("end_date",), ("start_date", "end_date"),
+              ("status", "end_date")]
+    for filters in [*([sound[name] for name in names] for names in walked if sound.keys() >= set(names)), everything]:
+        if filters:
+            _walk(trial, lists, filters)
+
+
+def _sound_filters(trial: Trial, lists: Filtered) -> dict[str, Filters]:
+    """The filters that work alone; those that do not are other rules' business. Totals are judged on the way."""
+    sound = {}
+    for name, one in lists.filters().items():
+        exchange = lists.send(one.parameters, f"{name} alone")
+        found = page_of(exchange)
+        if found is None or set(found.ids) & lists.ids != one.kept(lists.elements):
+            trial.set_aside(_COMBINE, f"the filter {name} does not work alone", exchange, cause=one.rule)
+            continue
+        sound[name] = one
+        if found.ids:
+            paging.totals(trial, _COMBINE, [found], len(found.ids), f"{name} alone")
+    return sound
+
+
+def _combine(trial: Trial, lists: Filtered, filters: list[Filters], what: str) -> None:
+    expected = [one for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
+    parameters = [pair for each in filters for pair in each.parameters]
+    exchange = lists.send(parameters, what)
+    found = lists.judge(_COMBINE, exchange, expected, what)
+    if found and expected:
+        paging.totals(trial, _COMBINE, [found], len(found.ids), what)
+
+
+def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
+    kept = [one.id for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
+    parameters = [pair for each in filters for pair in each.parameters]
+    named = " and ".join(dict.fromkeys(name for name, _ in parameters))
+    size = 1 if len(kept) < 4 else 3
+    done = walk(trial, lists.call, size=size, filters=parameters)
+    what = f"pages of size {size} filtered by {named}"
+    strangers = set(done.ids) - lists.ids
+    if kept and paging.whole(trial, _COMBINE, done, kept, what) and not strangers:
+        extra = set(done.ids) - set(kept)
+        trial.judge(_COMBINE, not extra, f"{what}: none but the {len(kept)} elements that fit", f"{len(extra)} others", *done.exchanges[:4])
+        paging.totals(trial, _COMBINE, done.pages, len(kept), what)
+        for found in done.pages:
+            wanted = paging.pages_of(len(kept), size)
+            paging.number(trial, _COMBINE, found, "pages", wanted, f"{what}, {len(kept)} elements")
+
+
+@check("list.filters-combine")
+def test_start_and_end_at_once(trial: Trial) -> None:
+    """Asks for what was created from an instant on and before the same instant: nothing."""
+    lists = Filtered(trial)
+    text = lists.elements[len(lists.elements) // 2].text
+    exchange = lists.send([*start_date(text), *end_date(text)], "start_date and end_date at the same instant")
+    if exchange.refused:
+        trial.set_aside(_COMBINE, "a period of no length was refused, as one that is none", exchange)
+    else:
+        lists.judge(_COMBINE, exchange, [], "start_date and end_date at the same instant")
+
+
+# ---------------------------------------------------------------------- what is not fixed
+
+
+@check("list.several-statuses")
+def test_several_statuses(trial: Trial) -> None:
+    """Sends two statuses in the style that the target file names."""
+    lists = Filtered(trial)
+    style = trial.target.array_style
+    for values in (("active", "inactive"), ("inactive", "active")):
+        exchange = lists.send(statuses(style, *values), f"statuses {' and '.join(values)}")
+        trial.observe("list.several-statuses", f"statuses {', '.join(values)} ({style})", _effect(lists, exchange), exchange)
+
+
+@check("list.odd-filters")
+def test_odd_filters(trial: Trial) -> None:
+    """Filters by statuses, dates and currencies that are none, or written in another way."""
+    lists = Filtered(trial)
+    probes: dict[str, Parameters] = {
+        "an unknown status": status_filter(trial, "conformance"),
+        "an empty status": status_filter(trial, ""),
+        "a malformed start_date": start_date("yesterday"),
+        "a malformed end_date": end_date("2026-02-30T00:00:00Z"),
+        "a start_date without a time": start_date(FAR_FUTURE[:10]),
+        "a start_date with another offset": start_date(FAR_FUTURE.replace("Z", "+02:00")),
+        "start_date after end_date": [*start_date(FAR_FUTURE), *end_date(FAR_PAST)],
+    }
+    if "currency" in trial.operation.query_parameters:
+        probes["a malformed currency"] = [("currency", "E")]
+        probes["a currency in lower case"] = [("currency", lists.elements[0].currency.lower())]
+    for what, parameters in probes.items():
+        exchange = lists.send(parameters, what)
+        trial.observe("list.odd-filters", what, _effect(lists, exchange), exchange)
+
+
+def _effect(lists: Filtered, exchange: Exchange) -> str:
+    """What a filter did, in words that do not change from run to run."""
+    found = page_of(exchange)
+    if found is None:
+        return f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
+    shown = set(found.ids)
+    if not shown:
+        return "no elements"
+    return "all elements" if shown >= lists.ids else "some of the elements"

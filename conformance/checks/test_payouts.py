@@ -1,0 +1,40 @@
+"""Payouts and payins (sections 2.5, 2.8, 4.4 and 4.7): what is particular to them."""
+
+from __future__ import annotations
+
+from conformance.creations import place
+from conformance.contract import response_problems
+from conformance.runner import check
+from conformance.trial import Trial
+from conformance.world import Scene, call, identifier
+
+#: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
+TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
+
+
+@check("format.money", operations=("createPayout", "createPayin"))
+def test_amounts_have_no_exponent(trial: Trial) -> None:
+    """Very small, large and round amounts come back as plain decimals, where the server accepts them."""
+    operation = trial.operation.id
+    scene = place(trial.suite, operation)
+    trial.accept(scene.call(operation), "the sample's amount")
+    for amount in TELLING_AMOUNTS:
+        answer = trial.send(scene.call(operation).with_field("amount", amount), f"an amount of {amount}")
+        if answer.succeeded:
+            broken = [one for one in response_problems(operation, answer.document) if one.rule == "format.money"]
+            got = "; ".join(f"{one.pointer} {one.message}" for one in broken)
+            trial.judge("format.money", not broken, f"an amount of {amount}: shown as a plain decimal", got or "that", answer)
+
+
+@check("payout.disabled-beneficiary")
+def test_payout_to_a_disabled_beneficiary(trial: Trial) -> None:
+    """Notes what a payout to a disabled beneficiary is answered, after one to an active beneficiary was accepted."""
+    payer = trial.suite.payouts()
+    trial.accept(payer.call("createPayout"), "a payout to an active beneficiary")
+    scene = Scene(trial.suite, account_id=payer.account_id)
+    payout = scene.call("createPayout")
+    ids = {"account_id": payer.account_id, "beneficiary_id": identifier(scene.beneficiary)}
+    disabled = trial.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
+    answer = trial.send(payout, "a payout to a disabled beneficiary")
+    seen = "accepted" if answer.succeeded else answer.described()
+    trial.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", seen, disabled, answer)

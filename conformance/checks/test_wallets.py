@@ -1,0 +1,96 @@
+"""Wallets (sections 2.7 and 4.6): their addresses, and only one for each currency and network of an account."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.creations import creations
+from conformance.exchange import Exchange
+from conformance.likeness import identifiers, shown
+from conformance.runner import check
+from conformance.trial import Trial, same
+from conformance.world import Scene, new_key
+
+
+@check("wallet.addresses")
+def test_new_wallets_have_addresses(trial: Trial) -> None:
+    """Wallets of every pair the target offers have at least one address, with a tag that is a text or null."""
+    for made in creations(trial.suite, "createWallet"):
+        addresses = made.exchange.get("addresses")
+        what = f"a new wallet of {_pair(made.body)}: at least one address, each an object with address and tag"
+        good = isinstance(addresses, list) and bool(addresses) and all(map(_sound, addresses))
+        trial.judge("wallet.addresses", good, what, shown(addresses), made.exchange)
+
+
+def _sound(address: object) -> bool:
+    if not isinstance(address, dict) or not isinstance(address.get("address"), str) or not address["address"]:
+        return False
+    return "tag" in address and (address["tag"] is None or isinstance(address["tag"], str))
+
+
+@check("wallet.duplicate")
+def test_second_wallet_of_a_pair(trial: Trial) -> None:
+    """In an account with a wallet of each pair, each is created again under keys of its own, with the same label and
+    with another: refused, while the list holds the first wallets only and their keys still bring the first answers."""
+    rule, sample = "wallet.duplicate", creations(trial.suite, "createWallet")[0]
+    made = [one for one in creations(trial.suite, "createWallet") if one.scene is sample.scene]
+    refused: list[Exchange] = []
+    for one in made:
+        first, pair = one.exchange.call, _pair(one.body)
+        probes = {
+            "with another label": first.with_field("label", trial.suite.samples.wallet()["label"]),
+            "with the same body": first,
+            "with its fields in another order": first.with_json(dict(reversed(one.body.items()))),
+        }
+        for how, duplicate in probes.items():
+            what = f"a second wallet of {pair} {how}"
+            answer = trial.send(duplicate.but(idempotency_key=new_key()), what)
+            if trial.refused(rule, answer, what):
+                refused.append(answer)
+    _judge_list(trial, sample.scene, [one.exchange for one in made])
+    for one in made:
+        what = f"the key of the first wallet of {_pair(one.body)}, after refused duplicates"
+        replay = trial.send(one.exchange.call, what)
+        if trial.usable(rule, replay):
+            good = replay.status == one.exchange.status and same(replay.document, one.exchange.document)
+            got = "another answer" if replay.status == one.exchange.status else replay.described()
+            trial.judge(rule, good, f"{what}: the first answer", got, replay, one.exchange)
+    for body in map(trial.suite.samples.wallet, range(1, min(len(trial.suite.samples.wallet_pairs), 3))):
+        if _pair(body) not in [_pair(one.body) for one in made]:
+            _judge_other_pair(trial, sample.scene, body, refused)
+
+
+def _pair(body: Mapping[str, Any]) -> str:
+    return f"{body['currency']} on {body['network']}"
+
+
+def _judge_other_pair(trial: Trial, scene: Scene, body: Mapping[str, Any], duplicates: list[Exchange]) -> None:
+    """A pair that is accepted in an account of its own may not be taken for a duplicate of another pair."""
+    answer = trial.send(scene.call("createWallet", body), f"a wallet of {_pair(body)} beside one of another pair")
+    alone = trial.send(trial.suite.fresh().call("createWallet", body), f"a wallet of {_pair(body)} alone in an account")
+    taken_for_one = any(one.status == answer.status and same(one.document, answer.document) for one in duplicates)
+    if alone.succeeded and taken_for_one:
+        expected = f"a wallet of {_pair(body)} beside one of another pair: accepted"
+        trial.judge("wallet.duplicate", False, expected, answer.described(), answer, alone)
+
+
+def _judge_list(trial: Trial, scene: Scene, made: list[Exchange]) -> None:
+    listing = trial.send(scene.call("listWallets").with_query({"page": 1, "size": 100}), "the wallets after refused duplicates")
+    ids = identifiers(listing.get("items"))
+    if not listing.succeeded or ids is None:
+        trial.set_aside("wallet.duplicate", f"the list of wallets was answered {listing.described()}", listing, cause="list.envelope")
+        return
+    wanted = sorted(str(one.get("id")) for one in made)
+    extra = [one for one in ids if one not in wanted]
+    expected = f"after refused duplicates: no wallet in the list but the {len(made)} first one{'s' * (len(made) != 1)}"
+    trial.judge("wallet.duplicate", not extra, expected, f"{len(extra)} more", listing)
+
+
+@check("wallet.pair-elsewhere")
+def test_same_pair_in_another_account(trial: Trial) -> None:
+    """Notes whether a pair that one account has a wallet of is accepted in another account."""
+    taken = creations(trial.suite, "createWallet")[0].exchange
+    answer = trial.send(trial.suite.fresh().call("createWallet"), "a wallet of the same pair in another account")
+    seen = "accepted" if answer.succeeded else answer.described()
+    trial.observe("wallet.pair-elsewhere", "a pair that another account has", seen, taken, answer)

@@ -14,8 +14,9 @@ class FuzzSettings:
     """Budget and seed of the property-based tests.
 
     `examples` is the number of generated cases for each part, `seconds` the time for all parts
-    together (None: no limit). One `seed` fixes everything that is drawn. `database` is where
-    Hypothesis keeps its examples (None: nowhere). Workers are numbered from 0; each draws other cases.
+    together (None: no limit; with a limit and the default of examples, time alone counts). One `seed` fixes
+    everything that is drawn: a part draws the same on any worker, and no two parts draw the same. `database` is
+    where Hypothesis keeps its examples (None: nowhere). Workers are numbered from 0.
     """
 
     seed: int
@@ -25,3 +26,17 @@ class FuzzSettings:
     worker: int = 0
     workers: int = 1
     replay_folder: Path | None = None
+
+    @property
+    def cases(self) -> int:
+        """The most cases that a part may generate."""
+        return 1_000_000 if self.seconds is not None and self.examples == DEFAULT_EXAMPLES else self.examples
+
+    def share(self) -> float | None:
+        """Seconds for one part: the workers run the parts side by side."""
+        if self.seconds is None:
+            return None
+        from conformance.runner import EXPLORATIONS
+
+        parts = sum(len(one.parts) for one in EXPLORATIONS.values()) or 1
+        return self.seconds * min(self.workers, parts) / parts

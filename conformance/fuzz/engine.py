@@ -1,0 +1,168 @@
+"""Runs Hypothesis within the budget of a part and keeps it going after a failure, to find the next one."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from conformance.fuzz.database import open_database
+from conformance.fuzz.ledger import Ledger
+from conformance.fuzz.seeds import derive
+from conformance.fuzz.settings import FuzzSettings
+
+if TYPE_CHECKING:
+    import hypothesis
+
+#: Examples run to make a failure smaller, and seconds spent on it.
+SHRINK_EXAMPLES = 250
+SHRINK_SECONDS = 8.0
+
+#: Different failures looked for in one part.
+ROUNDS = 6
+
+
+class Enough(BaseException):
+    """Ends Hypothesis at once; what it found is in the ledger. No Exception, because Hypothesis would shrink it."""
+
+
+@dataclass
+class Budget:
+    """What a part may use: examples, and the moment (monotonic clock) at which it ends."""
+
+    examples: int
+    end: float | None
+    used: int = 0
+    _shrinking: float | None = field(default=None, repr=False)
+    _shrunk: int = 0
+
+    def start_round(self) -> None:
+        """Nothing has failed yet in this round."""
+        self._shrinking, self._shrunk = None, 0
+
+    def spend(self) -> None:
+        """Takes one example from the budget; raises Enough when it is used up. From a round's first failure on,
+        making it smaller has a budget of its own."""
+        now = time.monotonic()
+        if self._shrinking is None:
+            if self.over:
+                raise Enough
+            self.used += 1
+        else:
+            self._shrunk += 1
+            if self._shrunk > SHRINK_EXAMPLES or now > self._shrinking + SHRINK_SECONDS:
+                raise Enough
+
+    def note_failure(self) -> None:
+        """The example at hand has failed."""
+        if self._shrinking is None:
+            self._shrinking = time.monotonic()
+
+    @property
+    def late(self) -> bool:
+        """Whether the time is up."""
+        return self.end is not None and time.monotonic() > self.end
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left."""
+        return self.used >= self.examples or self.late
+
+
+def budget(settings: FuzzSettings, weight: float = 1.0) -> Budget:
+    """The budget of one part; `weight` makes its examples count for more or less than one case each."""
+    share = settings.share()
+    return Budget(max(1, int(settings.cases * weight)), None if share is None else time.monotonic() + share)
+
+
+def hypothesis_settings(settings: FuzzSettings, examples: int, **more: Any) -> hypothesis.settings:
+    """Hypothesis's settings for a round; a profile of the user's or of CI has no say in them."""
+    import hypothesis
+
+    database = open_database(settings.database)
+    phases = [hypothesis.Phase.generate, hypothesis.Phase.shrink]
+    if database is not None:
+        phases.insert(0, hypothesis.Phase.reuse)
+    return hypothesis.settings(
+        max_examples=examples, deadline=None, database=database, phases=phases, derandomize=False,
+        suppress_health_check=list(hypothesis.HealthCheck), print_blob=False, report_multiple_bugs=False,
+        verbosity=hypothesis.Verbosity.quiet, **more,
+    )
+
+
+def rounds(ledger: Ledger, budget: Budget, seed: int) -> Iterator[int]:
+    """Seeds for runs of Hypothesis until the budget is used up. A rule that broke in a round is settled then:
+    it is still judged, but no longer ends an example, so that the next round can find something else."""
+    for number in range(ROUNDS):
+        ledger.focus = None
+        budget.start_round()
+        yield derive(seed, number)
+        if ledger.focus is None or budget.over:
+            return
+        ledger.settled.add(ledger.focus)
+
+
+@contextlib.contextmanager
+def contained() -> Iterator[None]:
+    """Whatever ends a run of Hypothesis ends here if the ledger holds the reason; mistakes of the suite go on.
+
+    Violations come back bare, in groups, or as one of Hypothesis's errors about failures that did not come again.
+    """
+    from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
+
+    from conformance.fuzz.ledger import Violation
+
+    def fine(error: BaseException) -> bool:
+        if isinstance(error, BaseExceptionGroup) and not isinstance(error, Flaky):
+            return all(map(fine, error.exceptions))
+        return isinstance(error, (Violation, Flaky, Unsatisfiable)) or (
+            isinstance(error, HypothesisException) and "Flaky" in type(error).__name__)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        except Enough:
+            pass
+        except Exception as error:
+            if not fine(error):
+                raise
+
+
+def single(run: Callable[[Any], None], case: Any, ledger: Ledger) -> None:
+    """Runs one case that nothing was drawn for; what it breaks is in the ledger."""
+    ledger.focus = None
+    ledger.begin()
+    with contextlib.suppress(AssertionError):
+        run(case)
+
+
+def explore(
+    run: Callable[[Any], None], strategy: Any, ledger: Ledger, settings: FuzzSettings, allowed: Budget, seed: int, name: str,
+) -> None:
+    """Runs `run` on values of a strategy, in rounds, until the budget is used up.
+
+    `run` raises Violation when the ledger says so. `name` tells the part's examples from others in the database.
+    """
+    import hypothesis
+
+    for round_seed in rounds(ledger, allowed, seed):
+
+        def example(case: Any) -> None:
+            allowed.spend()
+            ledger.begin()
+            try:
+                run(case)
+            except AssertionError:
+                allowed.note_failure()
+                raise
+
+        example._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]
+        test = hypothesis.given(strategy)(example)
+        test = hypothesis_settings(settings, allowed.examples)(test)
+        test = hypothesis.seed(round_seed)(test)
+        with contained():
+            test()

@@ -1,0 +1,141 @@
+"""The resources that generated requests meet: an account of their own, and others that they must not reach."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from conformance.contract import OPERATIONS
+from conformance.exchange import Exchange
+from conformance.fuzz import cases
+from conformance.fuzz.bodies import Sound
+from conformance.fuzz.cases import Case
+from conformance.suite import Suite
+from conformance.target import SAMPLE_OPERATIONS
+from conformance.verdict import Inconclusive
+from conformance.world import Scene, unknown_like
+
+#: Operation that creates -> the one that lists what it created, by which a refusal is seen to change nothing.
+LISTED = {
+    "createPayoutDestination": "listPayoutDestinations", "createVirtualAccount": "listVirtualAccounts", "createWallet": "listWallets",
+}
+
+
+class Scenery:
+    """The scenes of one part: the caller's own, a sibling account and one of another organization.
+
+    What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew for the next.
+    Raises Inconclusive where the server does not let a scene be made.
+    """
+
+    def __init__(self, suite: Suite, operation: str) -> None:
+        self.suite = suite
+        self.operation = operation
+        self._scene: Scene | None = None
+        self.known: dict[str, Any] | None = None
+        self.total: int | None = None
+
+    @property
+    def scene(self) -> Scene:
+        """The caller's own scene."""
+        if self._scene is None:
+            self._scene = self.suite.scene_for(self.operation, fresh=True)
+            if self.operation in ("updateBeneficiary", "disableBeneficiary"):
+                document = self._scene.beneficiary.document
+                self.known = document if isinstance(document, dict) else None
+        return self._scene
+
+    def renew(self) -> None:
+        """The next example gets a scene of its own."""
+        self._scene, self.known, self.total = None, None, None
+
+    @functools.cached_property
+    def sibling(self) -> Scene:
+        return self.suite.fresh()
+
+    @functools.cached_property
+    def foreign(self) -> Scene | None:
+        """The scene of the other organization, if there is one."""
+        try:
+            return self.suite.shared("secondary")
+        except Inconclusive:
+            return None
+
+    # ------------------------------------------------------------------ bodies
+
+    @functools.cached_property
+    def sound(self) -> Sound | None:
+        """A body that the server takes, with stand-ins for ids; None for operations without one."""
+        if OPERATIONS[self.operation].request_schema is None:
+            return None
+        operation = "createBeneficiary" if self.operation == "updateBeneficiary" else self.operation
+        body = self.scene.body(operation)
+        if operation == "createPayout":
+            body = {**body, "beneficiary_id": cases.OWN_BENEFICIARY, "payout_destination_id": cases.OWN_DESTINATION}
+        pinned: set[str] = set()
+        if operation == "createPayoutDestination":
+            # Which bank details a destination needs is not shown (section 2.10): all that were accepted stay.
+            pinned |= body.keys() - {"label", "is_default"}
+        for kind, owner in SAMPLE_OPERATIONS.items():
+            if owner == operation:
+                pinned |= self.suite.samples.over(kind).keys() & body.keys()
+        return Sound(self.operation, body, frozenset(pinned))
+
+    def body_of(self, case: Case) -> bytes | None:
+        """The body of a case, stand-ins replaced by the ids of the caller's own resources."""
+        body = case.body
+        if body and self.operation == "createPayout":
+            for stand_in, own in ((cases.OWN_BENEFICIARY, "beneficiary_id"), (cases.OWN_DESTINATION, "destination_id")):
+                if stand_in.encode() in body:
+                    body = body.replace(stand_in.encode(), getattr(self.scene, own).encode())
+        return body
+
+    # ------------------------------------------------------------------ paths
+
+    def ids(self, case: Case) -> dict[str, str]:
+        """The path parameters of a case."""
+        return {name: self._id(name, kind) for name, kind in case.path}
+
+    def _id(self, name: str, kind: str) -> str:
+        if kind.startswith(cases.RAW):
+            return kind.removeprefix(cases.RAW)
+        if kind == cases.FOREIGN:
+            assert self.foreign is not None
+            return str(getattr(self.foreign, name))
+        if kind == cases.SIBLING:
+            return str(getattr(self.sibling, name))
+        own = str(getattr(self.scene, name))
+        if kind == cases.UNKNOWN:
+            return unknown_like(own)
+        return own[:-1] + f"%{ord(own[-1]):02X}" if kind == cases.ENCODED else own
+
+    # ------------------------------------------------------------------ what a refusal must leave alone
+
+    def before(self) -> list[Exchange]:
+        """Makes sure that what a refusal must not change is known; the exchanges that it took."""
+        if self.operation in LISTED and self.total is None:
+            return [self._count()]
+        return []
+
+    def _count(self) -> Exchange:
+        call = self.scene.call(LISTED[self.operation]).with_query({"size": 1})
+        exchange = self.suite.send(self.scene.client, call, "how many are there?")
+        total = exchange.get("total")
+        self.total = total if exchange.succeeded and isinstance(total, int) else None
+        return exchange
+
+    def changed(self) -> tuple[bool, str, str, Exchange] | None:
+        """What there is after a refusal, if that can be known: whether it is as before, what was expected, what is
+        there, and the exchange that shows it."""
+        if self.operation in LISTED and self.total is not None:
+            before = self.total
+            exchange = self._count()
+            if self.total is None:
+                return None
+            return self.total == before, f"total {before} as before", f"total {self.total}", exchange
+        if self.known is not None:
+            exchange = self.suite.send(self.scene.client, self.scene.call("getBeneficiary"), "is it as it was?")
+            if exchange.succeeded and isinstance(exchange.document, dict):
+                names = [name for name, value in self.known.items() if exchange.get(name) != value]
+                return not names, "the beneficiary as before", f"another {names[0]}" if names else "the same", exchange
+        return None

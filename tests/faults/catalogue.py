@@ -1,0 +1,162 @@
+"""How a faulty server is written: the reference server with one rule broken on one operation.
+
+    @fault("auth.nonce-replay")
+    class NeverRecorded(Faulty):
+        \"\"\"A nonce may be used any number of times.\"\"\"
+
+        def claim_nonce(self, ctx, nonce):
+            return True
+
+The class overrides seams of the reference server. Each override takes effect on the operation that is
+broken and on no other; `everywhere` lifts that for a class. The decorator registers one fault for each
+operation that the rule covers, and with `each` one for each of several values, which the class finds
+in `self.value`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
+from conformance.rules import RULES
+
+SECTIONS = ("authentication", "idempotency", "tenancy", "fields", "resources", "lists", "formats", "races",
+            "http")
+
+
+class Faulty(Behaviour):
+    """The reference server, broken on `operation`; `value` tells apart the kinds that `each` makes."""
+
+    operation: str = ""
+    value: Any = None
+    #: Whether the overrides take effect on all operations; then they look at `here` themselves.
+    everywhere = False
+
+    def __init__(self, operation: str = "", value: Any = None) -> None:
+        self.operation = operation
+        self.value = value
+
+    def here(self, ctx: Context) -> bool:
+        """Whether a request is one of the operation that is broken."""
+        return ctx.operation == self.operation
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One faulty server: the rule it breaks, on which operation, and in which way.
+
+    `also` names rules that nobody could keep who breaks this one so.
+    """
+
+    rule: str
+    operation: str
+    kind: str
+    description: str
+    behaviour: type[Faulty]
+    value: Any = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """A name such as auth.signature[createPayout]: prefix-compared."""
+        return f"{self.rule}[{self.operation}]: {self.kind}"
+
+    def make(self) -> Faulty:
+        """A new faulty server's behaviour."""
+        return self.behaviour(self.operation, self.value)
+
+
+#: All faults in the order of their definition.
+FAULTS: list[Fault] = []
+
+Values = Iterable[Any] | Mapping[str, Any]
+
+
+def fault(
+    *rules: str,
+    operations: Iterable[str] | None = None,
+    each: Values | Callable[[str], Values] | None = None,
+    also: tuple[str, ...] = (),
+) -> Callable[[type[Faulty]], type[Faulty]]:
+    """Registers a class as a fault of each of the rules, on their operations (or those of them named).
+
+    `each` holds the values of several kinds, by name or as they are, or makes them for an operation.
+    Raises KeyError for an unknown rule, and ValueError when no operation is left.
+    """
+
+    def register(behaviour: type[Faulty]) -> type[Faulty]:
+        _confine(behaviour)
+        name = re.sub(r"(?<!^)(?=[A-Z])", "-", behaviour.__name__).lower()
+        description = " ".join((behaviour.__doc__ or "").split())
+        for rule in rules:
+            covered = RULES[rule].operations
+            chosen = [one for one in covered if operations is None or one in set(operations)]
+            if not chosen:
+                raise ValueError(f"{behaviour.__name__}: {rule} covers none of the operations")
+            for operation in chosen:
+                for label, value in _values(each(operation) if callable(each) else each):
+                    kind = f"{name}: {label}" if label else name
+                    FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
+        return behaviour
+
+    return register
+
+
+def _values(values: Values | None) -> Iterable[tuple[str, Any]]:
+    if values is None:
+        return [("", None)]
+    if isinstance(values, Mapping):
+        return values.items()
+    return [(str(value), value) for value in values]
+
+
+def _confine(behaviour: type[Faulty]) -> None:
+    """Makes each override of a seam take effect on the broken operation only."""
+    if behaviour.everywhere:
+        return
+    for name, method in list(vars(behaviour).items()):
+        if inspect.isfunction(method) and hasattr(Behaviour, name) and not name.startswith("__"):
+            setattr(behaviour, name, _here_only(behaviour, name, method))
+
+
+def _here_only(behaviour: type[Faulty], name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def seam(self: Faulty, ctx: Context, *args: Any, **named: Any) -> Any:
+        if self.here(ctx):
+            return method(self, ctx, *args, **named)
+        return getattr(super(behaviour, self), name)(ctx, *args, **named)
+
+    return seam
+
+
+def refusal(status: int, type: str, code: str, message: str = "The request is refused.") -> Refusal:
+    """A refusal with any status, type and code."""
+    made = Refusal("invalid_field", message, code=code)
+    made.status, made.type = status, type
+    return made
+
+
+def load() -> list[Fault]:
+    """All faults of all sections."""
+    for section in SECTIONS:
+        name = f"{__package__}.{section}"
+        if importlib.util.find_spec(name):
+            importlib.import_module(name)
+    return FAULTS
+
+
+def by_cell(faults: Iterable[Fault]) -> dict[tuple[str, str], list[Fault]]:
+    """Faults by rule and operation."""
+    cells: dict[tuple[str, str], list[Fault]] = {}
+    for one in faults:
+        cells.setdefault((one.rule, one.operation), []).append(one)
+    return cells

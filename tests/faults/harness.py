@@ -1,0 +1,156 @@
+"""Runs checks on one faulty server, in this process and without sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import httpx
+
+from conformance.contract import OPERATIONS
+from conformance.passive import PASSIVE_RULES
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.transport import InProcessTransport
+from conformance.rules import RULES, Level
+from conformance.runner import Check, load_checks, run_check
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Inconclusive, Verdict
+
+from .catalogue import Fault
+
+#: Verdicts of a rule that was seen broken.
+BROKEN = (Verdict.FAILED, Verdict.WARNING)
+
+#: The header with which a fault asks for its answer not to be sent at all.
+NO_ANSWER = b"x-no-answer"
+
+Cell = tuple[str, str]
+
+
+class LossyTransport(InProcessTransport):
+    """Drops the answers that carry the header NO_ANSWER, as a server that dies would."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if NO_ANSWER.decode() in response.headers:
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+        return response
+
+
+@dataclass
+class Outcome:
+    """What checks found on one server: the broken rules with one sentence each, and what went wrong in them."""
+
+    broken: dict[Cell, str] = field(default_factory=dict)
+    #: Cells that could not be judged, and why.
+    inconclusive: dict[Cell, str] = field(default_factory=dict)
+    errors: list[str] = field(default_factory=list)
+    sent: int = 0
+
+
+def new_suite(behaviour: Behaviour) -> Suite:
+    """A suite at work on a new server of a behaviour."""
+    server, seeded = new_server(behaviour, number=1)
+    target = build(target_tables(seeded, "http://reference"), "reference")
+    return Suite(target, transport=LossyTransport(server))
+
+
+def checks_of(rule: str, operation: str) -> list[Check]:
+    """The checks that cite a rule and run on an operation."""
+    return [one for one in load_checks().values() if rule in one.rules and operation in one.operations]
+
+
+def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
+    """What checks find on a server, passive rules included."""
+    suite, outcome = new_suite(behaviour), Outcome()
+    for check, operation in checks:
+        _run(check, operation, suite, outcome)
+    _passive(suite, outcome)
+    outcome.sent = suite.sent
+    return outcome
+
+
+def catch(fault: Fault) -> Outcome:
+    """What the checks of a fault's own rule find on it, and for a passive rule whatever exchanges it is broken in.
+
+    A passive rule is tried on the checks that cite it, on the operation's sound call, and then on all checks of
+    the operation, until one exchange has shown it broken.
+    """
+    suite, outcome = new_suite(fault.make()), Outcome()
+    cell = (fault.rule, fault.operation)
+    for _ in _stimuli(fault, suite, outcome):
+        _passive(suite, outcome)
+        if cell in outcome.broken:
+            break
+    outcome.sent = suite.sent
+    return outcome
+
+
+def _stimuli(fault: Fault, suite: Suite, outcome: Outcome) -> Iterator[None]:
+    own = checks_of(fault.rule, fault.operation)
+    for check in own:
+        _run(check, fault.operation, suite, outcome)
+        yield
+    if fault.rule not in PASSIVE_RULES:
+        return
+    for _ in _sound_calls(fault.operation, suite):
+        yield
+    for check in load_checks().values():
+        if fault.operation in check.operations and check not in own:
+            _run(check, fault.operation, suite, outcome)
+            yield
+
+
+def _sound_calls(operation: str, suite: Suite) -> Iterator[None]:
+    """The operation's sound call, once with everything there that it may show."""
+    try:
+        scene = suite.scene_for(operation, fresh=True)
+        if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
+            for part in ("destination", "virtual_account"):
+                getattr(scene, part)
+            scene.create("createWallet")
+        call = scene.call(operation)
+        suite.send(suite.client(), call, "a sound call")
+        yield
+        suite.send(suite.client(), call, "the same once more")
+        suite.send(suite.client(), scene.call(operation), "another sound call")
+    except Inconclusive:
+        pass
+    yield
+
+
+def _run(check: Check, operation: str, suite: Suite, outcome: Outcome) -> None:
+    try:
+        findings, _ = run_check(check, operation, suite)
+    except Exception as error:  # A check that a hostile answer makes raise is itself a finding here.
+        outcome.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
+        return
+    for finding in findings:
+        cell = (finding.rule, finding.operation)
+        if finding.verdict in BROKEN:
+            outcome.broken.setdefault(cell, finding.summary)
+        elif finding.verdict is Verdict.INCONCLUSIVE:
+            outcome.inconclusive.setdefault(cell, finding.summary)
+
+
+def _passive(suite: Suite, outcome: Outcome) -> None:
+    for cell, tally in suite.passive.tallies.items():
+        if tally.broken:
+            outcome.broken.setdefault(cell, f"expected {tally.expected}; got {tally.got}")
+
+
+def judged_cells() -> set[Cell]:
+    """Every rule and operation that has a check, or that is judged on every response."""
+    cells = {(rule, operation) for rule in PASSIVE_RULES for operation in RULES[rule].operations}
+    for check in load_checks().values():
+        for operation in check.operations:
+            cells |= {(rule.id, operation) for rule in check.rules_on(operation)}
+    return cells
+
+
+def demanded_cells() -> list[Cell]:
+    """Every rule that is required or implied, with every operation that it covers."""
+    return [(rule.id, operation) for rule in RULES.values() if rule.level is not Level.OPEN
+            for operation in rule.operations]

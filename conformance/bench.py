@@ -36,6 +36,9 @@ _MOVES = {"createPayout": {"available_balance": -1, "pending_payout": 1},
 #: Operations on resources that other clients of the server may change at the same time.
 _SHARED = ("createAccount", "createPayout")
 
+#: Added to a sound amount, makes one that no other payout of the suite has.
+_CENTS = Decimal("0.37")
+
 #: An answer -> the state it shows; None if it shows none.
 _Reader = Callable[[Exchange], Any]
 
@@ -137,10 +140,16 @@ class Bench:
         """Sends a body and judges that it was refused."""
         exchange = self.send(body, what)
         if self.stop and exchange.refused:
-            self.trial.set_aside(rule, f"{what} was refused, but {self.stop.reason}", exchange, cause=self.stop.cause)
+            self.set_aside(rule, what, exchange)
         else:
             self.trial.refused(rule, exchange, what)
         return exchange
+
+    def set_aside(self, rule: str, what: str, exchange: Exchange) -> None:
+        """Notes that a refusal shows nothing because the sound request is refused, too."""
+        assert self.stop is not None
+        reason = f"{what}: refused, but {self.stop.reason}"
+        self.trial.set_aside(rule, reason, exchange, cause=self.stop.cause, cure=self.stop.cure)
 
     def _move_on(self) -> None:
         """Leaves the place in which a defective request was accepted: what it made would spoil other verdicts."""
@@ -180,17 +189,31 @@ class Bench:
             return
         change, looked = self._change()
         if change and self.operation in _SHARED:
-            # Somebody else may have been at work, hardly twice.
-            self._before = self._state()[0]
-            for exchange in list(self._refused):
-                again = call(self.operation, self.ids).but(body=exchange.call.body)
-                self.trial.send(again, f"{exchange.purpose}, again")
-            change, looked = self._change()
+            change, looked = self._repeated()
         if looked is not None:
             what = f"no effect of {len(self._refused)} refused requests"
             self.trial.judge(UNTOUCHED, not change, what, change or "none", looked, self._refused[-1])
         if self.operation == "createWallet":
             self._judge_pair()
+
+    def _repeated(self) -> tuple[str, Exchange | None]:
+        """What the refused requests change when they are sent once more.
+
+        Others may be at work on the same resources, and earlier payouts may be carried out meanwhile: hardly
+        twice, and not with an amount that only the repeated payouts have.
+        """
+        self._before = self._state()[0]
+        sound, unit = self.good("amount"), None
+        if sound is not None:
+            unit = Decimal(sound) + _CENTS
+        for exchange in self._refused:
+            body = exchange.call.document
+            if unit is not None:
+                if body.get("amount") != sound:
+                    continue
+                body = {**body, "amount": str(unit)}
+            self.trial.send(call(self.operation, self.ids, body), f"{exchange.purpose}, again")
+        return self._change(unit)
 
     def _judge_pair(self) -> None:
         """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
@@ -237,8 +260,11 @@ class Bench:
         exchange = self.trial.send(look, what)
         return (read(exchange) if exchange.succeeded else None), exchange
 
-    def _change(self) -> tuple[str, Exchange | None]:
-        """What has changed since the state was taken, and the exchange that shows it (None: cannot be told)."""
+    def _change(self, unit: Decimal | None = None) -> tuple[str, Exchange | None]:
+        """What has changed since the state was taken, and the exchange that shows it (None: cannot be told).
+
+        Of money, only what is a multiple of `unit` counts, where it is given.
+        """
         before, (after, exchange) = self._before, self._state()
         assert exchange is not None
         if not self.trial.usable(UNTOUCHED, exchange):
@@ -248,7 +274,7 @@ class Bench:
                                             f"which was answered {exchange.described()}", exchange)
             return "", None
         if self.operation in _MOVES:
-            return _moved(before, after, _MOVES[self.operation]), exchange
+            return _moved(before, after, _MOVES[self.operation], unit), exchange
         if isinstance(after, int):
             return (f"{after - before} more in {exchange.operation}" if after > before else ""), exchange
         if isinstance(after, frozenset):
@@ -281,7 +307,7 @@ def _amounts(exchange: Exchange) -> dict[str, Mapping[str, Any]] | None:
     return {str(one.get("currency")): one for one in balances if isinstance(one, dict)}
 
 
-def _moved(before: dict[str, Any], after: dict[str, Any], moves: Mapping[str, int]) -> str:
+def _moved(before: dict[str, Any], after: dict[str, Any], moves: Mapping[str, int], unit: Decimal | None) -> str:
     """Which balances changed as they do when the operation moves money.
 
     Other changes are none of the refused requests': earlier ones are being carried out all the time.
@@ -291,6 +317,7 @@ def _moved(before: dict[str, Any], after: dict[str, Any], moves: Mapping[str, in
         for member, direction in moves.items():
             was, now = before.get(currency, {}).get(member, "0"), balance.get(member, "0")
             with contextlib.suppress(InvalidOperation, TypeError, ValueError):
-                if (Decimal(now) - Decimal(was)) * direction > 0:
+                moved = (Decimal(now) - Decimal(was)) * direction
+                if moved > 0 and (unit is None or moved % unit == 0):
                     shown.append(f"{member} {show(was)} {currency} is now {show(now)}")
     return "; ".join(shown)

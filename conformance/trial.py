@@ -26,7 +26,7 @@ class _Judgement:
 
     judged: int = 0
     violations: list[tuple[str, str, list[int], str]] = field(default_factory=list)
-    set_aside: list[tuple[str, str, list[int]]] = field(default_factory=list)
+    set_aside: list[tuple[str, str, list[int], str]] = field(default_factory=list)
     observations: dict[str, str] = field(default_factory=dict)
     exchanges: list[int] = field(default_factory=list)
 
@@ -100,9 +100,9 @@ class Trial:
             judgement.violations.append((expected, got, numbers, cause))
         return good
 
-    def set_aside(self, rule: str, reason: str, *exchanges: Exchange, cause: str = "") -> None:
-        """Notes that a probe could not be judged."""
-        self._judgements[rule].set_aside.append((reason, cause, [exchange.number for exchange in exchanges]))
+    def set_aside(self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", cure: str = "") -> None:
+        """Notes that a probe could not be judged; `cure` says what the user can do about it."""
+        self._judgements[rule].set_aside.append((reason, cause, [exchange.number for exchange in exchanges], cure))
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """Whether an answer can be judged by this rule; if not, it is set aside."""
@@ -188,7 +188,7 @@ class Trial:
         elif not judgement.judged:
             finding.verdict = Verdict.INCONCLUSIVE
             if judgement.set_aside:
-                finding.summary, finding.cause, finding.exchanges = judgement.set_aside[0]
+                finding.summary, finding.cause, finding.exchanges, finding.cure = judgement.set_aside[0]
             else:
                 finding.summary = "the check did not come to judge this rule"
         else:

@@ -30,7 +30,7 @@ def test_odd_amount(trial: Trial) -> None:
     """Whether an amount with an exponent, a plus sign or very many digits is accepted is recorded."""
     bench = Bench(trial)
     for oddity, value in ODD_AMOUNTS.items():
-        answer = trial.send(call(trial.operation.id, bench.ids, bench.having("amount", value)), f"an amount with {oddity}")
+        answer = bench.send(bench.having("amount", value), f"an amount with {oddity}")
         if trial.usable("fields.amount-odd", answer):
             trial.observe("fields.amount-odd", f"an amount with {oddity}", "accepted" if answer.succeeded else "refused", answer)
 
@@ -59,7 +59,8 @@ def _judge_amount(trial: Trial, answer: Exchange) -> None:
         if sent["currency"] == "USD":
             _judge_value(trial, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])
         else:
-            trial.set_aside("payout.amount-in-usd", f"payouts to this target are in {sent['currency']}, not in USD", answer)
+            trial.set_aside("payout.amount-in-usd", f"payouts to this target are in {sent['currency']}, not in USD", answer,
+                            cure="Let payouts be in USD: [samples.payout_destination.bank_account] currency.")
 
 
 def _judge_value(trial: Trial, rule: str, name: str, answer: Exchange, sent: str) -> None:

@@ -54,7 +54,7 @@ def _judge_longest(trial: Trial, bench: Bench, field: Field, value: str) -> None
         value = email(254)
         answer = trial.send(_call(trial, bench, {"email": value}), "email of 254 characters, as long as mail allows,")
     if bench.stop and not answer.succeeded:
-        trial.set_aside(rule, f"{what} was refused, but {bench.stop.reason}", answer, cause=bench.stop.cause)
+        bench.set_aside(rule, what, answer)
         return
     if answer.refused and not answer.throttled:
         control = trial.send(_call(trial, bench, {}), "the same body with a shorter value")

@@ -8,7 +8,6 @@ from conformance.rules import RULES
 from conformance.runner import check
 from conformance.shapes import Shapes, by_shape
 from conformance.trial import Trial
-from conformance.world import call
 
 #: Where a value of another type is put that a sound body leaves out.
 _STANDING_IN = "1"
@@ -105,6 +104,6 @@ def test_status_of_a_field_failure(trial: Trial) -> None:
         question, body = "a field of the wrong type", {required.name: [bench.good(required.name)]}
     else:
         question, body = "a missing required field", bench.without(required.name)
-    answer = trial.send(call(trial.operation.id, bench.ids, body), question)
+    answer = bench.send(body, question)
     if trial.usable("http.validation-status", answer):
         trial.observe("http.validation-status", question, answer.described(), answer)

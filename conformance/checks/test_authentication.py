@@ -14,7 +14,7 @@ from conformance.runner import check
 from conformance.samples import digits
 from conformance.trial import Trial
 from conformance.verdict import Inconclusive
-from conformance.world import unknown_like
+from conformance.world import new_key, unknown_like
 
 #: Seconds that a timestamp may be off (section 8).
 WINDOW = 300
@@ -245,3 +245,50 @@ def _judge_shared(
             trial.set_aside(rule, f"a nonce shared with {partner}: {stop.reason}", cause=stop.cause)
     if bad is not None:
         trial.error(rule, *bad, type="authentication_error", code="nonce_replay", status=401)
+
+
+# ---------------------------------------------------------------------- what is left open
+
+
+def _observe(trial: Trial, rule: str, question: str, call: Call, organization: str = "primary") -> Exchange:
+    answer = trial.send(call, question, organization)
+    if trial.usable(rule, answer):
+        trial.observe(rule, question, answer.described(), answer)
+    return answer
+
+
+@check("auth.nonce-after-failure", "auth.nonce-form", "auth.signature-upper-case", "auth.bearer-beside",
+       "auth.precedence", "auth.unspecified-codes")
+def test_open_choices(trial: Trial) -> None:
+    """Records what the server does with nonces, signatures and headers where the specification leaves it open."""
+    gate = Gate(trial)
+    failed = trial.send(gate.call().signed(mangle="flip"), "a request with a wrong signature, whose nonce is used again")
+    _observe(trial, "auth.nonce-after-failure", "a nonce used before with a wrong signature",
+             gate.call().signed(nonce=failed.nonce))
+    _observe(trial, "auth.nonce-form", "a UUID as the nonce", gate.call().signed(nonce=new_key()))
+    _observe(trial, "auth.nonce-form", "a nonce of 64 hexadecimal digits", gate.call().signed(nonce=secrets.token_hex(32)))
+    _observe(trial, "auth.signature-upper-case", "a signature in upper case", gate.call().signed(mangle="upper"))
+    bearer = gate.call().but(headers=(("Authorization", "Bearer beside"),))
+    _observe(trial, "auth.bearer-beside", "Authorization: Bearer beside a valid signature", bearer)
+    used = trial.send(gate.call(), "a sound request, whose nonce is used again").nonce
+    unknown = unknown_like(trial.target.primary.api_key)
+    for question, call in (
+        ("no X-Nonce and an old timestamp", gate.call().signed(omit=(signing.NONCE,), timestamp_offset=-3600)),
+        ("an old timestamp and a wrong signature", gate.call().signed(timestamp_offset=-3600, mangle="flip")),
+        ("an old timestamp and a used nonce", gate.call().signed(timestamp_offset=-3600, nonce=used)),
+        ("a used nonce and a wrong signature", gate.call().signed(nonce=used, mangle="flip")),
+        ("an unknown API key and an old timestamp", gate.call().signed(api_key=unknown, timestamp_offset=-3600)),
+    ):
+        _observe(trial, "auth.precedence", question, call)
+    for header in signing.HEADERS:
+        _observe(trial, "auth.unspecified-codes", f"an empty {header}", gate.call().signed(empty=(header,)))
+    _observe(trial, "auth.unspecified-codes", "the timestamp abc", gate.call().signed(timestamp="abc"))
+    _observe(trial, "auth.unspecified-codes", "an unknown API key", gate.call().signed(api_key=unknown))
+
+
+@check("auth.nonce-scope")
+def test_nonce_of_another_organization(trial: Trial) -> None:
+    """Records whether a nonce that one organization used may be used by another."""
+    used = Gate(trial).passed(trial.send(trial.sound(), "a sound request, whose nonce another organization uses"))
+    sound = trial.scene("secondary").call(trial.operation.id)
+    _observe(trial, "auth.nonce-scope", "a nonce used by another organization", sound.signed(nonce=used.nonce), "secondary")

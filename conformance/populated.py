@@ -26,6 +26,8 @@ CREATES = {"listPayoutDestinations": "createPayoutDestination", "listVirtualAcco
 #: Elements of a small list: more than a page of the default size. Elements of a large one: more than any page.
 SMALL, LARGE = 12, 101
 
+MORE_PAIRS = "Name further pairs of currency and network in the target file: [samples.wallet] pairs."
+
 #: Accounts that a run adds to a customer's list at least, whatever the list holds already.
 _OWN_ACCOUNTS = 3
 
@@ -76,7 +78,7 @@ class Stock:
         stop = refusal_of_sound(self.refusal) if self.refusal else Inconclusive("")
         cure = stop.cure
         if self.call.operation == "listWallets":
-            cure = "Name further pairs of currency and network in the target file: [samples.wallet] pairs."
+            cure = MORE_PAIRS
         raise Inconclusive(f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
                            + (f": {stop.reason}" if stop.reason else ""), cure, stop.cause)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 from types import TracebackType
 from typing import Any
 
@@ -24,6 +24,9 @@ MONEY = ("createPayout", "createPayin")
 
 #: Pages that a walk reads at most.
 MOST_PAGES = 200
+
+#: No amount is rounded.
+_EXACT = Context(prec=500)
 
 _AMOUNTS = ("available_balance", "pending_payout", "pending_payin", "total_balance")
 
@@ -149,7 +152,7 @@ class Effects:
         before = self._before
         if not isinstance(before, dict) or not isinstance(after, dict):
             return {}
-        return {name: Decimal(after[name]) - Decimal(before[name]) for name in after if name in before}
+        return {name: _EXACT.subtract(after[name], before[name]) for name in after if name in before}
 
     def _new_accounts(self, sent: Sequence[Exchange], looked: Exchange) -> tuple[str, Exchange | None]:
         """Other clients of a live server create accounts, too: only those with the names that were sent count."""
@@ -218,15 +221,15 @@ def _name(exchange: Exchange) -> str:
     return name if isinstance(name, str) else ""
 
 
-def amounts(balances: Any) -> dict[str, Any] | None:
+def amounts(balances: Any) -> dict[str, Decimal] | None:
     """The amounts of an account by currency and kind, as numbers, so that another scale is no change."""
     if not isinstance(balances, list):
         return None
-    found: dict[str, Any] = {}
+    found: dict[str, Decimal] = {}
     for one in balances:
         if not isinstance(one, dict):
             return None
         for kind in _AMOUNTS:
             with contextlib.suppress(InvalidOperation, TypeError, ValueError):
-                found[f"{one.get('currency')} {kind}"] = str(Decimal(one.get(kind)).normalize())
+                found[f"{one.get('currency')} {kind}"] = Decimal(one.get(kind))
     return found

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Any
 
 from conformance import samples
 from conformance.contract import OPERATIONS
 from conformance.exchange import Call, Exchange
+from conformance.shapes import Shapes
 from conformance.trial import Trial, same, show
+from conformance.verdict import Inconclusive
 from conformance.world import Scene, call, identifier
 
 Body = dict[str, Any]
@@ -20,7 +23,8 @@ ONCE = ("createWallet", "disableBeneficiary")
 _ALTERNATIVES: dict[str, tuple[str, ...]] = {
     "title": ("Mr", "Ms"), "account_type": ("savings", "checking"), "routing_number": ("026009593", "021000021"),
     "swift_code": ("COBADEFF", "DEUTDEFF"), "country": ("CA", "FR"), "country_code": ("CA", "FR"),
-    "currency": ("USD", "EUR"), "payment_method": ("card", "bank_transfer"),
+    "currency": ("USD", "EUR"), "payment_method": ("card", "bank_transfer"), "type": ("wallet", "bank_account"),
+    "beneficiary_type": ("individual", "business"), "network": ("polygon", "ethereum"),
 }
 
 #: Fields that hold free text, so that any letter may change.
@@ -46,31 +50,25 @@ def own_place(trial: Trial) -> Scene:
 class Original:
     """A sound POST that was accepted: `exchange` is its answer, `call` has its key and body.
 
-    Raises Inconclusive when the server refuses it. `default` makes a payout destination the default one.
+    Without a `body` it is the suite's sample, in a `scene` of its own unless one is given. Raises
+    Inconclusive when the server refuses it.
     """
 
-    def __init__(self, trial: Trial, *, default: bool = False) -> None:
+    def __init__(self, trial: Trial, scene: Scene | None = None, body: Body | None = None) -> None:
         self.trial = trial
         self.operation = trial.operation.id
-        self.scene = own_place(trial)
-        self.exchange = self._made(default)
+        self.scene = scene or own_place(trial)
+        self.exchange = self._made(body)
         self.call = self.exchange.call
         self.id = identifier(self.exchange)
 
-    def _made(self, default: bool) -> Exchange:
+    def _made(self, body: Body | None) -> Exchange:
         # Accounts and beneficiaries become the scene's own, so that more can be made under them.
-        match self.operation:
-            case "createAccount":
-                made = self.scene.account
-            case "createBeneficiary":
-                made = self.scene.beneficiary
-            case "createPayoutDestination" if default:
-                body = {**self.scene.body(self.operation), "is_default": True}
-                return self.trial.accept(self.scene.call(self.operation, body), "the first use of an idempotency key")
-            case _:
-                return self.trial.accept(self.scene.call(self.operation), "the first use of an idempotency key")
-        self.trial.exchanges.append(made.number)
-        return made
+        if body is None and self.operation in ("createAccount", "createBeneficiary"):
+            made = self.scene.account if self.operation == "createAccount" else self.scene.beneficiary
+            self.trial.exchanges.append(made.number)
+            return made
+        return self.trial.accept(self.scene.call(self.operation, body), "the first use of an idempotency key")
 
     # ------------------------------------------------------------------ afterwards
 
@@ -104,6 +102,11 @@ class Original:
         if not answer.succeeded:
             return answer.described()
         return "done anew" if answer.get("id") != self.id else "the original resource in another response"
+
+    def another(self) -> Exchange:
+        """Another request of the same operation in the same place with a key of its own, whatever comes of it."""
+        body = self.trial.suite.samples.wallet(-1) if self.operation == "createWallet" else None
+        return self.trial.send(self.scene.call(self.operation, body), "another request with another key")
 
     def with_fresh_key(self, body: Body) -> Exchange:
         """Sends a body in the original's place, or one like it, with a key of its own."""
@@ -149,50 +152,67 @@ def _patch(scene: Scene) -> Call:
 # ---------------------------------------------------------------------- other bodies
 
 
-def other_bodies(trial: Trial, original: Original) -> Iterator[tuple[str, Body]]:
-    """Bodies that differ from the original's in one field but are as valid, each with the difference in words."""
+def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[tuple[str, Body]]:
+    """Bodies that differ from the original's in one field and are as valid, as far as that can be known, each with the
+    difference in words. Fields in `seen` are left out, and those that were changed are added to it."""
     operation, body = original.operation, original.call.document
     for name, value in body.items():
-        if isinstance(value, dict):
-            changed = {**value, "city": _other_end(str(value.get("city") or "Paris"))}
-            yield f"another city in {name}", {**body, name: changed}
-        elif operation == "createWallet" and name in ("currency", "network"):
+        if name in seen:
             continue
-        elif isinstance(value, str) and (other := _other(name, value)) not in (None, value):
+        seen.add(name)
+        if isinstance(value, dict):
+            yield f"another city in {name}", {**body, name: {**value, "city": _other_end(str(value.get("city") or "Paris"))}}
+        elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
+    if "other forms" in seen:
+        return
+    seen.add("other forms")
     text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
-    if text is not None and body[text].upper() != body[text]:
-        yield f"{text} in upper case", {**body, text: body[text].upper()}
-    required = OPERATIONS[operation].required_fields
+    if text is not None:
+        if body[text].upper() != body[text]:
+            yield f"{text} in upper case", {**body, text: body[text].upper()}
+        if body[text][:1] != body[text][1:2]:
+            yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
     for name in reversed(body):
-        if name not in required and name in _FREE:
+        if name not in OPERATIONS[operation].required_fields and name in _FREE:
             yield f"without {name}", {key: value for key, value in body.items() if key != name}
             break
-    yield from _special(trial, original, body)
+    if operation == "createVirtualAccount":
+        yield "with an address", {**body, "address": samples.address("state")}
+    elif operation == "createPayoutDestination":
+        yield "with is_default true", {**body, "is_default": True}
 
 
-def _special(trial: Trial, original: Original, body: Body) -> Iterator[tuple[str, Body]]:
-    scene = original.scene
-    match original.operation:
-        case "createVirtualAccount":
-            yield "with an address", {**body, "address": samples.address("state")}
-        case "createPayoutDestination":
-            yield "with is_default true", {**body, "is_default": True}
-        case "createPayout":
-            second = trial.send(scene.call("createPayoutDestination"), "a second destination to name")
-            if second.succeeded and isinstance(second.get("id"), str):
-                yield "another payout_destination_id", {**body, "payout_destination_id": second.get("id")}
-        case "createWallet":
-            for index, (currency, network) in enumerate(trial.suite.samples.wallet_pairs):
-                if (currency, network) != (body.get("currency"), body.get("network")):
-                    yield "another currency and network", {**trial.suite.samples.wallet(index), "label": body["label"]}
-                    break
+def further_originals(trial: Trial, first: Original) -> Iterator[Original]:
+    """Accepted requests of other shapes, which have fields that the sample lacks."""
+    shapes = Shapes(trial.suite, first.operation)
+    names = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}.get(first.operation, ())
+    bodies = [shapes.body(name, first.scene) for name in names if shapes.accepted(name)]
+    if first.operation == "createPayoutDestination" and bodies:
+        # One body with the fields of two types, so that only the type need differ.
+        bodies.append({**bodies[-1], **first.call.document})
+    for body in bodies:
+        with contextlib.suppress(Inconclusive):
+            yield Original(trial, first.scene, body)
 
 
-def _other(name: str, value: str) -> str | None:
-    """A value of a field that is as valid as this one; None where there is none for certain."""
+def lengthened(trial: Trial, scene: Scene) -> Body:
+    """The sample with one of its texts so long that whoever compares only a part of it misses something."""
+    body = scene.body(trial.operation.id)
+    laid_over = {name for sample in trial.target.samples.values() for name in sample}
+    name = next((name for name in ("name", "label", "note", "description") if isinstance(body.get(name), str)), None)
+    if name is not None and name not in laid_over:
+        body[name] = f"{body[name]} {'and so on ' * 8}{samples.marker()}"
+    return body
+
+
+def _other(name: str, value: str, original: Original) -> str | None:
+    """A value of a field that is as valid as this one, as far as that can be known; None where there is none."""
     if name in _FREE:
         return _other_end(value)
+    if original.operation == "createWallet":
+        others = [pair[name == "network"] for pair in original.trial.suite.samples.wallet_pairs]
+        return next((one for one in [*others, "USDT", "ethereum"][:: 1 if name == "currency" else -1] if one != value), None)
     if name in _ALTERNATIVES:
         return next(one for one in _ALTERNATIVES[name] if one != value)
     match name:
@@ -201,9 +221,19 @@ def _other(name: str, value: str) -> str | None:
             return _other_end(local) + at + domain
         case "iban":
             return samples.iban()
-        case "phone" | "tax_id" | "account_number" | "amount":
+        case "phone" | "tax_id" | "account_number" | "amount" | "wallet_address":
             return _other_end(value)
+        case "beneficiary_id" | "payout_destination_id":
+            # Another scene in the same account has another beneficiary.
+            other = Scene(original.trial.suite, account_id=original.scene.account_id)
+            with contextlib.suppress(Inconclusive):
+                return other.beneficiary_id if name == "beneficiary_id" else _second_destination(original)
     return None
+
+
+def _second_destination(original: Original) -> str | None:
+    made = original.trial.send(original.scene.call("createPayoutDestination"), "a second destination to name")
+    return identifier(made) if made.succeeded else None
 
 
 def _other_end(text: str) -> str:

@@ -11,7 +11,7 @@ from conformance.exchange import Call, Exchange
 from conformance.rules import RULES
 from conformance.runner import check
 from conformance.trial import Trial
-from conformance.world import Scene, unknown_like
+from conformance.world import Scene, new_key, unknown_like
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"
@@ -32,8 +32,13 @@ class _Watch(contextlib.ExitStack):
         return self
 
     def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
+        """Judges that the answered requests, all refused, changed none of the scenes; `cause` is judged where one was not."""
         for effects in self._effects:
-            effects.judge_refused(what, answers, cause)
+            effects.judge_refused(what, answers, cause, lambda: self._again(answers[-1]))
+
+    def _again(self, answer: Exchange) -> Exchange:
+        again = answer.call if answer.call.idempotency_key is None else answer.call.but(idempotency_key=new_key())
+        return self._trial.send(again, f"{answer.purpose}, once more", answer.organization)
 
 
 # ---------------------------------------------------------------------- the top level
@@ -51,16 +56,16 @@ def test_foreign_parent(trial: Trial) -> None:
         probes.append(("another organization's parent with an own child", mixed(operation, foreign_ids, own_ids, own)))
         probes.append(("another organization's parent with an unknown child", mixed(operation, foreign_ids, unknown(foreign_ids), foreign)))
     back = own.call(operation)
+    facts, own_facts = Facts(foreign, own), Facts(own, foreign)
     with _Watch(trial, (own, foreign)) as watch:
         answers = [trial.send(probe, what) for what, probe in probes]
         answers.append(trial.send(back, "the first organization's path for the second", "secondary"))
         watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
     for answer in answers:
         trial.status(FOREIGN_PARENT, answer, answer.purpose, 403)
-    facts = Facts(foreign, own)
     for answer in answers[:-1]:
         judge_leak(trial, facts, answer)
-    judge_leak(trial, Facts(own, foreign), answers[-1])
+    judge_leak(trial, own_facts, answers[-1])
 
 
 def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
@@ -103,15 +108,16 @@ def test_missing_child(trial: Trial) -> None:
     rule, operation = "tenancy.missing-child", trial.operation.id
     own = kept_scene(trial.suite, "own")
     ids = own.ids(operation)
+    probes = [(f"an unknown {child}", {**ids, child: unknown_like(ids[child])}, True) for child in children_of(operation)]
+    probes += [(f"{child}: {near}", nearly, False) for child in children_of(operation) for near, nearly in almost(ids, child)]
+    calls = [(what, mixed(operation, ids, children, own), sure) for what, children, sure in probes]
     answers = []
     with _Watch(trial, (own,)) as watch:
-        for child in children_of(operation):
-            what = f"an unknown {child}"
-            answers.append(trial.send(mixed(operation, ids, {**ids, child: unknown_like(ids[child])}, own), what))
-            trial.status(rule, answers[-1], what, 404)
-            for near, nearly in almost(ids, child):
-                what = f"{child}: {near}"
-                answers.append(trial.send(mixed(operation, ids, nearly, own), what))
+        for what, probe, sure in calls:
+            answers.append(trial.send(probe, what))
+            if sure:
+                trial.status(rule, answers[-1], what, 404)
+            else:
                 trial.refused(rule, answers[-1], what)
         watch.judge("requests for missing children", answers, rule)
 
@@ -136,12 +142,13 @@ def test_child_of_another_organization(trial: Trial) -> None:
     """A child that belongs to another organization, under an own account, is answered with 404, which shows nothing of it;
     it stays as it was."""
     own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
+    facts, own_facts = Facts(foreign, own), Facts(own, foreign)
     answers = _judge_elsewhere(trial, "tenancy.foreign-child", [own, foreign], [
         ("another organization's child under the own account", own, foreign, "primary"),
         ("the first organization's child under the second's account", foreign, own, "secondary"),
     ], 404)
-    judge_leak(trial, Facts(foreign, own), answers[0])
-    judge_leak(trial, Facts(own, foreign), answers[1])
+    judge_leak(trial, facts, answers[0])
+    judge_leak(trial, own_facts, answers[1])
 
 
 @check("tenancy.other-customer-account")
@@ -158,21 +165,23 @@ def test_account_of_another_customer(trial: Trial) -> None:
 def test_account_of_another_organization(trial: Trial) -> None:
     """Another organization's account under an own customer is answered with 403 or 404, which shows nothing of it."""
     own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
+    facts, own_facts = Facts(foreign, own), Facts(own, foreign)
     answers = _judge_elsewhere(trial, "tenancy.foreign-account", [], [
         ("another organization's account under the own customer", own, foreign, "primary"),
         ("the first organization's account under the second's customer", foreign, own, "secondary"),
     ], 403, 404)
-    judge_leak(trial, Facts(foreign, own), answers[0])
-    judge_leak(trial, Facts(own, foreign), answers[1])
+    judge_leak(trial, facts, answers[0])
+    judge_leak(trial, own_facts, answers[1])
 
 
 def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene], probes: list[tuple[str, Scene, Scene, str]], *statuses: int) -> list[Exchange]:
     """Sends calls with the parent of one scene and the children of another, each in an organization's name."""
     operation = trial.operation.id
+    calls = [(what, mixed(operation, parent.ids(operation), child.ids(operation), parent), organization)
+             for what, parent, child, organization in probes]
     answers = []
     with _Watch(trial, scenes) as watch:
-        for what, parent, child, organization in probes:
-            probe = mixed(operation, parent.ids(operation), child.ids(operation), parent)
+        for what, probe, organization in calls:
             answers.append(trial.send(probe, what, organization))
             trial.status(rule, answers[-1], what, *statuses)
         watch.judge("requests for children of another parent", answers, rule)
@@ -195,6 +204,7 @@ def test_payout_references(trial: Trial) -> None:
     if trial.target.secondary is not None:
         foreign = kept_scene(trial.suite, "foreign")
         references.append(("another organization's", foreign.beneficiary_id, foreign.destination_id))
+        facts = Facts(foreign, kept_scene(trial.suite, "own"))
     # A second scene in the same account has another beneficiary.
     other = Scene(trial.suite, account_id=scene.account_id)
     answers = []
@@ -209,7 +219,7 @@ def test_payout_references(trial: Trial) -> None:
                 if answer.refused:
                     trial.status(status, answer, answer.purpose, 404)
                 if whose.endswith("organization's") and LEAK in trial.rules:
-                    judge_leak(trial, Facts(foreign, scene), answer)
+                    judge_leak(trial, facts, answer)
                 answers.append(answer)
         watch.judge("payouts that name what is not under the account", answers, rule)
     what = "a payout that names a destination of another beneficiary of the account"

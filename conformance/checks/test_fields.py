@@ -99,6 +99,7 @@ def test_wallet_destination_without_network(trial: Trial) -> None:
 def test_status_of_a_field_failure(trial: Trial) -> None:
     """How a missing required field (on update, one of the wrong type) is refused is recorded."""
     bench = Bench(trial)
+    bench.must_accept()
     required = next(field for field in request_fields(trial.operation.id) if field.required and field.type == "string")
     if trial.operation.id == "updateBeneficiary":
         question, body = "a field of the wrong type", {required.name: [bench.good(required.name)]}

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance import __version__
@@ -43,7 +44,8 @@ class RunInfo:
     """How a run went: times in Unix seconds, `options` as the user gave them, by name.
 
     `embedded` runs were made on the suite's own reference server. `interrupted` says why a run did not run
-    to its end; it is empty for one that did, or that its user limited (see `Results.selection`).
+    to its end; it is empty for one that did, or that its user limited (see `Results.selection`). `folder` is
+    where the reports are written.
     """
 
     started: float
@@ -56,6 +58,7 @@ class RunInfo:
     fail_on: Level = Level.REQUIRED
     known: KnownFailures | None = None
     pinned: PinnedChoices | None = None
+    folder: Path | None = None
 
     def outcome(self, results: Results) -> Outcome:
         """The verdict of the run."""
@@ -66,6 +69,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> dict[str, An
     """The results document of a run, as it stands when this is called."""
     redactor = Redactor(target)
     outcome = run.outcome(results)
+    timings = _timings(results)
     document = {
         "format": FORMAT,
         "suite": {"name": "financial-accounts-conformance", "version": __version__},
@@ -81,7 +85,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> dict[str, An
         },
         "operations": [{"id": one.id, "method": one.method, "path": one.path} for one in OPERATIONS.values()],
         "rules": [_rule(rule) for rule in RULES.values()],
-        "cells": [_cell(cell) for cell in results.cells.values()],
+        "cells": [_cell(cell, timings) for cell in results.cells.values()],
         "causes": [
             {"rule": cause.rule, "operations": [cell.operation for cell in cause.cells],
              "took_along": [{"rule": cell.rule, "operation": cell.operation} for cell in cause.took_along]}
@@ -89,7 +93,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> dict[str, An
         ],
         "known_failures": run.known.to_plain(results) if run.known else None,
         "pinned_choices": run.pinned.to_plain(results) if run.pinned else None,
-        "latency": latency(_timings(results)),
+        "latency": latency(timings.values()),
         "exchanges": {},
         "errors": list(results.errors),
         "lost": results.lost,
@@ -147,18 +151,19 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
+def _cell(cell: Cell, timings: Mapping[int, Timing]) -> dict[str, Any]:
     findings = sorted(cell.findings, key=lambda finding: finding.verdict.rank)
     return {
         "rule": cell.rule, "operation": cell.operation, "verdict": str(cell.verdict), "summary": cell.summary,
-        "known": cell.known, "findings": [_finding(finding) for finding in findings],
+        "known": cell.known, "findings": [_finding(finding, timings) for finding in findings],
     }
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: Finding, timings: Mapping[int, Timing]) -> dict[str, Any]:
     plain = finding.to_plain()
     # Both are the cell's.
     del plain["rule"], plain["operation"]
+    plain["seconds"] = round(sum(timings[one].elapsed for one in set(finding.exchanges) if one in timings), 6)
     plain["exchanges"] = kept_evidence(finding)
     return plain
 
@@ -174,13 +179,13 @@ def _evidence(results: Results) -> Iterator[int]:
     yield from sorted(numbers & results.exchanges.keys())
 
 
-def _timings(results: Results) -> list[Timing]:
-    """Of every exchange that is known of, from either record."""
+def _timings(results: Results) -> dict[int, Timing]:
+    """The timings of every exchange that is known of, from either record."""
     timings = {
         number: Timing(one["operation"], one["status"], one["started"], one["elapsed"])
         for number, one in results.exchanges.items()
     }
-    return list((timings | results.timings).values())
+    return timings | results.timings
 
 
 def _mapped(value: Any, change: Callable[[str], str]) -> Any:

@@ -114,6 +114,14 @@ class KnownFailures:
                 stale.append(Stale(entry.line, entry, f"the rule holds now on {where}"))
         return stale
 
+    def reason(self, rule: str, operation: str) -> str:
+        """Why a violation is known; empty when it is not listed, or no longer."""
+        today = self._today()
+        for entry in self.entries:
+            if entry.rule == rule and operation in entry.operations and (entry.expires is None or entry.expires >= today):
+                return entry.reason
+        return ""
+
     def to_plain(self, results: Results) -> dict[str, Any]:
         """The list as JSON data, with the entries to delete."""
         return {

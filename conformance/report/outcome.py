@@ -39,6 +39,8 @@ def decide(
 ) -> Outcome:
     """Decides a run. An error of the suite comes before everything, then an interruption, then violations.
 
+    A server that was lost interrupts nothing: what was seen until then decides, and is incomplete at best.
+
     Marks the cells that `known` lists.
     """
     stale = known.apply(results) if known else []
@@ -53,7 +55,7 @@ def decide(
     if errors:
         name = "error"
         sentence = f"No verdict: the suite itself failed ({count(len(errors), 'error')}); this says nothing about the server."
-    elif interrupted:
+    elif interrupted and not results.lost:
         name = "interrupted"
         sentence = f"No verdict: the run was interrupted ({interrupted})."
         if violations:

@@ -1,0 +1,41 @@
+"""Annotations on a GitHub Actions run."""
+
+from __future__ import annotations
+
+from conformance.report import view
+from conformance.report.wording import clean, one_line
+
+#: GitHub shows ten of a kind for each step.
+SHOWN = 10
+
+
+def annotations(document: view.Document) -> list[str]:
+    """Workflow commands: an error for each cause of the verdict, a warning for each other one.
+
+    There is an error exactly where the exit status is not 0.
+    """
+    cells, rules = view.cells(document), view.rules(document)
+    errors, warnings = [], []
+    for cause in document["causes"]:
+        rule = rules[cause["rule"]]
+        new = [one for one in cause["operations"] if not cells[rule["id"], one]["known"]]
+        if not new:
+            continue
+        finding = view.decisive(cells[rule["id"], new[0]])
+        text = f"expected {finding['expected']}; got {finding['got']}"
+        title = f"{rule['id']} on {view.where(new, document)}"
+        failing = view.fails(document, cells[rule["id"], new[0]], rule["level"]) and document["verdict"]["exit_status"] != 0
+        (errors if failing else warnings).append(_command("error" if failing else "warning", title, text))
+    verdict = document["verdict"]
+    if verdict["exit_status"]:
+        errors.insert(0, _command("error", f"Conformance: {verdict['name']}", verdict["sentence"]))
+    return errors[:SHOWN] + warnings[:SHOWN]
+
+
+def _command(kind: str, title: str, text: str) -> str:
+    title = _escaped(one_line(clean(title))).replace(":", "%3A").replace(",", "%2C")
+    return f"::{kind} title={title}::{_escaped(one_line(clean(text), 600))}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -1,0 +1,61 @@
+"""Small plots of latency, as SVG."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from conformance.report.latency import EDGES
+from conformance.report.wording import milliseconds
+
+_WIDTH, _HEIGHT = 300, 26
+_LOW, _HIGH = 0.0005, 20.0
+
+
+def _x(seconds: float) -> float:
+    """Where a time stands on the logarithmic axis."""
+    share = math.log(min(max(seconds, _LOW), _HIGH) / _LOW) / math.log(_HIGH / _LOW)
+    return round(share * (_WIDTH - 4) + 2, 1)
+
+
+def axis() -> Markup:
+    """The head of the plots' column: its axis."""
+    ticks = Markup("").join(
+        Markup('<text x="{}" y="12" text-anchor="middle">{}</text>').format(_x(value), text)
+        for value, text in ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1.0, "1 s"), (10.0, "10 s"))
+    )
+    return Markup('<svg class="plot" width="{}" height="16" viewBox="0 0 {} 16" role="img" aria-label="{}">{}</svg>').format(
+        _WIDTH, _WIDTH, "axis from 1 ms to 10 s", ticks)
+
+
+def row(latency: dict[str, Any]) -> dict[str, Any]:
+    """One operation's row: texts of its quantiles and statuses, and its plot."""
+    answered = latency["p50"] is not None
+    texts = {name: milliseconds(latency[name]) if answered else "–" for name in ("p50", "p95", "max")}
+    statuses = ", ".join(f"{status} × {number:,}" for status, number in latency["statuses"].items())
+    return {"operation": latency["operation"], "exchanges": f"{latency['exchanges']:,}", "statuses": statuses,
+            **texts, "plot": _plot(latency, texts) if answered else ""}
+
+
+def _plot(latency: dict[str, Any], texts: dict[str, str]) -> Markup:
+    edges = [_LOW, *EDGES, _HIGH]
+    most = max(latency["histogram"]) or 1
+    parts = [
+        Markup('<line class="grid" x1="{}" x2="{}" y1="0" y2="{}"/>').format(_x(value), _x(value), _HEIGHT)
+        for value in (0.001, 0.01, 0.1, 1.0, 10.0)
+    ]
+    for index, number in enumerate(latency["histogram"]):
+        if number:
+            left, right = _x(edges[index]), _x(edges[index + 1])
+            # Even one answer among thousands can be seen.
+            height = max(round((_HEIGHT - 4) * number / most, 1), 1.5)
+            parts.append(Markup('<rect x="{}" y="{}" width="{}" height="{}"/>').format(
+                left, round(_HEIGHT - height, 1), round(max(right - left - 1, 1), 1), height))
+    y = _HEIGHT / 2
+    parts.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_x(latency["p50"]), _x(latency["p95"]) + 1, y, y))
+    parts.append(Markup('<circle cx="{}" cy="{}" r="3"/>').format(_x(latency["max"]), y))
+    words = f"median {texts['p50']}, 95 % within {texts['p95']}, slowest {texts['max']}"
+    return Markup('<svg class="plot" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        _WIDTH, _HEIGHT, _WIDTH, _HEIGHT, escape(words), Markup("").join(parts))

@@ -1,0 +1,101 @@
+"""Readings of a results document that several formats share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.report.wording import listed
+
+Document = dict[str, Any]
+
+#: Verdicts in the order in which tables show them, with the sign of each.
+SIGNS = {
+    "passed": "✓", "failed": "✗", "warning": "!", "inconclusive": "?", "error": "E", "not run": "·", "observed": "○",
+    "not applicable": "–",
+}
+
+
+class DocumentError(ValueError):
+    """A results document that cannot be read; the text is one paragraph with the cure."""
+
+
+def cells(document: Document) -> dict[tuple[str, str], dict[str, Any]]:
+    """The cells by rule and operation."""
+    return {(cell["rule"], cell["operation"]): cell for cell in document["cells"]}
+
+
+def rules(document: Document) -> dict[str, dict[str, Any]]:
+    """The rules by id."""
+    return {rule["id"]: rule for rule in document["rules"]}
+
+
+def gating(document: Document) -> tuple[str, ...]:
+    """The levels that decide the run."""
+    return ("required", "implied") if document["verdict"]["fail_on"] == "implied" else ("required",)
+
+
+def fails(document: Document, cell: dict[str, Any], level: str) -> bool:
+    """Whether a cell of a rule of this level fails the run."""
+    return cell["verdict"] in ("failed", "warning") and not cell["known"] and level in gating(document)
+
+
+def decisive(cell: dict[str, Any]) -> dict[str, Any]:
+    """The gravest finding of a cell; empty texts where it has none."""
+    nothing = {"expected": "", "got": "", "cure": "", "cause": "", "check": "", "exchanges": [], "replay": "",
+               "confirmed": "", "further": [], "observations": {}, "summary": "", "probes": 0, "seconds": 0}
+    found: dict[str, Any] = cell["findings"][0] if cell["findings"] else nothing
+    return found
+
+
+def reproduction(cell: dict[str, Any]) -> str:
+    """The command that repeats a cell's violation, run where the report is."""
+    if replay := decisive(cell)["replay"]:
+        return f"conformance replay {replay}"
+    return f"pytest --rule {cell['rule']}@{cell['operation']}"
+
+
+def where(operations: list[str], document: Document) -> str:
+    """The operations in a few words."""
+    if len(operations) == len(document["operations"]) > 1:
+        return f"all {len(operations)} operations"
+    return listed(operations, 3)
+
+
+def inconclusive(document: Document) -> list[dict[str, Any]]:
+    """The reasons why cells are inconclusive, the commonest first: reason, cure and cells of each.
+
+    Cells that a violation kept from being judged are not among them: they stand with its cause.
+    """
+    blocked = {(one["rule"], one["operation"]) for cause in document["causes"] for one in cause["took_along"]}
+    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for cell in document["cells"]:
+        if (cell["rule"], cell["operation"]) in blocked:
+            continue
+        if cell["verdict"] == "inconclusive":
+            groups.setdefault((cell["summary"], decisive(cell)["cure"]), []).append(cell)
+        elif cell["verdict"] == "not run" and not document["run"]["selection"]:
+            groups.setdefault(("no check came to run", ""), []).append(cell)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return [{"reason": reason, "cure": cure, "cells": found} for (reason, cure), found in ordered]
+
+
+def observations(document: Document) -> Iterator[dict[str, Any]]:
+    """What the server does on each open question: rule, question, and answer -> operations."""
+    grouped: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for cell in document["cells"]:
+        for finding in cell["findings"]:
+            for question, answer in finding["observations"].items():
+                operations = grouped.setdefault((cell["rule"], question), {}).setdefault(answer, [])
+                if cell["operation"] not in operations:
+                    operations.append(cell["operation"])
+    for (rule, question), answers in grouped.items():
+        yield {"rule": rule, "question": question, "answers": answers}
+
+
+def label(document: Document) -> str:
+    """What was judged, in a few words."""
+    if document["run"]["embedded"]:
+        return "the embedded reference server"
+    target = document["target"]
+    return str(target["base_url"]) if target else "no target"

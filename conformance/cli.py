@@ -17,6 +17,7 @@ from conformance import __version__
 #: Subcommand -> its module and what it does, in a few words.
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("conformance.reference.serve", "run the reference server, a sandbox for clients"),
+    "replay": ("conformance.fuzz.replay.command", "send the requests of a failure again"),
 }
 
 

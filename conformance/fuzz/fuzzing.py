@@ -165,7 +165,7 @@ def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> li
             break
         engine.single(fuzzer.run, case, fuzzer.ledger)
     engine.explore(fuzzer.run, st.one_of(everything), fuzzer.ledger, settings, allowed, seed, f"fuzz {operation}")
-    return [*fuzzer.ledger.findings(), *unreached(fuzzer.ledger, operation, check)]
+    return [*fuzzer.ledger.findings(settings.replay_folder), *unreached(fuzzer.ledger, operation, check)]
 
 
 def unreached(ledger: Ledger, operation: str, check: str) -> list[Finding]:

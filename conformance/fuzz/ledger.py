@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from conformance.exchange import Exchange
 from conformance.passive import PASSIVE_RULES
@@ -137,9 +138,18 @@ class Ledger:
 
     # ------------------------------------------------------------------ concluding
 
-    def findings(self) -> list[Finding]:
-        """One finding for each rule and operation that was judged."""
-        return [self._finding(key, count) for key, count in self.judged.items()]
+    def findings(self, folder: Path | None = None) -> list[Finding]:
+        """One finding for each rule and operation that was judged; failures are saved as replay files in `folder`."""
+        findings = [self._finding(key, count) for key, count in self.judged.items()]
+        if folder is not None and self.failures:
+            from conformance.fuzz.replay import save
+
+            for finding in findings:
+                if failure := self.failures.get((finding.rule, finding.operation)):
+                    exchanges = [self.suite.record[number] for number in failure.exchanges if number in self.suite.record]
+                    path = save(finding, exchanges, self.suite, folder)
+                    finding.replay = f"{folder.name}/{path.name}" if path else ""
+        return findings
 
     def _finding(self, key: Key, count: int) -> Finding:
         rule, operation = key

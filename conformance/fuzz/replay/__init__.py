@@ -1,0 +1,13 @@
+"""Replay files: a failure as the smallest sequence of requests that shows it, for anyone to send again.
+
+A file (its form is in replay.schema.json) holds the steps with ids, keys and credentials as symbols, and how to tell
+from the answers whether the rule is still broken.
+"""
+
+from conformance.fuzz.replay.curl import as_curl
+from conformance.fuzz.replay.document import ReplayError, load
+from conformance.fuzz.replay.performing import Replayed, perform
+from conformance.fuzz.replay.recording import document_of, save
+from conformance.fuzz.replay.script import as_python
+
+__all__ = ["ReplayError", "Replayed", "as_curl", "as_python", "document_of", "load", "perform", "save"]

@@ -101,11 +101,14 @@ def _beneficiaries(scene: Scene) -> Iterator[Kind]:
     required = OPERATIONS["createBeneficiary"].required_fields
     yield "required fields only", [{name: value for name, value in make().items() if name in required}]
     business = {**make(), "beneficiary_type": "business"}
-    yield "type business", [{"company_name": f"Analytical Engines {samples.marker()}", **business}]
+    yield "type business", [{**business, "company_name": f"Dombey & Son's {samples.marker()}"},
+                            {"company_name": f"Analytical Engines {samples.marker()}", **business}]
     other = {**make(), **_OTHER_PERSON}
     yield "another person", [other, {**other, "country_code": make()["country_code"], "address": make()["address"]}]
     texts = {name: LETTERS for name in ("first_name", "middle_name", "last_name", "display_name", "note")}
-    yield "letters of several scripts", [{**make(), **texts, "title": LETTERS[:3]}]
+    foreign = {**make(), **texts, "title": LETTERS[:3]}
+    yield "letters of several scripts", [{**foreign, "beneficiary_type": "business", "company_name": LETTERS}, foreign]
+    yield "names with apostrophes", [{**make(), "first_name": "D'Arcy", "middle_name": "O'Neil", "last_name": "O'Brien"}]
     yield "signs", [{**make(), "display_name": SIGNS, "note": SIGNS}]
     yield "a long note", [{**make(), "note": "0123456789" * 100}]
 
@@ -120,8 +123,12 @@ def _destinations(scene: Scene) -> Iterator[Kind]:
     yield "the default", [{**bank(), "is_default": True}]
     yield "no default", [{**bank(), "is_default": False}]
     if "account_type" in bank():
-        yield "a savings account", [{**bank(), "account_type": "savings"}]
-    yield "an IBAN", [suite.samples.bank_accounts()[-1]]
+        savings = {**bank(), "account_type": "savings"}
+        yield "a savings account", [{**savings, "routing_number": "011401533"}, savings]
+    european = suite.samples.bank_accounts()[-1]
+    yield "an IBAN", [european]
+    if "swift_code" in european:
+        yield "a SWIFT code of eleven characters", [{**european, "iban": samples.iban(), "swift_code": "COBADEFFXXX"}]
     yield "a label with signs", [{**bank(), "label": f"{LETTERS} {SIGNS}"}]
     wallets = suite.samples.wallet_destinations()
     yield "a wallet", wallets

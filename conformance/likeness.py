@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from conformance import timestamps
-from conformance.contract import OPERATIONS, response_schema
+from conformance.contract import response_schema
 from conformance.exchange import MISSING, Exchange
 from conformance.fields import documented
 from conformance.trial import Trial, same, show
@@ -23,12 +23,6 @@ _INSTANTS = ("created", "updated", "initiated_at", "submitted_at", "completed_at
 
 #: Members whose value is an object, of which only the documented members count.
 _NESTED = ("address", "bank_details")
-
-#: Operation that creates -> response member -> path parameter that it repeats.
-PARENTS: Mapping[str, tuple[str, str]] = {
-    operation.id: (operation.path_parameters[-1],) * 2
-    for operation in OPERATIONS.values() if operation.id.startswith("create")
-}
 
 
 @functools.cache
@@ -88,8 +82,11 @@ def shown(value: Any) -> str:
     return "no such member" if value is MISSING else show(value)
 
 
-def judge_member(trial: Trial, rule: str, exchange: Exchange, name: str, expected: Any, what: str) -> bool:
-    """Judges one documented member of an answer by the value it should have."""
+def judge_member(
+    trial: Trial, rule: str, exchange: Exchange, name: str, expected: Any, what: str, otherwise: Any = MISSING,
+) -> bool:
+    """Judges one documented member of an answer by the value it should have, or `otherwise` by another one:
+    where two sources disagree, a third is not to blame for agreeing with either."""
     operation = exchange.operation or ""
     value = exchange.get(name)
     if value is MISSING and name in required_members(operation):
@@ -97,16 +94,22 @@ def judge_member(trial: Trial, rule: str, exchange: Exchange, name: str, expecte
         return False
     if expected is None and value is MISSING:
         return True
-    return trial.judge(rule, alike(operation, name, value, expected), f"{what}: {name} {shown(expected)}", shown(value), exchange)
+    good = alike(operation, name, value, expected)
+    good = good or (otherwise is not MISSING and alike(operation, name, value, otherwise))
+    return trial.judge(rule, good, f"{what}: {name} {shown(expected)}", shown(value), exchange)
 
 
 def judge_members(
-    trial: Trial, rule: str, exchange: Exchange, expected: Mapping[str, Any], what: str, but: Iterable[str] = (),
+    trial: Trial, rule: str, exchange: Exchange, expected: Mapping[str, Any], what: str, *,
+    but: Iterable[str] = (), otherwise: Mapping[str, Any] | None = None,
 ) -> None:
-    """Judges the documented members of an answer, `but` some, by what another answer or a request had in them."""
+    """Judges the documented members of an answer, `but` some, by what another answer or a request had in them,
+    and `otherwise` by what a second one had. That object is right is for format.object to say."""
+    left_out = {"object", *but}
     for name in documented(exchange.operation or ""):
-        if name in expected and name not in but:
-            judge_member(trial, rule, exchange, name, expected[name], what)
+        if name in expected and name not in left_out:
+            second = (otherwise or {}).get(name, MISSING)
+            judge_member(trial, rule, exchange, name, expected[name], what, second)
 
 
 def document(exchange: Exchange) -> dict[str, Any]:

@@ -3,51 +3,20 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
-from typing import Any
 
 from conformance.contract import response_problems
 from conformance.creations import Creation, creations
 from conformance.exchange import Exchange
-from conformance.likeness import PARENTS, document, judge_member, judge_members, objects, shown
+from conformance.likeness import document, judge_member, judge_members, objects, shown
 from conformance.runner import check
+from conformance.stated import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.trial import Trial
 from conformance.verdict import Inconclusive
 from conformance.world import Scene, call
 
-#: The stated initial state of what each operation creates (sections 2 and 3).
-INITIAL: Mapping[str, Mapping[str, Any]] = {
-    "createAccount": {"status": "active", "balances": []},
-    "createBeneficiary": {"status": "active", "verified": False, "payout_destinations": []},
-    "createPayoutDestination": {"status": "active"},
-    "createPayout": {"status": "pending_approval", **dict.fromkeys((
-        "provider", "provider_reference_id", "submitted_at", "completed_at", "failed_at", "failed_reason"))},
-    "createVirtualAccount": {"status": "active"},
-    "createWallet": {"status": "active"},
-    "createPayin": {"status": "pending"},
-}
-
-#: The stated defaults of fields that were not sent.
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "createBeneficiary": {"beneficiary_type": "individual"}, "createPayoutDestination": {"is_default": False},
-}
-
-#: Fields typed "or null" that a client may leave out.
-NULLABLE: Mapping[str, tuple[str, ...]] = {
-    "createBeneficiary": ("title", "middle_name", "company_name", "tax_id", "note"),
-    "createPayoutDestination": ("label", "network"),
-    "createPayout": ("note",),
-}
-
 #: Rules that hold for every single answer.
 FORMATS = ("format.fields", "format.object", "format.id", "format.account-id", "format.timestamp", "format.money",
            "format.nullable", "format.enum", "format.bank-details")
-
-
-def initial_state(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """The state and the defaults that a resource created with this body starts with."""
-    defaults = DEFAULTS.get(operation, {})
-    return {**INITIAL[operation], **{name: value for name, value in defaults.items() if name not in body}}
 
 
 # ---------------------------------------------------------------------- creating
@@ -59,11 +28,9 @@ def test_what_was_sent_is_shown(trial: Trial) -> None:
     operation = trial.operation.id
     for made in creations(trial.suite, operation):
         what = f"created with {made.kind}"
-        # That an amount keeps its value is said by create.amount-exact.
-        sent = {name: value for name, value in made.body.items() if name != "amount"}
-        judge_members(trial, "create.echo", made.exchange, sent, what)
-        member, parameter = PARENTS[operation]
-        judge_member(trial, "create.echo", made.exchange, member, made.scene.ids(operation)[parameter], what)
+        judge_members(trial, "create.echo", made.exchange, sent(operation, made.body), what)
+        parent = PARENTS[operation]
+        judge_member(trial, "create.echo", made.exchange, parent, made.scene.ids(operation)[parent], what)
 
 
 @check("create.initial-state")
@@ -134,7 +101,9 @@ def judge_read(trial: Trial, made: Creation, what: str) -> None:
     ids = {"account_id": made.scene.account_id, parameter: identifier}
     answer = trial.send(call(trial.operation.id, ids), what)
     if trial.succeeded("read.equals-create", answer, what) and isinstance(answer.document, dict):
-        judge_members(trial, "read.equals-create", answer, document(made.exchange), what)
+        create = made.exchange.operation or ""
+        truth = stated(create, made.body, made.scene.ids(create))
+        judge_members(trial, "read.equals-create", answer, document(made.exchange), what, otherwise=truth)
 
 
 @check("balances.of-account")

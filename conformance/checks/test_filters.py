@@ -12,7 +12,7 @@ from conformance.checks.filter_reading import (
 )
 from conformance.checks.list_reading import item_fields
 from conformance.exchange import Exchange
-from conformance.listing import Parameters, page_of, statuses, walk
+from conformance.listing import Parameters, page_of, pages_of, statuses, walk
 from conformance.rules import RULES
 from conformance.runner import check
 from conformance.timestamps import parse, whole_second
@@ -26,6 +26,9 @@ _NAMED_STATUSES = {
 }
 
 _COMBINE = "list.filters-combine"
+
+#: The size of the pages in which filtered lists are read.
+_SIZE = 3
 
 
 # ---------------------------------------------------------------------- dates
@@ -114,7 +117,7 @@ def test_currency_filter(trial: Trial) -> None:
 # ---------------------------------------------------------------------- several filters
 
 
-@check("list.filters-combine", "list.complete", operations=tuple(RULES["list.filters-combine"].operations))
+@check("list.filters-combine", "list.complete", "list.pages", operations=tuple(RULES["list.filters-combine"].operations))
 def test_filters_combine(trial: Trial) -> None:
     """Joins filters of which each alone keeps something else, and pages through what they keep."""
     lists = Filtered(trial)
@@ -133,6 +136,10 @@ def test_filters_combine(trial: Trial) -> None:
               ("status", "end_date")]
     if {"start_date", "end_date"} <= sound.keys():
         _no_period(trial, lists)
+    plain = walk(trial, lists.call, size=_SIZE)
+    if plain.broken or plain.repeated or plain.total != len(plain.ids):
+        trial.set_aside(_COMBINE, "the list cannot be paged through even without filters", *plain.exchanges[:2], cause="list.walk")
+        return
     for filters in [*([sound[name] for name in names] for names in walked if sound.keys() >= set(names)), everything]:
         if filters:
             _walk(trial, lists, filters)
@@ -166,17 +173,21 @@ def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
     kept = [one.id for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
     parameters = [pair for each in filters for pair in each.parameters]
     named = " and ".join(dict.fromkeys(name for name, _ in parameters))
-    size = 1 if len(kept) < 4 else 3
-    done = walk(trial, lists.call, size=size, filters=parameters)
-    what = f"pages of size {size} filtered by {named}"
-    strangers = set(done.ids) - lists.ids
-    if kept and paging.whole(trial, _COMBINE, done, kept, what) and not strangers:
-        extra = set(done.ids) - set(kept)
-        trial.judge(_COMBINE, not extra, f"{what}: none but the {len(kept)} elements that fit", f"{len(extra)} others", *done.exchanges[:4])
+    what = f"pages of size {_SIZE} filtered by {named}"
+    done = walk(trial, lists.call, size=_SIZE, filters=parameters)
+    if not kept or not paging.whole(trial, _COMBINE, done, kept, what):
+        return
+    extra = (set(done.ids) & lists.ids) - set(kept)
+    trial.judge(_COMBINE, not extra, f"{what}: none but the {len(kept)} elements that fit", f"{len(extra)} others", *done.exchanges[:4])
+    if len(set(done.ids)) == len(kept):
         paging.totals(trial, _COMBINE, done.pages, len(kept), what)
-        for found in done.pages:
-            wanted = paging.pages_of(len(kept), size)
-            paging.number(trial, _COMBINE, found, "pages", wanted, f"{what}, {len(kept)} elements")
+    for found in done.pages:
+        paging.count_of_pages(trial, found, _SIZE, what)
+        # Only the number of pages of all elements is sure to be a mistake about the filter.
+        if found.pages is not None and found.pages != pages_of(len(kept), _SIZE):
+            trial.judge(_COMBINE, found.pages != pages_of(len(lists.ids), _SIZE),
+                        f"{what}: pages {pages_of(len(kept), _SIZE)}, as many as the {len(kept)} elements fill",
+                        f"pages {found.pages}, which is those of all {len(lists.ids)} elements", found.exchange)
 
 
 def _no_period(trial: Trial, lists: Filtered) -> None:

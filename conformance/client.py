@@ -215,7 +215,7 @@ class Client:
         nonce = auth.nonce if auth.nonce is not None else signing.new_nonce()
         target = wire_target(request) if auth.signed_target is None else self._prefix + auth.signed_target.encode("utf-8")
         parts = [
-            (auth.signed_method or request.method).encode(),
+            (auth.signed_method if auth.signed_method is not None else request.method).encode(),
             target,
             (auth.signed_timestamp if auth.signed_timestamp is not None else timestamp).encode(),
             (auth.signed_nonce if auth.signed_nonce is not None else nonce).encode(),

@@ -14,43 +14,80 @@ from conformance.world import Scene, call, parameters, unknown_like
 
 def common_scene(suite: Suite, purpose: str = "") -> Scene:
     """The scene of the checks of section 5 (for some purpose): one for the whole run."""
-    key = f"authentication {purpose}"
+    key = _shelved(purpose)
     if key not in suite.shelf:
         suite.shelf[key] = suite.fresh()
     scene: Scene = suite.shelf[key]
     return scene
 
 
-class Gate:
-    """Sound calls of one trial's operation, of which one has passed authentication before.
+def forget_scene(suite: Suite, purpose: str) -> None:
+    """Lets the next request for the scene of a purpose make another one."""
+    suite.shelf.pop(_shelved(purpose), None)
 
-    They go to one account for the whole run: what they are answered after authentication, such as the refusal
-    of a second wallet, does not matter. Raises Inconclusive when even a sound call does not pass.
+
+def _shelved(purpose: str) -> str:
+    return f"authentication {purpose}"
+
+
+#: Operations that succeed once in a place: afterwards they may be refused for that alone.
+ONE_OFF = ("createWallet", "disableBeneficiary")
+
+
+class Gate:
+    """Calls of one trial's operation, after a sound one has passed authentication.
+
+    What is sound goes to one account for the whole run: what it is answered after authentication, such as the
+    refusal of a second wallet, does not matter. What must be refused goes where nothing but its defect is a
+    reason to refuse it. Raises Inconclusive when even a sound call does not pass.
     """
 
     def __init__(self, trial: Trial, *, proven: bool = True) -> None:
         self.trial = trial
         self.operation = trial.operation.id
-        self.scene = self._scene()
+        self._untouched = f"untouched by {self.operation}"
         if proven:
             self._pass()
 
-    def _scene(self) -> Scene:
+    @property
+    def scene(self) -> Scene:
+        """Where the calls go that must be refused."""
         if self.operation == "createPayout":
             return self.trial.suite.payouts()
-        # Who disables a beneficiary needs one that nobody else works with.
-        return common_scene(self.trial.suite, "disabling" if self.operation == "disableBeneficiary" else "")
+        return common_scene(self.trial.suite, self._untouched if self.operation in ONE_OFF else "")
 
     def _pass(self) -> None:
         shelf, key = self.trial.suite.shelf, f"passed authentication: {self.operation}"
         if key not in shelf:
-            exchange = self.trial.send(self.call(), "a sound request, to derive defective ones from")
-            shelf[key] = exchange
-        self.passed(shelf[key])
+            shelf[key] = self.trial.send(self.sound(), "a sound request, to derive defective ones from")
+        self._first = self.passed(shelf[key])
+
+    def sound(self) -> Call:
+        """A sound call, with a body and, on POST, an idempotency key of its own."""
+        if self.operation in ONE_OFF:
+            return common_scene(self.trial.suite, self.operation).call(self.operation)
+        return self.call()
 
     def call(self) -> Call:
-        """A sound call, with a body and, on POST, an idempotency key of its own."""
+        """A sound call to make a defective one from."""
         return self.scene.call(self.operation)
+
+    def send(self, call: Call, what: str) -> Exchange:
+        """Sends a defective call. If it is accepted, the next ones go elsewhere."""
+        answer = self.trial.send(call, what)
+        if answer.succeeded:
+            forget_scene(self.trial.suite, self._untouched)
+        return answer
+
+    def refused(self, rule: str, call: Call, what: str) -> Exchange:
+        """Sends a call and judges that it is refused, as far as that can be told from how a sound one is answered."""
+        answer = self.send(call, what)
+        if answer.refused and self._first.refused and answer.described() == self._first.described():
+            reason = f"{what} was answered {answer.described()}, just as the sound request was"
+            self.trial.set_aside(rule, reason, answer, self._first)
+        else:
+            self.trial.refused(rule, answer, what)
+        return answer
 
     def passed(self, exchange: Exchange) -> Exchange:
         """The exchange of a sound call, if it passed authentication; raises Inconclusive otherwise."""
@@ -60,21 +97,20 @@ class Gate:
 
     def invalid_signature(self, rule: str, call: Call, what: str) -> Exchange:
         """Sends a call and judges that it is refused with 401 invalid_signature."""
-        answer = self.trial.send(call, what)
+        answer = self.send(call, what)
         self.trial.error(rule, answer, what, type="authentication_error", code="invalid_signature", status=401)
         return answer
 
     def nonce_replay(self, rule: str, call: Call, what: str) -> bool:
         """Sends a call and judges that it is refused with 401 nonce_replay."""
-        answer = self.trial.send(call, what)
+        answer = self.send(call, what)
         return self.trial.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
 
     # ------------------------------------------------------------------ places
 
     def at(self, **ids: str) -> Call:
         """A sound call with other path parameters."""
-        sound = self.call()
-        return sound.but(target=call(self.operation, {**self.scene.ids(self.operation), **ids}).target)
+        return self.call().but(target=call(self.operation, {**self.scene.ids(self.operation), **ids}).target)
 
     def unknown_parent(self) -> Call:
         """A sound call but for an unknown top-level customer or account."""
@@ -115,6 +151,8 @@ def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
     document = json.loads(body)
     yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
     yield "with its members in another order", to_json(dict(reversed(document.items())))
-    yield "with its members sorted by name", to_json(dict(sorted(document.items())))
+    yield "with its members sorted by name", json.dumps(
+        document, ensure_ascii=False, separators=(",", ":"), sort_keys=True
+    ).encode()
     yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
     yield "with a line feed after it", body + b"\n"

@@ -6,7 +6,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 
-from conformance import signing
+from conformance import contract, signing
 from conformance.checks.gate import FREE_TEXT, Gate, common_scene, reworded
 from conformance.exchange import MANGLES, Call, to_json
 from conformance.runner import check
@@ -33,7 +33,7 @@ def test_signatures_of_another_making(trial: Trial) -> None:
         gate.invalid_signature("auth.signature", gate.call().signed(secret=secret), f"a signature made with {what}")
     for mangle in SPOILT:
         gate.invalid_signature("auth.signature", gate.call().signed(mangle=mangle), f"a spoilt signature ({mangle})")
-    earlier = gate.passed(trial.send(gate.call(), "a sound request, whose signature is used again"))
+    earlier = gate.passed(trial.send(gate.sound(), "a sound request, whose signature is used again"))
     what = "the signature of an earlier request"
     call = gate.call().signed(signature=earlier.request_header(signing.SIGNATURE))
     gate.invalid_signature("auth.signature", call, what)
@@ -41,8 +41,9 @@ def test_signatures_of_another_making(trial: Trial) -> None:
 
 @check("auth.signed-method")
 def test_method_is_signed(trial: Trial) -> None:
-    """Requests signed for other methods than they are sent with."""
+    """Requests signed for other methods than they are sent with, and for none."""
     gate = Gate(trial)
+    gate.invalid_signature("auth.signed-method", gate.call().signed(signed_method=""), "a request signed without its method")
     for method in ("GET", "POST", "PATCH"):
         if method != trial.operation.method:
             call = gate.call().signed(signed_method=method)
@@ -58,10 +59,11 @@ def _other_path(trial: Trial, gate: Gate) -> str:
     return common_scene(trial.suite).call(other).target
 
 
-def encoded(gate: Gate, *, lower: bool = False) -> Call:
-    """A sound call with one character of its last id percent-encoded, with hexadecimal digits of that case."""
-    sound = gate.call()
-    last = gate.scene.ids(gate.operation)[parameters(gate.operation)[-1]]
+def _encoded(gate: Gate, sound: Call, *, lower: bool = False) -> Call:
+    """The call with one character of its last id percent-encoded, with hexadecimal digits of that case."""
+    found = contract.match(sound.method, sound.path)
+    assert found is not None
+    last = found[1][parameters(gate.operation)[-1]]
     # A code with a letter in it, so that its case shows.
     letter = next((one for one in last if one.isascii() and not f"{ord(one):02x}".isdigit()), last[0])
     code = f"%{ord(letter):02x}" if lower else f"%{ord(letter):02X}"
@@ -74,7 +76,7 @@ def test_path_is_signed(trial: Trial) -> None:
     gate = Gate(trial)
     target = gate.call().target
     signed = [
-        ("without /v1", target.removeprefix("/v1")), ("with a slash after the path", f"{target}/"),
+        ("without its path", ""), ("without /v1", target.removeprefix("/v1")), ("with a slash after the path", f"{target}/"),
         ("without the last segment", target.rpartition("/")[0]), ("for the path of another operation", _other_path(trial, gate)),
     ]
     ids = gate.scene.ids(gate.operation)
@@ -82,7 +84,7 @@ def test_path_is_signed(trial: Trial) -> None:
     for what, signed_target in signed:
         gate.invalid_signature("auth.signed-path", gate.call().signed(signed_target=signed_target), f"a request signed {what}")
     what = "a request with a percent-encoded path, signed for the decoded one"
-    answer = trial.send(encoded(gate).signed(signed_target=target), what)
+    answer = gate.send(_encoded(gate, gate.call()).signed(signed_target=target), what)
     if answer.refused and not answer.refused_authentication:
         trial.set_aside("auth.signed-path", f"{what} was answered {answer.described()}", answer)
     else:
@@ -95,7 +97,7 @@ def test_path_as_sent(trial: Trial) -> None:
     gate = Gate(trial)
     for what, lower in (("upper-case", False), ("lower-case", True)):
         what = f"a path percent-encoded with {what} digits, signed as sent"
-        trial.authenticated("auth.path-as-sent", trial.send(encoded(gate, lower=lower), what), what)
+        trial.authenticated("auth.path-as-sent", trial.send(_encoded(gate, gate.sound(), lower=lower), what), what)
 
 
 # ---------------------------------------------------------------------- query
@@ -107,15 +109,17 @@ def test_query_is_signed(trial: Trial) -> None:
     a query that is not sent. Where an operation has no parameters, unknown ones are sent."""
     gate = Gate(trial)
     rule = "auth.signed-query"
-    one, two = ("page=1", "size=2") if trial.operation.is_list else ("first=1", "second=2")
+    one, two = ("size=2", "page=1") if trial.operation.is_list else ("second=2", "first=1")
     sent = f"{one}&{two}&probe=%5F"
     what = "a request with a query, signed as sent"
-    sound = trial.send(gate.call().with_query(sent), what)
+    sound = trial.send(gate.sound().with_query(sent), what)
     passes = sound.status is not None and sound.status < 500 and not sound.throttled and not sound.refused_authentication
     path = gate.call().target
     for how, query in (
         ("without its query", ""), ("for another value in the query", f"{one[:-1]}3&{two}&probe=%5F"),
-        ("for the query in another order", f"{two}&{one}&probe=%5F"), ("for the decoded query", f"{one}&{two}&probe=_"),
+        ("for the query in reverse order", f"probe=%5F&{two}&{one}"),
+        ("for the query in alphabetical order", "&".join(sorted((one, two, "probe=%5F")))),
+        ("for the decoded query", f"{one}&{two}&probe=_"),
         ("for the query encoded in lower case", f"{one}&{two}&probe=%5f"), ("for the first parameter only", one),
     ):
         target = f"{path}?{query}" if query else path
@@ -124,7 +128,7 @@ def test_query_is_signed(trial: Trial) -> None:
             gate.invalid_signature(rule, probe, f"a request signed {how}")
             continue
         # A server that leaves the query out refuses the sound request, and accepts this one.
-        answer = trial.send(probe, f"a request signed {how}")
+        answer = gate.send(probe, f"a request signed {how}")
         if trial.usable(rule, answer) and not answer.refused_authentication:
             trial.judge(rule, False, f"a request signed {how}: 401 authentication_error/invalid_signature", answer.described(), answer)
         else:
@@ -148,7 +152,7 @@ def test_query_as_sent(trial: Trial) -> None:
     dates = DATE_QUERIES if "start_date" in trial.operation.query_parameters else ()
     for query in (*QUERIES, *dates):
         what = f"the query {query}, signed as sent"
-        trial.authenticated("auth.query-as-sent", trial.send(gate.call().with_query(query), what), what)
+        trial.authenticated("auth.query-as-sent", trial.send(gate.sound().with_query(query), what), what)
 
 
 # ---------------------------------------------------------------------- timestamp and nonce
@@ -166,30 +170,33 @@ def test_timestamp_and_nonce_are_signed(trial: Trial) -> None:
     """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
     gate = Gate(trial)
     now = trial.suite.clock.now()
-    for what, signed in (("for the second before", str(now - 1)), ("without its timestamp", "")):
+    for what, signed in (("for the second before", str(now - 1)), ("for the second after", str(now + 1)), ("without its timestamp", "")):
         probe = gate.call().signed(timestamp=str(now), signed_timestamp=signed)
         gate.invalid_signature("auth.signed-timestamp", probe, f"a request signed {what}")
     for what, change in _NONCE_CHANGES.items():
         nonce = "a" + signing.new_nonce()[2:] + "b"
         probe = gate.call().signed(nonce=nonce, signed_nonce=change(nonce))
         gate.invalid_signature("auth.signed-nonce", probe, f"a request signed {what}")
+    first = gate.passed(trial.send(gate.sound(), "a sound request, which comes again with another nonce"))
+    again = first.call.signed(timestamp=first.timestamp, signed_nonce=first.nonce)
+    gate.invalid_signature("auth.signed-nonce", again, "an accepted request again, with another nonce but its signature")
 
 
 @check("auth.no-separators")
 def test_no_separators(trial: Trial) -> None:
     """Requests signed with separators between the parts of the signature string."""
     gate = Gate(trial)
-    for what, separator in (("line feeds", "\n"), ("bars", "|"), ("dots", "."), ("spaces", " ")):
+    for what, separator in (("line feeds", "\n"), ("bars", "|"), ("dots", "."), ("spaces", " "), ("colons", ":")):
         gate.invalid_signature("auth.no-separators", gate.call().signed(separator=separator), f"a request signed with {what} between the parts")
 
 
 # ---------------------------------------------------------------------- body
 
 
-def _lettered(gate: Gate) -> Call:
-    """A sound call with letters outside ASCII in its body."""
+def _lettered(call: Call, gate: Gate) -> Call:
+    """The call with letters outside ASCII in its body."""
     name = FREE_TEXT[gate.operation]
-    return gate.call().with_field(name, f"conformance {marker()} {LETTERS}")
+    return call.with_field(name, f"conformance {marker()} {LETTERS}")
 
 
 @check("auth.signed-body")
@@ -201,7 +208,7 @@ def test_body_is_signed(trial: Trial) -> None:
     def judge(what: str, sent: bytes, signed: bytes) -> None:
         gate.invalid_signature(rule, gate.call().but(body=sent).signed(signed_body=signed), what)
 
-    body = _lettered(gate).body or b""
+    body = _lettered(gate.call(), gate).body or b""
     changed = json.loads(body)
     changed[FREE_TEXT[gate.operation]] = changed[FREE_TEXT[gate.operation]].replace("conformance", "conformancE")
     judge("a body with one letter changed after signing", to_json(changed), body)
@@ -234,7 +241,7 @@ def test_body_as_sent(trial: Trial) -> None:
     gate = Gate(trial)
 
     def letters() -> dict[str, object]:
-        document: dict[str, object] = json.loads(_lettered(gate).body or b"{}")
+        document: dict[str, object] = json.loads(_lettered(gate.sound(), gate).body or b"{}")
         return document
 
     escaped = json.dumps(letters(), separators=(",", ":")).replace("\\ud83c", "\\uD83C").replace("conformance ", "conformance\\/ ")
@@ -245,4 +252,4 @@ def test_body_as_sent(trial: Trial) -> None:
         ("a body with white space around it", b" \r\n\t" + to_json(letters()) + b"\r\n "),
     ):
         what = f"{what}, signed as sent"
-        trial.authenticated("auth.body-as-sent", trial.send(gate.call().but(body=body), what), what)
+        trial.authenticated("auth.body-as-sent", trial.send(gate.sound().but(body=body), what), what)

@@ -18,23 +18,27 @@ _UNSIGNED = ("without X-Signature", Auth(omit=(signing.SIGNATURE,)), None)
 _BARE = ("without authentication headers", Auth(omit=signing.HEADERS), None)
 _STALE = ("with a timestamp an hour old", Auth(timestamp_offset=-3600), 401)
 
-_FORM = tuple[str, Auth, int | None]
+_Form = tuple[str, Auth, int | None]
 
 
-def _otherwise_wrong(trial: Trial, gate: Gate) -> Iterator[tuple[str, Call, tuple[_FORM, ...]]]:
-    """Requests that something else is wrong with, too, and the ways in which each fails authentication."""
+def _otherwise_wrong(trial: Trial, gate: Gate, used: Call, replayed: _Form) -> Iterator[tuple[str, Call, tuple[_Form, ...]]]:
+    """Requests that something else is wrong with, too, and the ways in which each fails authentication.
+
+    `used` is a call that was answered before, with the nonce that `replayed` sends again.
+    """
     for place, call in gate.elsewhere():
-        yield f"to {place}", call, (_WRONG, _UNSIGNED)
+        yield f"to {place}", call, (_WRONG, _UNSIGNED, replayed)
     if trial.operation.request_schema is not None:
         yield "with malformed JSON", gate.call().but(body=b'{"'), (_WRONG, _BARE)
         yield "with an empty object", gate.call().but(body=b"{}"), (_WRONG, _BARE)
+        yield "with an empty array", gate.call().but(body=b"[]"), (replayed,)
     if trial.operation.query_parameters:
         yield "for page 0 of size x", gate.call().with_query("page=0&size=x"), (_WRONG, _BARE)
     if trial.operation.is_post:
         yield "without an idempotency key", gate.call().but(idempotency_key=None), (_WRONG, _BARE)
-        yield "with an idempotency key that is no UUID", gate.call().but(idempotency_key="no-uuid"), (_WRONG, _BARE)
-        used = gate.passed(trial.send(trial.sound(), "a sound request, whose idempotency key is used again")).call
-        yield "with a used idempotency key and its body", used, (_WRONG, _UNSIGNED, _BARE, _STALE)
+        wrong_key = gate.call().but(idempotency_key="no-uuid")
+        yield "with an idempotency key that is no UUID", wrong_key, (_WRONG, _BARE, replayed)
+        yield "with a used idempotency key and its body", used, (_WRONG, _UNSIGNED, _BARE, _STALE, replayed)
         body = b"{}" if used.body is None else used.body + b" "
         yield "with a used idempotency key and another body", used.but(body=body), (_WRONG, _UNSIGNED)
 
@@ -45,13 +49,22 @@ def test_authentication_comes_first(trial: Trial) -> None:
     queries, idempotency keys, used ones included) are answered with an authentication error."""
     rule = "auth.comes-first"
     gate = Gate(trial)
-    for what, call, forms in _otherwise_wrong(trial, gate):
+    used = gate.passed(trial.send(trial.sound(), "a sound request, whose nonce and idempotency key are used again"))
+    replayed = ("with a used nonce", Auth(nonce=used.nonce, timestamp_offset=-2), 401)
+    for what, call, forms in _otherwise_wrong(trial, gate, used.call, replayed):
         for how, auth, status in forms:
             probe = f"a request {how} {what}"
             answer = trial.send(call.but(auth=auth), probe)
-            if trial.usable(rule, answer):
-                good = answer.error_type == "authentication_error" and (answer.status == status if status else answer.refused)
-                trial.judge(rule, good, f"{probe}: {status or 'any 4xx'} authentication_error", answer.described(), answer)
+            if not trial.usable(rule, answer):
+                continue
+            good = answer.error_type == "authentication_error" and (answer.status == status if status else answer.refused)
+            if not good and auth is replayed[1]:
+                alone = gate.send(gate.call().but(auth=auth), "a control: a sound request but for its used nonce")
+                if not alone.refused_authentication:
+                    trial.set_aside(rule, f"{probe}: used nonces are accepted here", answer, cause="auth.nonce-replay")
+                    continue
+            expected = f"{probe}: {status or 'any 4xx'} authentication_error"
+            trial.judge(rule, good, expected, answer.described(), answer)
 
 
 @check("refusal.changes-nothing")

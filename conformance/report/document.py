@@ -19,7 +19,7 @@ from conformance.redaction import Redactor, abbreviated
 from conformance.report.causes import causes
 from conformance.report.latency import latency
 from conformance.report.outcome import Outcome
-from conformance.report.wording import clean, writable
+from conformance.report.wording import clean, one_line, writable
 from conformance.results import Cell, Results, Timing
 from conformance.rules import RULES, Level, Rule
 from conformance.target import Organization, Target
@@ -34,6 +34,9 @@ FORMAT = "1.0"
 
 #: Exchanges kept as evidence of one finding, by what it concludes.
 EVIDENCE = {Verdict.FAILED: 8, Verdict.ERROR: 8, Verdict.WARNING: 8, Verdict.INCONCLUSIVE: 3, Verdict.OBSERVED: 2}
+
+#: Further violations of one finding that are kept, shortened.
+FURTHER = 20
 
 #: Exchanges kept as evidence of any other finding.
 OTHER_EVIDENCE = 1
@@ -165,6 +168,7 @@ def _finding(finding: Finding, timings: Mapping[int, Timing]) -> dict[str, Any]:
     del plain["rule"], plain["operation"]
     plain["seconds"] = round(sum(timings[one].elapsed for one in set(finding.exchanges) if one in timings), 6)
     plain["exchanges"] = kept_evidence(finding)
+    plain["further"] = [one_line(text) for text in finding.further[:FURTHER]]
     return plain
 
 

@@ -144,7 +144,7 @@ class _Page:
             "finding": finding, "verdict": first["verdict"], "tone": "known" if known else first["verdict"], "known": known,
             "exchanges": [self._line(number, position == 0 and index < TRANSCRIPTS)
                           for position, number in enumerate(finding["exchanges"])],
-            "command": view.reproduction(first), "took_along": list(taken.items()),
+            "command": view.reproduction(self.document, first), "took_along": list(taken.items()),
             "scripts": scripts(self.document, finding),
         }
 
@@ -173,7 +173,8 @@ class _Page:
         for rule in self.rules.values():
             area, _, short = rule["id"].partition(".")
             cells = [self.cells.get((rule["id"], name)) for name in names]
-            areas.setdefault(area, []).append({"id": rule["id"], "short": short, "level": rule["level"], "cells": cells})
+            areas.setdefault(area, []).append({"id": rule["id"], "short": short, "level": rule["level"], "cells": cells,
+                                              "statement": rule["statement"]})
         return [{"name": name, "rules": found} for name, found in areas.items()]
 
     def _sections(self) -> list[dict[str, Any]]:
@@ -196,6 +197,11 @@ class _Page:
 
     def _cell(self, cell: dict[str, Any]) -> dict[str, Any]:
         findings = [self._finding(cell, one) for one in cell["findings"]]
+        commands = set()
+        for one in findings:
+            if one["command"] in commands:
+                one["command"] = ""
+            commands.add(one["command"])
         numbers = dict.fromkeys(number for one in cell["findings"] for number in one["exchanges"])
         return {
             "operation": cell["operation"], "verdict": cell["verdict"], "known": cell["known"],
@@ -213,7 +219,7 @@ class _Page:
         return {
             "text": text, "expected": finding["expected"] if violated else "", "got": finding["got"] if violated else "",
             "cure": finding["cure"], "observations": finding["observations"], "further": finding["further"],
-            "command": view.reproduction({**cell, "findings": [finding]}) if violated else "",
+            "command": view.reproduction(self.document, cell, finding) if violated else "",
             "confirmed": finding["confirmed"],
         }
 

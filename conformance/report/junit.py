@@ -58,7 +58,7 @@ def _case(document: view.Document, cell: dict[str, Any], rule: dict[str, Any]) -
         "testcase", classname=rule["id"], name=f"{rule['id']} [{cell['operation']}]",
         time=_seconds(sum(finding["seconds"] for finding in cell["findings"])))
     finding, verdict = view.decisive(cell), cell["verdict"]
-    text = _text(cell, rule, finding)
+    text = _text(document, cell, rule, finding)
     if cell["known"]:
         _add(case, "skipped", f"known failure: {cell['known']}", text)
     elif view.fails(document, cell, rule["level"]):
@@ -72,14 +72,14 @@ def _case(document: view.Document, cell: dict[str, Any], rule: dict[str, Any]) -
     return case
 
 
-def _text(cell: dict[str, Any], rule: dict[str, Any], finding: dict[str, Any]) -> str:
+def _text(document: view.Document, cell: dict[str, Any], rule: dict[str, Any], finding: dict[str, Any]) -> str:
     lines = [f"{rule['id']} on {cell['operation']}: {cell['verdict']} ({rule['level']}, section {', '.join(rule['section'])})",
              rule["statement"]]
     for name in ("expected", "got", "cure", "confirmed"):
         if finding[name]:
             lines.append(f"{name}: {finding[name]}")
     if cell["verdict"] in ("failed", "warning"):
-        lines.append(f"reproduce: {view.reproduction(cell)}")
+        lines.append(f"reproduce: {view.reproduction(document, cell)}")
         lines += [f"further: {one}" for one in finding["further"]]
     lines += [f"{question}: {answer}" for one in cell["findings"] for question, answer in one["observations"].items()]
     return "\n".join(lines)

@@ -7,21 +7,26 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from conformance.contract import OPERATIONS
 from conformance.results import Timing
 
 #: Upper edges of the histogram's classes, in seconds; what is slower falls into one class more.
 EDGES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
+_ORDER = {operation: index for index, operation in enumerate(OPERATIONS)}
+
+
 def latency(timings: Iterable[Timing]) -> list[dict[str, Any]]:
     """For each operation: number of exchanges, their statuses, quantiles in seconds, and a histogram over EDGES.
 
-    Exchanges without an answer count among the statuses ("none") and nowhere else.
+    Operations stand in the contract's order; what is none of them has the name "" and stands last. Exchanges without an answer count among the statuses ("none") and nowhere else.
     """
     by_operation: dict[str, list[Timing]] = {}
     for timing in timings:
         by_operation.setdefault(timing.operation or "", []).append(timing)
-    return [_row(operation, rows) for operation, rows in sorted(by_operation.items())]
+    return [_row(operation, rows) for operation, rows in
+            sorted(by_operation.items(), key=lambda item: _ORDER.get(item[0], len(_ORDER)))]
 
 
 def _row(operation: str, timings: list[Timing]) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def _causes(document: view.Document) -> Iterator[str]:
         yield ""
         yield f"- expected: {code(finding['expected'])}"
         yield f"- got: {code(finding['got'])}"
-        yield f"- reproduce: {code(view.reproduction(cell))}"
+        yield f"- reproduce: {code(view.reproduction(document, cell))}"
         if len(new) > 1:
             yield f"- operations: {', '.join(new)}"
         if cause["took_along"]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from conformance.report.wording import count, listed
-from conformance.rules import RULES, Level
+from conformance.rules import Level
 from conformance.verdict import Verdict
 
 if TYPE_CHECKING:
@@ -59,9 +59,9 @@ def decide(
         name = "interrupted"
         sentence = f"No verdict: the run was interrupted ({interrupted})."
         if violations:
-            sentence += f" Until then the server broke {_broken(violations)}."
+            sentence += f" Until then the server broke {_broken(results, violations)}."
     elif violations:
-        name, sentence = "violations", f"The server does not conform: it breaks {_broken(violations)}."
+        name, sentence = "violations", f"The server does not conform: it breaks {_broken(results, violations)}."
     elif stale:
         name = "outdated"
         sentence = ("The list of known failures is out of date: delete "
@@ -75,8 +75,8 @@ def decide(
         sentence = f"Incomplete: the server was lost during the run ({results.lost}); no violation was seen until then."
     elif incomplete:
         name = "incomplete"
-        sentence = (f"Incomplete: no violation was seen, but {_rules(incomplete)} could not be exercised "
-                    f"on every operation ({count(len(incomplete), 'case')}).")
+        sentence = (f"Incomplete: no violation was seen, but {count(len(incomplete), 'case')} of {_rules(incomplete)} could "
+                    f"not be exercised ({listed([cell.rule for cell in incomplete], 4)}).")
     elif not judged:
         name, sentence = "incomplete", "Incomplete: no rule was exercised."
     else:
@@ -118,8 +118,12 @@ def _rules(cells: list[Cell]) -> str:
     return count(len({cell.rule for cell in cells}), "rule")
 
 
-def _broken(cells: list[Cell]) -> str:
-    rules = list(dict.fromkeys(cell.rule for cell in cells))
-    rules.sort(key=lambda rule: RULES[rule].level is not Level.REQUIRED)
-    operations = {cell.operation for cell in cells}
-    return f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')} ({listed(rules, 4)})"
+def _broken(results: Results, violations: list[Cell]) -> str:
+    """The broken rules in a few words, those that others come from first."""
+    from conformance.report.causes import causes
+
+    rules = {cell.rule for cell in violations}
+    roots = [cause.rule for cause in causes(results) if cause.rule in rules]
+    others = [cell.rule for cell in violations if cell.rule not in roots]
+    operations = {cell.operation for cell in violations}
+    return f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')} ({listed([*roots, *others], 4)})"

@@ -85,7 +85,7 @@ def _result(
             "ruleAndOperation/v1": hashlib.sha256(f"{rule['id']}@{cell['operation']}".encode()).hexdigest(),
         },
         "properties": {"operation": cell["operation"], "expected": finding["expected"], "got": finding["got"],
-                       "reproduce": view.reproduction(cell) if violated else ""},
+                       "reproduce": view.reproduction(document, cell) if violated else ""},
     }
     if cell["known"]:
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": cell["known"]}]

@@ -13,7 +13,7 @@ from conformance.contract import OPERATIONS
 from conformance.report.causes import VIOLATED, Cause, causes
 from conformance.report.document import RunInfo
 from conformance.report.outcome import Outcome
-from conformance.report.wording import clean, count, duration, listed, one_line, operations
+from conformance.report.wording import clean, count, duration, listed, one_line, operations, rerun
 from conformance.results import Cell, Results
 from conformance.rules import RULES, Level
 from conformance.verdict import Finding, Verdict
@@ -105,7 +105,7 @@ def _cause(number: int, cause: Cause, run: RunInfo, verbose: bool) -> Iterator[L
         if index == 0:
             yield f"   expected   {one_line(finding.expected)}", {}
             yield f"   got        {one_line(finding.got)}{_confirmed(finding)}", {}
-            yield f"   reproduce  {reproduction(cause.rule, cell.operation, finding, run.folder)}", {}
+            yield f"   reproduce  {reproduction(cause.rule, cell.operation, finding, run)}", {}
     if not verbose and 1 < len(cells) < len(OPERATIONS):
         yield f"   operations {listed([cell.operation for cell in cells], 4)}", _FAINT
     if cause.took_along:
@@ -127,11 +127,11 @@ def _confirmed(finding: Finding) -> str:
             "not reproduced": " (not reproduced alone; it is a violation all the same)"}.get(finding.confirmed, "")
 
 
-def reproduction(rule: str, operation: str, finding: Finding, folder: Path | None) -> str:
+def reproduction(rule: str, operation: str, finding: Finding, run: RunInfo) -> str:
     """The command that repeats a violation: its replay file where there is one, else its check alone."""
     if finding.replay:
-        return f"conformance replay {_relative(folder / finding.replay) if folder else finding.replay}"
-    return f"pytest --rule {rule}@{operation}, with the options of this run"
+        return f"conformance replay {_relative(run.folder / finding.replay) if run.folder else finding.replay}"
+    return rerun(rule, operation, run.options)
 
 
 def _relative(path: Path) -> str:

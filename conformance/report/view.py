@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.report.wording import listed
+from conformance.report.wording import listed, rerun
 
 Document = dict[str, Any]
 
@@ -48,11 +49,11 @@ def decisive(cell: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def reproduction(cell: dict[str, Any]) -> str:
-    """The command that repeats a cell's violation, run where the report is."""
-    if replay := decisive(cell)["replay"]:
-        return f"conformance replay {replay}"
-    return f"pytest --rule {cell['rule']}@{cell['operation']}"
+def reproduction(document: Document, cell: dict[str, Any], finding: dict[str, Any] | None = None) -> str:
+    """The command that repeats a cell's violation, given where the report is."""
+    if replay := (finding or decisive(cell))["replay"]:
+        return f"conformance replay {shlex.quote(replay)}"
+    return rerun(cell["rule"], cell["operation"], document["run"]["options"])
 
 
 def where(operations: list[str], document: Document) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 
 from conformance.redaction import printable
 
 #: Characters of one text (an answer quoted in a sentence, say) that a report keeps.
-KEPT_TEXT = 4000
+KEPT_TEXT = 2000
 
 # What neither UTF-8 nor XML can hold.
 _UNWRITABLE = re.compile("[\ud800-\udfff\ufffe\uffff]")
@@ -16,13 +17,15 @@ _UNWRITABLE = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 def writable(text: str) -> str:
     """The text with unpaired surrogates and non-characters spelled out, all else as it was."""
-    return _UNWRITABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isascii() else _UNWRITABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def clean(text: str) -> str:
     """A text that every format can show: control, text-direction and unpaired characters spelled out, bounded."""
     if len(text) > KEPT_TEXT:
         text = f"{text[:KEPT_TEXT]}… ({len(text)} characters)"
+    if text.isascii() and text.isprintable():
+        return text
     return writable(printable(text.replace("\r\n", "\n")))
 
 
@@ -66,3 +69,9 @@ def operations(names: Sequence[str], all_operations: int) -> str:
     if len(names) == all_operations:
         return f"all {all_operations} operations"
     return f"{len(names)} operations"
+
+
+def rerun(rule: str, operation: str, options: Mapping[str, str]) -> str:
+    """The command that runs the checks of one rule on one operation, on the server of a run with these options."""
+    kept = [f"--{name} {shlex.quote(options[name])}" for name in ("target", "base-url") if options.get(name)]
+    return " ".join([f"pytest --rule {rule}@{operation}", *kept])

@@ -99,7 +99,8 @@
     const one = exchanges[number];
     if (!one) return element("p", {class: "muted"}, `Exchange ${number} is in results.json; this page keeps only as many as it can hold.`);
     // Another answer to the same request is worth comparing with: replays, races, repeated reads.
-    const twin = siblings.map((other) => exchanges[other]).find((other) => other && other !== one && other.method === one.method && other.target === one.target && other.response_body.size);
+    const twin = siblings.map((other) => exchanges[other]).find((other) => other && other !== one && other.method === one.method && other.target === one.target &&
+      other.request_body.text === one.request_body.text && other.response_body.size);
     const status = one.status === null ? `no answer: ${one.error || ""}` : `${one.status}`;
     const words = [`${(one.elapsed * 1000).toFixed(one.elapsed < 0.01 ? 1 : 0)} ms`];
     if (one.attempts > 1) words.push(`${one.attempts} attempts`);

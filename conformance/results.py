@@ -40,13 +40,16 @@ class Cell:
 
     @property
     def decisive(self) -> Finding | None:
-        """The first of the gravest findings."""
-        return min(self.findings, key=lambda finding: finding.verdict.rank, default=None)
+        """The first of the gravest findings of checks that had occasion to judge the rule, else of all."""
+        telling = [finding for finding in self.findings if finding.occasion]
+        return min(telling or self.findings, key=lambda finding: finding.verdict.rank, default=None)
 
     def add(self, finding: Finding) -> None:
-        if not self.findings or finding.verdict.rank < self.verdict.rank:
-            self.verdict, self.summary = finding.verdict, finding.summary
+        """Takes in a finding; one without occasion counts only as long as no other check had one."""
         self.findings.append(finding)
+        gravest = self.decisive
+        assert gravest is not None
+        self.verdict, self.summary = gravest.verdict, gravest.summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ class _Judgement:
     set_aside: list[tuple[str, str, list[int], str]] = field(default_factory=list)
     observations: dict[str, str] = field(default_factory=dict)
     exchanges: list[int] = field(default_factory=list)
+    excuse: str = ""
 
 
 class Trial:
@@ -103,6 +104,10 @@ class Trial:
     def set_aside(self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", cure: str = "") -> None:
         """Notes that a probe could not be judged; `cure` says what the user can do about it."""
         self._judgements[rule].set_aside.append((reason, cause, [exchange.number for exchange in exchanges], cure))
+
+    def no_occasion(self, rule: str, reason: str) -> None:
+        """Notes why this check cannot judge a rule on this server, which other checks may."""
+        self._judgements[rule].excuse = reason
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """Whether an answer can be judged by this rule; if not, it is set aside."""
@@ -190,7 +195,8 @@ class Trial:
             if judgement.set_aside:
                 finding.summary, finding.cause, finding.exchanges, finding.cure = judgement.set_aside[0]
             else:
-                finding.summary = "the check did not come to judge this rule"
+                finding.summary = judgement.excuse or "the check had no occasion to judge this rule"
+                finding.occasion = False
         else:
             finding.exchanges = judgement.exchanges
             if RULES[rule].level is Level.OPEN:

@@ -126,7 +126,7 @@ class Effects:
         unrefused = [one for one in answers if not one.refused]
         if unrefused:
             reason = f"not all of {what} were refused, so their effects cannot be told apart"
-            self.trial.set_aside(UNTOUCHED, reason, unrefused[0], cause=cause)
+            self.trial.no_occasion(UNTOUCHED, reason)
         else:
             self.judge(UNTOUCHED, what, answers, again)
 

@@ -1,0 +1,73 @@
+"""No conforming server is blamed, whatever it chooses.
+
+By default the servers of tests/variants/ and a few drawn at random (the seed is in the test's name; set
+VARIANT_SEED to begin elsewhere and VARIANTS to draw more). All of it in this process, without sockets.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.transport import InProcessTransport
+from conformance.results import Results
+from conformance.rules import RULES, Level
+from conformance.runner import plan, run_check
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Verdict
+
+from tests.variants.catalogue import VARIANTS, Variant, drawn
+from tests.variants.choice import ANSWERED, CHOICES
+
+FIRST = int(os.environ.get("VARIANT_SEED", "1"))
+DRAWN = range(FIRST, FIRST + int(os.environ.get("VARIANTS", "3")))
+
+
+def judge(variant: Variant) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """What the suite blames the server for, and what stayed inconclusive: rule, operation, reason."""
+    server, seeded = new_server(variant.behaviour(), variant.clock)
+    transport = InProcessTransport(server)
+    tables = target_tables(seeded, "http://variant.test")
+    target = build(variant.change(tables) if variant.change else tables, variant.name)
+    suite, results = Suite(target, variant.wrap(transport) if variant.wrap else transport), Results(target)
+    for check, operation in plan():
+        for finding in run_check(check, operation, suite)[0]:
+            results.add(finding)
+    blamed = [
+        f"{finding.check}: {finding.summary}"
+        for cell in results.with_verdict(Verdict.FAILED, Verdict.WARNING, Verdict.ERROR) if cell.rule not in variant.breaks
+        for finding in cell.findings if finding.verdict is cell.verdict
+    ]
+    for (rule, operation), tally in suite.passive.tallies.items():
+        if tally.broken:
+            blamed.append(f"{rule} on {operation}: expected {tally.expected}; got {tally.got}")
+    inconclusive = [(cell.rule, cell.operation, cell.summary) for cell in results.with_verdict(Verdict.INCONCLUSIVE)]
+    return blamed, inconclusive
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=lambda variant: variant.name.replace(" ", "-"))
+def test_conforming_server_is_not_blamed(variant: Variant) -> None:
+    blamed, inconclusive = judge(variant)
+    assert blamed == []
+    assert [one for one in inconclusive if one[1] not in variant.unreached] == []
+
+
+@pytest.mark.parametrize("seed", DRAWN)
+def test_drawn_server_is_not_blamed(seed: int) -> None:
+    blamed, _ = judge(drawn(seed))
+    assert blamed == []
+
+
+def test_every_open_rule_is_answered_in_two_ways() -> None:
+    """The reference server answers in one, a choice in the other."""
+    open_rules = {rule.id for rule in RULES.values() if rule.level is Level.OPEN}
+    # What undocumented paths and methods are answered is decided before any behaviour; see PlainNotFound.
+    assert open_rules - set(ANSWERED) == {"http.undocumented-path", "http.undocumented-method"}
+
+
+def test_every_choice_is_made_by_a_variant() -> None:
+    made = {one.__name__ for variant in VARIANTS for one in variant.choices}
+    assert set(CHOICES) - made == set()

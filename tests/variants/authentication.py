@@ -1,0 +1,200 @@
+"""Choices of section 5 and 4.0: authentication, idempotency, tenancy."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.pipeline import Stage
+from conformance.reference.refusals import Refusal
+
+from .choice import choice
+
+Step = Callable[[Context], None]
+
+
+def other(kind: str, status: int, type: str, code: str) -> Refusal:
+    """A refusal with status, type and code of the choice's own."""
+    made = Refusal(kind, code=code)
+    made.status, made.type = status, type
+    return made
+
+
+@choice("auth.precedence", "auth.unspecified-codes")
+class SignatureBeforeTimestamp(Behaviour):
+    """The timestamp is looked at once the signature is known to be right."""
+
+    def authentication_steps(self, ctx: Context) -> Sequence[Step]:
+        return (self.check_headers_present, self.check_headers_filled, self.check_key, self.check_signature,
+                self.check_timestamp, self.check_nonce)
+
+    def parse_timestamp(self, ctx: Context, text: str) -> int:
+        if not re.fullmatch(r"-?[0-9]+", text):
+            raise other("invalid_timestamp", 400, "validation_error", "malformed_timestamp")
+        return super().parse_timestamp(ctx, text)
+
+
+@choice("auth.precedence", "auth.nonce-after-failure")
+class NonceBeforeSignature(Behaviour):
+    """Whoever names a nonce uses it up."""
+
+    def authentication_steps(self, ctx: Context) -> Sequence[Step]:
+        return (self.check_headers_present, self.check_headers_filled, self.check_key, self.check_timestamp,
+                self.check_nonce, self.check_signature)
+
+
+@choice("auth.unspecified-codes")
+class UnspecifiedCodes(Behaviour):
+    """Empty headers and unknown keys are refused in other words."""
+
+    def check_headers_filled(self, ctx: Context) -> None:
+        for name in self.required_headers(ctx):
+            if not (self.authentication_header(ctx, name) or "").strip():
+                raise other("empty_header", 400, "invalid_request", "empty_header")
+
+    def on_unknown_key(self, ctx: Context) -> Any:
+        raise other("unknown_key", 401, "authentication_error", "invalid_signature")
+
+
+@choice("auth.nonce-scope")
+class NoncesOfAll(Behaviour):
+    """A nonce is used up for all organizations."""
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return "everybody"
+
+
+@choice("auth.nonce-form")
+class HexadecimalNonces(Behaviour):
+    """A nonce is 32 hexadecimal characters and nothing else."""
+
+    def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
+        return bool(re.fullmatch("[0-9a-f]{32}", nonce))
+
+
+@choice("auth.signature-upper-case")
+class SignaturesInAnyCase(Behaviour):
+    """Upper-case hexadecimal is understood."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return super().signatures_equal(ctx, expected, presented.lower())
+
+
+@choice("auth.bearer-beside")
+class NoBearerBeside(Behaviour):
+    """An Authorization header is refused even beside a valid signature."""
+
+    def authentication_steps(self, ctx: Context) -> Sequence[Step]:
+        return (*super().authentication_steps(ctx), self.no_authorization)
+
+    def no_authorization(self, ctx: Context) -> None:
+        if ctx.header(b"authorization") is not None:
+            raise other("missing_headers", 401, "authentication_error", "unexpected_authorization")
+
+
+# ---------------------------------------------------------------------- idempotency
+
+
+@choice("idempotency.key-forms")
+class AnyUuid(Behaviour):
+    """Whatever Python's uuid module reads is a key, braces, URN and all."""
+
+    def parse_key(self, ctx: Context, text: str) -> str | None:
+        try:
+            return str(uuid.UUID(text))
+        except ValueError:
+            raise Refusal("invalid_idempotency_key") from None
+
+
+@choice("idempotency.equivalent-body")
+class EqualJsonReplays(Behaviour):
+    """White space and the order of members do not make another body."""
+
+    def fingerprint(self, ctx: Context) -> bytes:
+        try:
+            body = json.dumps(json.loads(ctx.request.body), sort_keys=True).encode()
+        except ValueError:
+            body = ctx.request.body
+        return hashlib.sha256(body).digest()
+
+
+@choice("idempotency.other-path")
+class KeysOfOrganization(Behaviour):
+    """A key belongs to one request of the organization; on another path it is a conflict."""
+
+    def answer_scope(self, ctx: Context) -> str:
+        assert ctx.organization is not None
+        return ctx.organization.id
+
+    def fingerprint(self, ctx: Context) -> bytes:
+        return super().fingerprint(ctx) + ctx.request.target
+
+
+@choice("idempotency.after-refusal")
+class RefusalsRemembered(Behaviour):
+    """A refused request uses up its key: the refusal is what it answers from then on."""
+
+    def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
+        return refusal.kind not in ("invalid_idempotency_key", "idempotency_key_conflict")
+
+
+@choice("idempotency.key-elsewhere")
+class NoKeysElsewhere(Behaviour):
+    """A key on GET or PATCH is refused."""
+
+    def replay(self, ctx: Context) -> Response | None:
+        if not self.idempotent(ctx) and ctx.header(b"idempotency-key") is not None:
+            raise other("missing_idempotency_key", 400, "validation_error", "unexpected_idempotency_key")
+        return super().replay(ctx)
+
+
+@choice(breaks=("idempotency.key-required",))
+class KeysOptional(Behaviour):
+    """A POST without a key is performed; the specification wants it refused, without saying how."""
+
+    def on_missing_key(self, ctx: Context) -> str | None:
+        return None
+
+
+# ---------------------------------------------------------------------- tenancy
+
+
+@choice("tenancy.and-validation")
+class ValidatesFirst(Behaviour):
+    """The body is looked at before the resources that the path names."""
+
+    def stages(self, ctx: Context) -> Sequence[Stage]:
+        return (self.authenticate, self.validate, self.resolve, self.replay, self.check_state, self.act)
+
+
+@choice("tenancy.and-validation")
+class KeyFirst(Behaviour):
+    """The idempotency key is read before the path is resolved."""
+
+    def stages(self, ctx: Context) -> Sequence[Stage]:
+        return (self.authenticate, self.look_at_key, self.resolve, self.replay, self.validate, self.check_state, self.act)
+
+    def look_at_key(self, ctx: Context) -> None:
+        if self.idempotent(ctx):
+            text = ctx.header(b"idempotency-key")
+            if text is None:
+                self.on_missing_key(ctx)
+            else:
+                self.parse_key(ctx, text)
+
+
+@choice()
+class ForeignAccountForbidden(Behaviour):
+    """Another organization's account under the caller's customer is forbidden, not missing."""
+
+    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
+        if kind == "account" and not self.owned(ctx, record):
+            return self.on_foreign_parent(ctx, kind, record)
+        return super().on_child_elsewhere(ctx, kind, record, parent)

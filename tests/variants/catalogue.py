@@ -1,0 +1,243 @@
+"""The conforming servers: which choices each makes, and what goes into its target file."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+from conformance.reference.app import system_clock
+from conformance.reference.behaviour import Behaviour
+
+from . import authentication as auth
+from . import bodies, lists, resources
+from .choice import BREAKS, CHOICES, compose
+
+Wrap = Callable[[httpx.BaseTransport], httpx.BaseTransport]
+Tables = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A conforming server.
+
+    `wrap` puts something between client and server, `ahead` are seconds that its clock is off, `change` edits
+    the target file. Rules may stay inconclusive on the operations of `unreached` only.
+    """
+
+    name: str
+    choices: tuple[type[Behaviour], ...]
+    wrap: Wrap | None = None
+    ahead: float = 0.0
+    change: Callable[[Tables], Tables] | None = None
+    unreached: tuple[str, ...] = ()
+    limits: dict[str, Any] = field(default_factory=dict)
+
+    def behaviour(self) -> Behaviour:
+        return compose(*self.choices)
+
+    def clock(self) -> int:
+        return system_clock() + int(self.ahead * 1_000_000)
+
+    @property
+    def breaks(self) -> set[str]:
+        """The implied rules that it breaks."""
+        return {rule for one in self.choices for rule in BREAKS[one]}
+
+
+# ---------------------------------------------------------------------- between client and server
+
+
+class Between(httpx.BaseTransport):
+    """Hands requests on to a server; subclasses answer some of them themselves."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self.inner.handle_request(request)
+
+
+def _error(status: int, type: str, code: str, **headers: str) -> httpx.Response:
+    body = json.dumps({"error": {"type": type, "code": code, "message": "Try again."}})
+    return httpx.Response(status, headers={"Content-Type": "application/json", **headers}, content=body.encode())
+
+
+class RateLimited(Between):
+    """Every ninth request is too many, and now and then the server is unavailable; both say when to come back."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(inner)
+        self._count = itertools.count(1)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        number = next(self._count)
+        if number % 9 == 0:
+            return _error(429, "rate_limit_error", "too_many_requests", **{"Retry-After": "0"})
+        if number % 31 == 0:
+            return httpx.Response(503, headers={"Retry-After": "0", "Content-Type": "text/html"}, content=b"<h1>busy</h1>")
+        return super().handle_request(request)
+
+
+class OneAtATime(Between):
+    """A second request with the same idempotency key is refused while the first is under way, and of several
+    creates of wallets at once all but one have to wait."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(inner)
+        self._busy: set[str] = set()
+        self._lock = threading.Lock()
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        key = request.headers.get("idempotency-key")
+        if key is None:
+            return super().handle_request(request)
+        with self._lock:
+            if key in self._busy:
+                return _error(409, "idempotency_error", "idempotency_key_in_use")
+            self._busy.add(key)
+        try:
+            return super().handle_request(request)
+        finally:
+            with self._lock:
+                self._busy.discard(key)
+
+
+class NoPayins(Between):
+    """Payins are not built yet."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.url.path.endswith("/payins"):
+            return _error(501, "server_error", "not_implemented")
+        return super().handle_request(request)
+
+
+class PlainNotFound(Between):
+    """Undocumented paths and methods are answered by a web server that knows nothing of the API."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        if response.status_code == 405 or b"unknown_path" in response.read():
+            return httpx.Response(404, headers={"Content-Type": "text/html"}, content=b"<h1>Not Found</h1>")
+        return response
+
+
+class Folded(Between):
+    """Names of headers come in lower case and Content-Type twice as long as it need be."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        kind = response.headers.get("content-type")
+        if kind:
+            response.headers["content-type"] = f"{kind} ; charset=utf-8; profile=x"
+        return response
+
+
+# ---------------------------------------------------------------------- target files
+
+
+def _payins_off(tables: Tables) -> Tables:
+    return {**tables, "features": {"payins": False}}
+
+
+def _payouts_off(tables: Tables) -> Tables:
+    return {**tables, "features": {"payins": True, "payouts": False}}
+
+
+def _style(style: str) -> Callable[[Tables], Tables]:
+    return lambda tables: {**tables, "lists": {"array_style": style}}
+
+
+def _british(tables: Tables) -> Tables:
+    """What a server that works in Britain alone has to be told."""
+    return {**tables, "samples": {
+        "beneficiary": {"country_code": "GB"},
+        "payout_destination": {"bank_account": {"country": "GB", "currency": "GBP", "account_number": "31926819"},
+                               "wallet": {"country": "GB", "currency": "GBP"}},
+        "payout": {"amount": "25.00", "currency": "GBP"},
+        "virtual_account": {"currency": "GBP"},
+        "wallet": {"pairs": [["BTC", "bitcoin"], ["ETH", "ethereum"], ["USDC", "polygon"]]},
+        "payin": {"currency": "GBP", "payment_method": "bank_transfer"},
+    }}
+
+
+class BritainOnly(Behaviour):
+    """Takes British countries, pounds and three kinds of wallets only; the amount has a minimum."""
+
+    def check_country(self, ctx: Any, field: Any, value: str) -> None:
+        super().check_country(ctx, field, value)
+        if value != "GB":
+            raise self.invalid(ctx, field, "unsupported", "is not served")
+
+    def check_currency(self, ctx: Any, field: Any, value: str) -> None:
+        super().check_currency(ctx, field, value)
+        if value != "GBP":
+            raise self.invalid(ctx, field, "unsupported", "is not served")
+
+    def check_amount(self, ctx: Any, field: Any, value: str) -> None:
+        super().check_amount(ctx, field, value)
+        if float(value) < 5:
+            raise self.invalid(ctx, field, "too_small", "is too small")
+
+    def check_wallet_pair(self, ctx: Any) -> None:
+        pair = (ctx.values.get("currency"), ctx.values.get("network"))
+        if pair not in (("BTC", "bitcoin"), ("ETH", "ethereum"), ("USDC", "polygon")):
+            super().check_wallet_pair(ctx)
+            raise self.invalid(ctx, next(iter(self.fields(ctx))), "unsupported", "is not served")
+
+
+BREAKS[BritainOnly] = ()
+
+
+VARIANTS: tuple[Variant, ...] = (
+    Variant("reference", ()),
+    Variant("frameworks", (bodies.ErrorsByField, bodies.CodesInAnyCase, bodies.SpacesTrimmed, bodies.AnyAddress,
+                           resources.AlwaysOk, resources.UuidIds, resources.Milliseconds, lists.NewestFirst,
+                           lists.OnePageAtLeast, lists.BroughtIntoRange, auth.ValidatesFirst, auth.AnyUuid,
+                           resources.CharsetDeclared, lists.OddFiltersMatchNothing, resources.SeveralDefaults)),
+    Variant("strict", (bodies.NoUnknownFields, bodies.StrictJson, bodies.JsonDeclared, bodies.SyntaxChecked, bodies.NoNulls,
+                       bodies.AmountsInCents, auth.HexadecimalNonces, auth.NoBearerBeside, auth.NoKeysElsewhere,
+                       auth.UnspecifiedCodes, resources.NoCards, resources.FiatDestinationsOnly, resources.DetailsDemanded,
+                       resources.DisabledUnpaid, resources.DisabledOnce, resources.FundsDemanded, lists.PagesBeyondRefused,
+                       lists.OneStatusOnly, resources.WholeSeconds)),
+    Variant("lenient", (bodies.TerseErrors, bodies.SurrogatesReplaced, bodies.AnyDecimal, bodies.LengthInUtf16,
+                        auth.SignaturesInAnyCase, auth.EqualJsonReplays, resources.PayoutsOnCredit, resources.FurtherFields,
+                        resources.InapplicableLeftOut, resources.NumericIds, lists.FirstParameterCounts,
+                        resources.BalancesFromTheStart, resources.TrailingZeros)),
+    Variant("keys of the organization", (auth.KeysOfOrganization, auth.RefusalsRemembered, auth.NonceBeforeSignature,
+                                         auth.NoncesOfAll, resources.ReplaysMarked, resources.UlidIds)),
+    Variant("signature first", (auth.SignatureBeforeTimestamp, auth.ForeignAccountForbidden, auth.KeyFirst,
+                                resources.AcceptedForLater, resources.OrderOfHashes, resources.SparseBankDetails,
+                                resources.UpdatedAfterCreated, resources.StoredMasks, resources.Nanoseconds)),
+    Variant("rewritten answers", (resources.AsciiAnswers, resources.WholeListItems, auth.AnyUuid, lists.OnePageAtLeast),
+            wrap=Folded),
+    Variant("commas", (lists.StatusesWithCommas, lists.BroughtIntoRange), change=_style("comma")),
+    Variant("brackets", (lists.StatusesInBrackets, lists.PagesBeyondRefused), change=_style("brackets")),
+    Variant("fast clock", (resources.WholeSeconds,), ahead=40),
+    Variant("slow clock", (resources.Milliseconds,), ahead=-40),
+    Variant("no date", (resources.NoDate,)),
+    Variant("rate limited", (resources.AlwaysOk,), wrap=RateLimited),
+    Variant("one at a time", (bodies.TerseErrors,), wrap=OneAtATime),
+    Variant("payins off", (resources.FurtherFields,), wrap=NoPayins, change=_payins_off),
+    Variant("payins not built", (), wrap=NoPayins, unreached=("createPayin",)),
+    Variant("payouts off", (resources.FundsDemanded,), change=_payouts_off),
+    Variant("plain web server", (bodies.ErrorsByField,), wrap=PlainNotFound),
+    Variant("Britain only", (BritainOnly, resources.DetailsDemanded), change=_british),
+    Variant("pair once", (resources.PairOncePerOrganization,), unreached=("createWallet", "listWallets")),
+    Variant("implied otherwise", (auth.KeysOptional, bodies.UnassignedCodes, bodies.OptionalTypesIgnored)),
+)
+
+
+def drawn(seed: int) -> Variant:
+    """A server that makes choices at random, several of which nobody may have thought of together."""
+    source = random.Random(seed)
+    names = sorted(set(CHOICES) - {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}
+                   - {one.__name__ for one, rules in BREAKS.items() if rules})
+    chosen = tuple(CHOICES[name] for name in source.sample(names, 14))
+    return Variant(f"drawn from {seed}: " + ", ".join(one.__name__ for one in chosen), chosen)

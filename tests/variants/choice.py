@@ -1,0 +1,49 @@
+"""How another choice is written: a mixin that overrides seams of the reference server.
+
+    @choice("list.order")
+    class NewestFirst(Behaviour):
+        newest_first = True
+
+It names the open rules that it answers otherwise than the reference server. Every required rule, and unless
+`breaks` says otherwise every implied one, still holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from conformance.reference.behaviour import Behaviour
+from conformance.rules import RULES, Level
+
+#: Open rule -> the names of the choices that answer it otherwise than the reference server.
+ANSWERED: dict[str, set[str]] = {}
+
+#: Name -> choice, in the order of definition.
+CHOICES: dict[str, type[Behaviour]] = {}
+
+#: Choice -> the implied rules that it breaks.
+BREAKS: dict[type[Behaviour], tuple[str, ...]] = {}
+
+
+def choice(*rules: str, breaks: tuple[str, ...] = ()) -> Callable[[type[Behaviour]], type[Behaviour]]:
+    """Registers a mixin as another answer to these open rules. Raises KeyError for an unknown rule and
+    ValueError for a level that does not fit."""
+
+    def register(mixin: type[Behaviour]) -> type[Behaviour]:
+        for rule in rules:
+            if RULES[rule].level is not Level.OPEN:
+                raise ValueError(f"{mixin.__name__}: {rule} is not open")
+            ANSWERED.setdefault(rule, set()).add(mixin.__name__)
+        for rule in breaks:
+            if RULES[rule].level is not Level.IMPLIED:
+                raise ValueError(f"{mixin.__name__}: {rule} is not implied")
+        CHOICES[mixin.__name__] = mixin
+        BREAKS[mixin] = breaks
+        return mixin
+
+    return register
+
+
+def compose(*mixins: type[Behaviour]) -> Behaviour:
+    """A server's behaviour that makes all these choices, the first having the last word."""
+    return type("Composed", (*mixins, Behaviour), {})()

@@ -1,0 +1,104 @@
+"""Choices about lists: section 8."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.refusals import Refusal
+from conformance.reference.store import Condition
+
+from .choice import choice
+
+
+@choice("list.order")
+class NewestFirst(Behaviour):
+    """Lists begin with the newest element."""
+
+    newest_first = True
+
+
+@choice("list.pages-empty")
+class OnePageAtLeast(Behaviour):
+    """An empty list has one page."""
+
+    def pages(self, ctx: Context, listing: Listing) -> int:
+        return super().pages(ctx, listing) or 1
+
+
+@choice("list.out-of-range")
+class BroughtIntoRange(Behaviour):
+    """A page or size out of range, or no number, is the nearest or the default one."""
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        return max(1, value if highest is None else min(value, highest))
+
+    def on_no_integer(self, ctx: Context, name: str, text: str, default: int) -> int:
+        return default
+
+
+@choice("list.out-of-range")
+class PagesBeyondRefused(Behaviour):
+    """A page that does not exist is refused."""
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        if listing.page > max(1, self.pages(ctx, listing)):
+            raise Refusal("invalid_parameter", "There is no such page.", "page", "no_such_page")
+        return super().page_of(ctx, listing)
+
+
+@choice("list.several-statuses")
+class OneStatusOnly(Behaviour):
+    """Several statuses are refused, however they are sent."""
+
+    def statuses(self, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
+        found = super().statuses(ctx, query)
+        if len(found) > 1:
+            raise self.invalid_parameter(ctx, "statuses", "is given more than once")
+        return found
+
+
+@choice("list.several-statuses")
+class StatusesWithCommas(Behaviour):
+    """Several statuses are separated by commas."""
+
+    array_style = "comma"
+
+
+@choice("list.several-statuses")
+class StatusesInBrackets(Behaviour):
+    """Several statuses are sent as statuses[]."""
+
+    array_style = "brackets"
+
+    def statuses(self, ctx: Context, query: Mapping[str, list[str]]) -> list[str]:
+        return query.get("statuses[]", [])
+
+
+@choice("list.odd-filters")
+class OddFiltersMatchNothing(Behaviour):
+    """An unknown status or currency matches nothing; a malformed date is not looked at."""
+
+    def status_among(self, ctx: Context, name: str, statuses: Any) -> Condition | None:
+        return Condition("status", "IN", sorted({*statuses} or {"-"}))
+
+    def currency_condition(self, ctx: Context, query: Mapping[str, list[str]]) -> Condition | None:
+        currency = self.parameter(ctx, query, "currency")
+        return None if currency is None else Condition("currency", "=", currency)
+
+    def date(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> int | None:
+        try:
+            return super().date(ctx, query, name)
+        except Refusal:
+            return None
+
+
+@choice()
+class FirstParameterCounts(Behaviour):
+    """A parameter that is given twice counts once."""
+
+    def parameter(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> str | None:
+        values = query.get(name)
+        return values[0] if values else None

@@ -1,0 +1,321 @@
+"""Choices about resources, their states and how answers show them: sections 2 and 3."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import secrets
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.reference.base import PREFIXES
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+
+from .choice import choice
+
+#: Destination fields that apply to some types only.
+OF_SOME_TYPES = ("account_number_last4", "routing_number", "account_type", "clabe_last4", "iban_masked",
+                 "swift_code", "wallet_address_masked")
+
+
+@choice("http.success-status")
+class AlwaysOk(Behaviour):
+    """Every success is a 200."""
+
+    def success_status(self, ctx: Context) -> int:
+        return 200
+
+
+@choice("http.success-status")
+class AcceptedForLater(Behaviour):
+    """Payouts and payins are 202, disabling is 201."""
+
+    def success_status(self, ctx: Context) -> int:
+        chosen = {"createPayout": 202, "createPayin": 202, "disableBeneficiary": 201}
+        return chosen.get(ctx.operation) or super().success_status(ctx)
+
+
+@choice("http.extra-fields")
+class FurtherFields(Behaviour):
+    """Resources, list items, envelopes and errors carry more than the documented fields."""
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        return {"links": {"self": f"/v1/{kind}"}, **super().shape(ctx, kind, document), "metadata": None, "version": 3}
+
+    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
+        return {**super().item(ctx, kind, record), "etag": "abc", "position": 1.5}
+
+    def list_document(self, ctx: Context) -> Any:
+        return {**super().list_document(ctx), "has_more": False, "next": None}
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        document = super().error_document(ctx, refusal)
+        if isinstance(document, dict) and isinstance(document.get("error"), dict):
+            document["error"].update(request_id=str(uuid.uuid4()), docs=None, details=[])
+            document["trace"] = 12
+        return document
+
+
+@choice()
+class WholeListItems(Behaviour):
+    """List items show the whole resource, but for wallets' addresses and updated."""
+
+    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
+        document = dict(self.resource(ctx, kind, record))
+        if kind == "wallet":
+            del document["addresses"], document["updated"]
+        return document
+
+
+@choice()
+class WholeSeconds(Behaviour):
+    """Timestamps show no fraction."""
+
+    timestamp_digits = 0
+
+
+@choice()
+class Milliseconds(Behaviour):
+    """Timestamps show three digits."""
+
+    timestamp_digits = 3
+
+
+@choice()
+class Nanoseconds(Behaviour):
+    """Timestamps show nine digits."""
+
+    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
+        text = super().timestamp_text(ctx, instant)
+        return text and f"{text[:-1]}000Z"
+
+
+@choice()
+class TrailingZeros(Behaviour):
+    """Timestamps drop zeros at their end, so that their lengths differ."""
+
+    timestamp_digits = 3
+
+    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
+        text = super().timestamp_text(ctx, instant)
+        return text and re.sub(r"\.?0*Z", "Z", text)
+
+
+@choice()
+class UuidIds(Behaviour):
+    """Ids are prefixes and UUIDs; accounts have the other prefix."""
+
+    def new_id(self, ctx: Context, kind: str) -> str:
+        return ("acct_" if kind == "account" else PREFIXES[kind]) + str(uuid.uuid4())
+
+
+@choice()
+class NumericIds(Behaviour):
+    """Ids count upwards."""
+
+    def new_id(self, ctx: Context, kind: str) -> str:
+        number = ctx.store.query("SELECT COUNT(*) FROM resources")[0][0]
+        return f"{PREFIXES[kind]}{number + 1000}"
+
+
+@choice()
+class UlidIds(Behaviour):
+    """Ids are upper-case letters and digits."""
+
+    def new_id(self, ctx: Context, kind: str) -> str:
+        return PREFIXES[kind] + "01J" + "".join(secrets.choice("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for _ in range(23))
+
+
+@choice("format.inapplicable-fields")
+class InapplicableLeftOut(Behaviour):
+    """Destination fields that do not apply are left out."""
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        shaped = dict(super().shape(ctx, kind, document))
+        if kind == "payout_destination":
+            for name in OF_SOME_TYPES:
+                if shaped.get(name) is None:
+                    shaped.pop(name, None)
+        return shaped
+
+
+@choice()
+class SparseBankDetails(Behaviour):
+    """Bank details are filled in later."""
+
+    def bank_details(self, ctx: Context) -> dict[str, Any]:
+        return {}
+
+
+@choice()
+class BalancesFromTheStart(Behaviour):
+    """An account shows a zero balance in dollars as soon as its balances are asked for."""
+
+    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
+        document = super().account_balances(ctx, record)
+        if not document["balances"]:
+            zero = dict.fromkeys(("available_balance", "pending_payout", "pending_payin", "total_balance"), "0")
+            document["balances"] = [{"currency": "USD", "currency_type": "fiat", **zero,
+                                     "updated_at": self.timestamp_text(ctx, ctx.now)}]
+        return document
+
+
+@choice("destination.card")
+class NoCards(Behaviour):
+    """Card destinations are refused."""
+
+    def check_destination_details(self, ctx: Context) -> None:
+        super().check_destination_details(ctx)
+        if ctx.values.get("type") == "card":
+            raise Refusal("invalid_field", "Cards are not supported.", "type", "unsupported")
+
+
+@choice("destination.second-default")
+class SeveralDefaults(Behaviour):
+    """A new default leaves the old one as it is."""
+
+    def clear_default(self, ctx: Context) -> None:
+        return None
+
+
+@choice()
+class FiatDestinationsOnly(Behaviour):
+    """Wallet destinations take ISO 4217 codes, as the letter of the specification says."""
+
+    def check_destination_currency(self, ctx: Context, field: Any, value: str) -> None:
+        self.check_currency(ctx, field, value)
+
+
+@choice()
+class DetailsDemanded(Behaviour):
+    """Each type of destination has fields that it cannot do without."""
+
+    def check_destination_details(self, ctx: Context) -> None:
+        super().check_destination_details(ctx)
+        values = ctx.values
+        wanted = {"wallet": ("wallet_address", "network")}.get(str(values.get("type")), ())
+        if values.get("type") == "bank_account":
+            wanted = ("account_name", "account_number", "routing_number", "account_type") if values.get("country") == "US" else (
+                "account_name", "iban", "swift_code")
+        for name in wanted:
+            if values.get(name) is None:
+                raise Refusal("invalid_field", f"{name} is required.", name, "missing_field")
+
+
+@choice("payout.disabled-beneficiary")
+class DisabledUnpaid(Behaviour):
+    """A disabled beneficiary is not paid."""
+
+    def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
+        if beneficiary["status"] != "active":
+            raise Refusal("invalid_field", "The beneficiary is not active.", "beneficiary_id", "disabled")
+
+
+@choice("payout.insufficient-funds")
+class PayoutsOnCredit(Behaviour):
+    """Nobody asks for funds."""
+
+    def check_funds(self, ctx: Context) -> None:
+        return None
+
+
+@choice("payout.insufficient-funds")
+class FundsDemanded(Behaviour):
+    """Only an account that has the money may pay out."""
+
+    def check_funds(self, ctx: Context) -> None:
+        assert ctx.account is not None
+        if not any(one.currency == ctx.values.get("currency") for one in ctx.store.balances(ctx.account["id"])):
+            raise Refusal("insufficient_funds")
+        super().check_funds(ctx)
+
+
+@choice("wallet.pair-elsewhere")
+class PairOncePerOrganization(Behaviour):
+    """A pair can be had once, in whatever account."""
+
+    def claim_wallet_pair(self, ctx: Context) -> bool:
+        assert ctx.organization is not None
+        currency, network = str(ctx.values.get("currency")), str(ctx.values.get("network"))
+        return ctx.store.claim_wallet_pair(ctx.organization.id, currency, network)
+
+
+@choice("beneficiary.disable-twice")
+class DisabledOnce(Behaviour):
+    """What is disabled cannot be disabled again."""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        if ctx.operation == "disableBeneficiary" and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
+            raise Refusal("invalid_field", "The beneficiary is disabled.", "status", "already_disabled")
+
+
+@choice()
+class StoredMasks(Behaviour):
+    """Masks show only the last characters, or nothing."""
+
+    def masked(self, ctx: Context, value: Any) -> str | None:
+        return None if value is None else "*" * 12 + str(value)[-2:]
+
+
+@choice()
+class UpdatedAfterCreated(Behaviour):
+    """A resource is updated once more right after it was created."""
+
+    def new_record(self, ctx: Context) -> Record:
+        record = super().new_record(ctx)
+        return {**record, "updated": self.touched(ctx, record)}
+
+
+@choice("list.order")
+class OrderOfHashes(Behaviour):
+    """Lists have no order that a person could see, but always the same."""
+
+    def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        records = super().fetch(ctx, listing)
+        records.sort(key=lambda record: hashlib.sha256(record["id"].encode()).digest())
+        return records[offset:] if limit < 0 else records[offset: offset + limit]
+
+
+# ---------------------------------------------------------------------- how answers are written
+
+
+@choice()
+class CharsetDeclared(Behaviour):
+    """Answers declare a charset, in capitals."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        return super().finish(ctx, response).with_header(b"content-type", b"Application/JSON; Charset=UTF-8")
+
+
+@choice()
+class AsciiAnswers(Behaviour):
+    """Answers are indented and escape all but ASCII; stored ones are written anew each time."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        import json
+        from dataclasses import replace
+
+        response = super().finish(ctx, response)
+        return replace(response, body=json.dumps(response.document, indent=2, sort_keys=ctx.replayed).encode() + b"\n")
+
+
+@choice()
+class ReplaysMarked(Behaviour):
+    """A replayed answer says so in a header."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        return response.with_header(b"idempotency-replayed", b"true") if ctx.replayed else response
+
+
+@choice()
+class NoDate(Behaviour):
+    """Answers carry no Date; the clock is right."""
+
+    def common_headers(self, ctx: Context) -> list[tuple[bytes, bytes]]:
+        return []

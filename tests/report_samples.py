@@ -1,0 +1,84 @@
+"""Results to make reports of: whole runs made up cell by cell, without a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.exchange import Call, Exchange
+from conformance.redaction import Redactor
+from conformance.report.document import RunInfo, build
+from conformance.results import Results, exchange_to_plain
+from conformance.rules import RULES, Level
+from conformance.target import Organization, Target
+from conformance.verdict import Finding, Verdict
+
+SECRET = "secret-of-the-primary-organization"
+API_KEY = "key_0123456789abcdefghij"
+TARGET = Target("http://sandbox.test", Organization("primary", API_KEY, SECRET, "cus_one"),
+                Organization("secondary", "key_zyxwvutsrq9876543210", "another-long-secret-here", "cus_two"))
+
+#: A moment in November 2026.
+STARTED = 1_795_000_000.0
+
+
+def run_info(**changes: Any) -> RunInfo:
+    """How a run of 12 s went."""
+    return RunInfo(**{"started": STARTED, "ended": STARTED + 12, "seed": 7, **changes})
+
+
+def exchange(number: int, body: bytes = b'{"id": "acc_1"}', status: int | None = 200, **changes: Any) -> Exchange:
+    """An exchange of createAccount."""
+    call = Call("createAccount", "POST", "/v1/customers/cus_one/accounts", b'{"name": "Savings"}', "a-key")
+    fields: dict[str, Any] = {
+        "number": number, "organization": "primary", "call": call, "purpose": "a sound request", "method": "POST",
+        "url": "http://sandbox.test/v1/customers/cus_one/accounts", "target": "/v1/customers/cus_one/accounts",
+        "request_headers": [("Host", "sandbox.test"), ("X-API-Key", API_KEY), ("X-Signature", "ab" * 32)],
+        "request_body": call.body, "started": STARTED + number, "elapsed": 0.004 * number, "status": status,
+        "response_headers": [("content-type", "application/json")], "response_body": body,
+        "error": None if status else "the connection was closed",
+    }
+    return Exchange(**{**fields, **changes})
+
+
+def keep(results: Results, *exchanges: Exchange, target: Target | None = TARGET) -> None:
+    """Records exchanges as a run does."""
+    for one in exchanges:
+        results.exchanges[one.number] = exchange_to_plain(one, Redactor(target))
+        results.add_timing(one)
+        results.sent += one.attempts
+
+
+def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Finding:
+    """A finding with texts that fit its verdict."""
+    fields: dict[str, Any] = {"check": "test_sample.test_rule", "probes": 3}
+    if verdict in (Verdict.FAILED, Verdict.WARNING):
+        fields |= {"expected": "a refusal (4xx)", "got": "201 with a JSON body",
+                   "summary": f"{rule} on {operation}: expected a refusal (4xx); got 201 with a JSON body"}
+    elif verdict is Verdict.INCONCLUSIVE:
+        fields |= {"summary": "the target file names no second organization", "cure": "Fill in [secondary]."}
+    return Finding(rule, operation, verdict, **{**fields, **changes})
+
+
+def whole_run(verdicts: Mapping[tuple[str, str], Verdict] | None = None, *findings: Finding, target: Target = TARGET) -> Results:
+    """A run in which every rule held, but for the cells that are named."""
+    results = Results(target)
+    given = {(one.rule, one.operation) for one in findings}
+    for (rule, operation), cell in results.cells.items():
+        if cell.verdict is Verdict.NOT_APPLICABLE or (rule, operation) in given:
+            continue
+        good = Verdict.OBSERVED if RULES[rule].level is Level.OPEN else Verdict.PASSED
+        verdict = (verdicts or {}).get((rule, operation), good)
+        if verdict is not Verdict.NOT_RUN:
+            results.add(finding(rule, operation, verdict))
+    for one in findings:
+        results.add(one)
+    results.sent += 100
+    return results
+
+
+def document(results: Results, target: Target | None = TARGET, **changes: Any) -> dict[str, Any]:
+    """The document as a reader gets it: once through JSON."""
+    made: dict[str, Any] = json.loads(json.dumps(build(results, target, run_info(**changes))))
+    return made

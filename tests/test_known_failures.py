@@ -1,0 +1,193 @@
+"""The list of known failures: what it excuses, when it fails the run, and how it is written."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_samples import document, finding, run_info, whole_run
+
+from conformance.report.known import KnownFailures, KnownFailuresError, write_known
+from conformance.results import Results
+from conformance.rules import RULES, Level
+from conformance.verdict import Verdict
+
+WALK = ("list.walk", "listWallets")
+
+
+def load(tmp_path: Path, text: str, today: date = date(2026, 11, 21)) -> KnownFailures:
+    path = tmp_path / "known.toml"
+    path.write_text(text, encoding="utf-8")
+    loaded = KnownFailures.load(path)
+    return KnownFailures(loaded.entries, loaded.source, lambda: today)
+
+
+def entry(rule: str = "list.walk", operation: str = "listWallets", reason: str = "mended soon", **further: str) -> str:
+    lines = ["[[failure]]", f'rule = "{rule}"', f'operation = "{operation}"', f'reason = "{reason}"']
+    return "\n".join([*lines, *(f"{key} = {value}" for key, value in further.items())]) + "\n"
+
+
+def status(results: Results, known: KnownFailures) -> int:
+    return results.exit_status(Level.REQUIRED, known)
+
+
+def test_a_listed_failure_stays_visible_and_does_not_fail_the_run(tmp_path: Path) -> None:
+    results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry())
+    assert status(results, known) == 0
+    assert results.cells[WALK].verdict is Verdict.FAILED
+    assert results.cells[WALK].known == "mended soon"
+    assert "known failure" in results.verdict_sentence(Level.REQUIRED, known)
+
+
+def test_without_the_list_it_fails_the_run_again(tmp_path: Path) -> None:
+    results = whole_run({WALK: Verdict.FAILED})
+    assert status(results, load(tmp_path, entry())) == 0
+    assert status(results, load(tmp_path, "")) == 1
+    assert results.exit_status(Level.REQUIRED) == 1
+    assert not results.cells[WALK].known
+
+
+def test_a_star_covers_every_operation_of_its_rule_and_no_other_rule(tmp_path: Path) -> None:
+    broken = {("list.walk", one): Verdict.FAILED for one in RULES["list.walk"].operations}
+    known = load(tmp_path, entry(operation="*"))
+    assert status(whole_run(broken), known) == 0
+    assert status(whole_run({**broken, ("list.pages", "listWallets"): Verdict.FAILED}), known) == 1
+
+
+def test_a_failure_on_another_operation_fails_the_run(tmp_path: Path) -> None:
+    results = whole_run({WALK: Verdict.FAILED, ("list.walk", "listAccounts"): Verdict.FAILED})
+    assert status(results, load(tmp_path, entry())) == 1
+
+
+def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path: Path) -> None:
+    results, known = whole_run(), load(tmp_path, "# a comment\n\n" + entry())
+    assert status(results, known) == 1
+    assert results.outcome(Level.REQUIRED, known).name == "outdated"
+    assert "line 3" in results.verdict_sentence(Level.REQUIRED, known)
+    assert [one.line for one in known.apply(results)] == [3]
+
+
+def test_a_star_is_stale_only_when_its_rule_holds_on_every_operation(tmp_path: Path) -> None:
+    known = load(tmp_path, entry(operation="*"))
+    assert not known.apply(whole_run({WALK: Verdict.FAILED}))
+    assert [one.line for one in known.apply(whole_run())] == [1]
+
+
+@pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.ERROR])
+@pytest.mark.parametrize("operation", ["*", "listWallets"])
+def test_what_was_not_run_to_its_end_is_no_pass(tmp_path: Path, verdict: Verdict, operation: str) -> None:
+    results = whole_run({WALK: verdict})
+    results.selection = "-k something"
+    assert not load(tmp_path, entry(operation=operation)).apply(results)
+
+
+def test_what_the_target_file_declares_absent_is_no_pass(tmp_path: Path) -> None:
+    results = whole_run()
+    assert results.cells["auth.signature", "createPayin"].verdict is Verdict.NOT_APPLICABLE
+    assert not load(tmp_path, entry("auth.signature", "createPayin")).apply(results)
+
+
+def test_an_expired_entry_fails_the_run_whether_its_rule_holds_or_not(tmp_path: Path) -> None:
+    for results in (whole_run(), whole_run({WALK: Verdict.FAILED})):
+        known = load(tmp_path, entry(expires="2026-11-20"))
+        assert status(results, known) == 1
+        assert "expired" in known.apply(results)[0].why
+        assert not results.cells[WALK].known
+
+
+def test_an_entry_counts_on_its_last_day(tmp_path: Path) -> None:
+    known = load(tmp_path, entry(expires="2026-11-21"))
+    assert status(whole_run({WALK: Verdict.FAILED}), known) == 0
+    assert known.reason(*WALK) == "mended soon"
+    assert not known.reason("list.walk", "listAccounts")
+
+
+def test_a_known_warning_counts_under_fail_on_implied(tmp_path: Path) -> None:
+    cell = ("payout.amount-in-usd", "createPayout")
+    results, known = whole_run({cell: Verdict.WARNING}), load(tmp_path, entry(*cell))
+    assert results.exit_status(Level.IMPLIED) == 1
+    assert results.exit_status(Level.IMPLIED, known) == 0
+
+
+def test_an_incomplete_run_stays_incomplete(tmp_path: Path) -> None:
+    results = whole_run({WALK: Verdict.FAILED, ("list.pages", "listWallets"): Verdict.INCONCLUSIVE})
+    assert status(results, load(tmp_path, entry())) == 6
+
+
+@pytest.mark.parametrize(("text", "names"), [
+    ("[[failure]\n", ["not valid TOML", "line 1"]),
+    ("[[failures]]\n", ["failures", "[[failure]]"]),
+    ("failure = 3\n", ["[[failure]]"]),
+    (entry(rule="list.wlak"), ["line 1", "list.wlak", "conformance rules"]),
+    (entry(operation="listWalets"), ["line 1", "listWalets", "listWallets"]),
+    (entry(operation="createWallet"), ["list.walk does not apply to createWallet", "matches nothing"]),
+    (entry("auth.precedence", "listAccounts"), ["open", "never fails"]),
+    ('[[failure]]\nrule = "list.walk"\noperation = "*"\n', ["reason", "missing"]),
+    (entry(reason="  "), ["reason", "non-empty"]),
+    (entry(expires='"soon"'), ["expires", "2027-03-31", "soon"]),
+    (entry(expires="7"), ["expires"]),
+    (entry(because='"x"'), ["because", "unknown key"]),
+    (entry() + entry(), ["already listed", "line 1", "line 5"]),
+])
+def test_a_mistake_in_the_list_is_one_clear_paragraph(tmp_path: Path, text: str, names: list[str]) -> None:
+    with pytest.raises(KnownFailuresError) as raised:
+        load(tmp_path, text)
+    assert "\n" not in str(raised.value)
+    assert "known.toml" in str(raised.value)
+    for name in names:
+        assert name in str(raised.value)
+
+
+def test_a_missing_list_and_a_folder_are_clear_mistakes(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.toml", tmp_path):
+        with pytest.raises(KnownFailuresError, match=str(path)):
+            KnownFailures.load(path)
+    (tmp_path / "latin").write_bytes(b"# caf\xe9\n")
+    with pytest.raises(KnownFailuresError, match="UTF-8"):
+        KnownFailures.load(tmp_path / "latin")
+
+
+CELLS = [(rule.id, operation) for rule in RULES.values() if rule.level is not Level.OPEN
+         for operation in rule.operations if operation != "createPayin"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(broken=st.sets(st.sampled_from(CELLS), max_size=30), got=st.text(max_size=40))
+def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
+    tmp_path_factory: pytest.TempPathFactory, broken: set[tuple[str, str]], got: str,
+) -> None:
+    def verdict(rule: str) -> Verdict:
+        return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
+
+    results = whole_run(None, *(finding(*cell, verdict(cell[0]), got=got) for cell in sorted(broken)))
+    path = write_known(results, tmp_path_factory.mktemp("known") / "known.toml")
+    known = KnownFailures.load(path)
+    assert results.exit_status(Level.IMPLIED, known) == 0
+    assert {key for key, cell in results.cells.items() if cell.known} == broken
+    # One violation less makes its entry stale, or nothing if a wider entry covers it.
+    if broken:
+        assert whole_run().exit_status(Level.IMPLIED, known) == 1
+
+
+def test_reasons_survive_when_the_list_is_written_anew(tmp_path: Path) -> None:
+    results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry(reason=r'a \"quoted\" reason: \u00e9'))
+    known.apply(results)
+    again = KnownFailures.load(write_known(results, tmp_path / "again.toml"))
+    assert [one.reason for one in again.entries] == [one.reason for one in known.entries]
+
+
+def test_a_rule_that_fails_everywhere_is_written_as_one_entry(tmp_path: Path) -> None:
+    results = whole_run({("list.walk", one): Verdict.FAILED for one in RULES["list.walk"].operations})
+    known = KnownFailures.load(write_known(results, tmp_path / "known.toml"))
+    assert [(one.rule, one.operation) for one in known.entries] == [("list.walk", "*")]
+
+
+def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:
+    known = load(tmp_path, entry())
+    made = document(whole_run(), known=known)
+    assert made["known_failures"]["stale"] == [
+        {"line": 1, "rule": "list.walk", "operation": "listWallets", "why": "the rule holds now on listWallets"}]
+    assert run_info(known=known).outcome(whole_run()).exit_status == made["verdict"]["exit_status"] == 1

@@ -10,13 +10,13 @@ Leaving the block judges refusal.changes-nothing, where the trial cites it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable
+from decimal import Decimal
 from types import TracebackType
 from typing import Any
 
+from conformance import states
 from conformance.exchange import Exchange
-from conformance.fields import documented
 from conformance.samples import marker
 from conformance.shapes import Body, Shapes
 from conformance.trial import Trial, same, show
@@ -29,26 +29,20 @@ UNTOUCHED = "refusal.changes-nothing"
 _LISTS = {"createPayoutDestination": "listPayoutDestinations", "createVirtualAccount": "listVirtualAccounts",
           "createWallet": "listWallets"}
 
-#: Operation -> members of a balance, and whether money that it moves makes them less (-1) or more (+1).
-_MOVES = {"createPayout": {"available_balance": -1, "pending_payout": 1},
-          "createPayin": {"available_balance": 1, "pending_payin": 1, "total_balance": 1}}
-
 #: Operations on resources that other clients of the server may change at the same time.
 _SHARED = ("createAccount", "createPayout")
 
 #: Added to a sound amount, makes one that no other payout of the suite has.
 _CENTS = Decimal("0.37")
 
-#: An answer -> the state it shows; None if it shows none.
-_Reader = Callable[[Exchange], Any]
-
 
 class Bench:
-    """The place of one trial for requests that must be refused; `shape` says which sound body they derive from.
+    """The place of one trial for requests that must be refused.
 
-    `stop` says why the server refuses the sound request, too: then a defective one that it accepts is still
-    a violation, and one that it refuses shows nothing. Raises Inconclusive when that is so of the sample, unless
-    it is a payout: most are refused for lack of funds, but one of zero may slip through.
+    `shape` says which sound body they derive from. `stop` says why the server refuses the sound request, too:
+    then a defective one that it accepts is still a violation, and one that it refuses shows nothing. Raises
+    Inconclusive when that is so of the sample, unless it is a payout: most are refused for lack of funds, but
+    one of zero may slip through.
     """
 
     def __init__(self, trial: Trial, shape: str = "sample") -> None:
@@ -69,7 +63,7 @@ class Bench:
 
     @property
     def scene(self) -> Scene:
-        """The scene of the operation's defective requests, one for the whole run; wallets' is one without wallets."""
+        """The scene of the operation's defective requests, one for the whole run; wallets' has no wallets."""
         if self.operation in _SHARED:
             return self.trial.suite.scene_for(self.operation)
         scene: Scene = self.trial.suite.shelf.setdefault(self._place, self.trial.suite.fresh())
@@ -81,13 +75,14 @@ class Bench:
 
     @property
     def _beneficiary(self) -> Exchange:
-        """The exchange that created the beneficiary of defective updates: a business, where the server accepts
-        one, so that each field means something."""
+        """The exchange that created the beneficiary of defective updates: a business, where the server
+        accepts one, so that each field means something."""
         shelf = self.trial.suite.shelf
         if "bench beneficiary" not in shelf:
             shapes = Shapes(self.trial.suite, "createBeneficiary")
             shape = "business" if shapes.accepted("business") else "sample"
-            shelf["bench beneficiary"] = self.scene.create("createBeneficiary", shapes.body(shape, self.scene))
+            body = shapes.body(shape, self.scene)
+            shelf["bench beneficiary"] = self.scene.create("createBeneficiary", body)
         created: Exchange = shelf["bench beneficiary"]
         return created
 
@@ -119,7 +114,8 @@ class Bench:
         """
         if self.operation != "updateBeneficiary":
             return {**self.sound(), name: value}
-        around = {"title": "Dr" if self.good("title") != "Dr" else "Mr", name: value, "note": f"conformance {marker()}"}
+        title = "Dr" if self.good("title") != "Dr" else "Mr"
+        around = {"title": title, name: value, "note": f"conformance {marker()}"}
         return {**around, name: value}
 
     def without(self, name: str) -> Body:
@@ -158,7 +154,7 @@ class Bench:
         self.trial.set_aside(rule, reason, exchange, cause=self.stop.cause, cure=self.stop.cure)
 
     def _move_on(self) -> None:
-        """Leaves the place in which a defective request was accepted: what it made would spoil other verdicts."""
+        """Leaves the place where a defective request was accepted: what it made would spoil verdicts."""
         if self.operation == "updateBeneficiary":
             self.trial.suite.shelf.pop("bench beneficiary", None)
         elif self.operation not in _SHARED:
@@ -176,10 +172,15 @@ class Bench:
             self._lock = released_on_error.pop_all()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
+    ) -> None:
         with self._lock:
-            if kind is None and self._watching and self._refused:
-                self._judge()
+            if kind is None and self._watching:
+                if self._refused:
+                    self._judge()
+                else:
+                    self.trial.no_occasion(UNTOUCHED, "nothing was refused after what was accepted")
 
     @property
     def _watching(self) -> bool:
@@ -223,7 +224,8 @@ class Bench:
 
     def _judge_pair(self) -> None:
         """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
-        created = self.trial.send(call(self.operation, self.ids, self.sound()), "a sound wallet after refused ones")
+        sound = call(self.operation, self.ids, self.sound())
+        created = self.trial.send(sound, "a sound wallet after refused ones")
         self.trial.suite.shelf.pop(self._place, None)
         what = "a sound wallet after refused ones: accepted (2xx)"
         if not created.refused or created.throttled:
@@ -231,9 +233,11 @@ class Bench:
             return
         elsewhere = self.trial.send(self.trial.sound(), "a sound wallet in a new account")
         if elsewhere.succeeded:
-            self.trial.judge(UNTOUCHED, False, what, f"{created.described()}, but it is accepted in a new account", created)
+            got = f"{created.described()}, but it is accepted in a new account"
+            self.trial.judge(UNTOUCHED, False, what, got, created)
         else:
-            self.trial.set_aside(UNTOUCHED, f"a sound wallet is no longer accepted: {elsewhere.described()}", created, elsewhere)
+            reason = f"a sound wallet is no longer accepted: {elsewhere.described()}"
+            self.trial.set_aside(UNTOUCHED, reason, created, elsewhere)
 
     def _judge_named_beneficiaries(self) -> None:
         """No operation lists beneficiaries, so only a refusal that names one gives itself away."""
@@ -249,20 +253,23 @@ class Bench:
     def _state(self) -> tuple[Any, Exchange | None]:
         """What refused requests must leave as it is, and the exchange that shows it."""
         scene = self.scene
+        read: Callable[[Exchange], Any]
         match self.operation:
             case "createBeneficiary":
                 return None, None
             case "createAccount":
                 look = scene.call("listAccounts").with_query({"page": 1, "size": 1})
-                what, read = "how many accounts are there?", _total
+                what, read = "how many accounts are there?", states.total
             case "updateBeneficiary":
-                look, what, read = call("getBeneficiary", self.ids), "the beneficiary as it is", _members
+                look = call("getBeneficiary", self.ids)
+                what, read = "the beneficiary as it is", states.members
             case "createPayout" | "createPayin":
                 ids = {"customer_id": scene.customer_id, "account_id": scene.account_id}
-                look, what, read = call("getAccountBalances", ids), "the balances as they are", _amounts
+                look = call("getAccountBalances", ids)
+                what, read = "the balances as they are", states.balances
             case _:
                 look = scene.call(_LISTS[self.operation]).with_query({"page": 1, "size": 100})
-                what, read = "what is in the list?", _ids
+                what, read = "what is in the list?", states.ids
         exchange = self.trial.send(look, what)
         return (read(exchange) if exchange.succeeded else None), exchange
 
@@ -276,11 +283,12 @@ class Bench:
         if not self.trial.usable(UNTOUCHED, exchange):
             return "", None
         if before is None or after is None:
-            self.trial.set_aside(UNTOUCHED, f"whether refused requests have an effect is seen with {exchange.operation}, "
-                                            f"which was answered {exchange.described()}", exchange)
+            reason = (f"whether refused requests have an effect is seen with {exchange.operation}, "
+                      f"which was answered {exchange.described()}")
+            self.trial.set_aside(UNTOUCHED, reason, exchange)
             return "", None
-        if self.operation in _MOVES:
-            return _moved(before, after, _MOVES[self.operation], unit), exchange
+        if self.operation in states.MOVES:
+            return states.moved(before, after, self.operation, unit), exchange
         if isinstance(after, int):
             return (f"{after - before} more in {exchange.operation}" if after > before else ""), exchange
         if isinstance(after, frozenset):
@@ -288,42 +296,3 @@ class Bench:
         shown = [f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160]
                  for name in {**before, **after} if not same(before.get(name), after.get(name))]
         return "; ".join(shown), exchange
-
-
-def _total(exchange: Exchange) -> int | None:
-    total = exchange.get("total")
-    return total if isinstance(total, int) and not isinstance(total, bool) else None
-
-
-def _ids(exchange: Exchange) -> frozenset[str] | None:
-    items = exchange.get("items")
-    return frozenset(str(one.get("id")) for one in items if isinstance(one, dict)) if isinstance(items, list) else None
-
-
-def _members(exchange: Exchange) -> dict[str, Any] | None:
-    document = exchange.document
-    return {name: document.get(name) for name in documented("getBeneficiary")} if isinstance(document, dict) else None
-
-
-def _amounts(exchange: Exchange) -> dict[str, Mapping[str, Any]] | None:
-    """The balances by currency."""
-    balances = exchange.get("balances")
-    if not isinstance(balances, list):
-        return None
-    return {str(one.get("currency")): one for one in balances if isinstance(one, dict)}
-
-
-def _moved(before: dict[str, Any], after: dict[str, Any], moves: Mapping[str, int], unit: Decimal | None) -> str:
-    """Which balances changed as they do when the operation moves money.
-
-    Other changes are none of the refused requests': earlier ones are being carried out all the time.
-    """
-    shown = []
-    for currency, balance in after.items():
-        for member, direction in moves.items():
-            was, now = before.get(currency, {}).get(member, "0"), balance.get(member, "0")
-            with contextlib.suppress(InvalidOperation, TypeError, ValueError):
-                moved = (Decimal(now) - Decimal(was)) * direction
-                if moved > 0 and (unit is None or moved % unit == 0):
-                    shown.append(f"{member} {show(was)} {currency} is now {show(now)}")
-    return "; ".join(shown)

@@ -1,4 +1,4 @@
-"""The request fields of each operation as the contract states them, and values that break or just keep their limits.
+"""The request fields of each operation, and values that break or just keep their limits.
 
 Everything is derived from the request schemas in spec/openapi.yaml, so a limit stands in one place only.
 """
@@ -77,11 +77,13 @@ def wrong_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
     They stay close to a `good` value, and some are empty, for servers that look only at what they expect.
     """
     if field.type == "object":
-        yield from [("a string", "1 Main Street"), ("an empty string", ""), ("a number", 12345), ("true", True)]
+        yield from [("a string", "1 Main Street"), ("an empty string", "")]
+        yield from [("a number", 12345), ("true", True)]
         yield from [("an array that holds an object", [good]), ("an empty array", [])]
     else:
         yield from [("a number", 12345), ("true", True), ("false", False)]
-        yield from [("an array that holds a string", [good]), ("an empty array", []), ("an object", {"value": good})]
+        yield from [("an array that holds a string", [good]), ("an empty array", [])]
+        yield "an object", {"value": good}
 
 
 def wrong_optional_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
@@ -138,13 +140,16 @@ def _ascii(name: str, count: int) -> str:
 
 
 def email_with_long_name() -> str:
-    """A random e-mail address of 77 characters with 65 before the @, one more than RFC 5321, 4.5.3.1.1 allows."""
+    """A random e-mail address with 65 characters before the @, one more than RFC 5321, 4.5.3.1.1 allows."""
     return f"{(marker() + 'a' * 65)[:65]}@example.com"
 
 
 def email(count: int) -> str:
-    """A random e-mail address of `count` (at least 80) characters whose parts keep the limits of RFC 5321, 4.5.3.1:
-    64 characters before the @ and 63 in a label; only the whole may be longer than its 254."""
+    """A random e-mail address of `count` (at least 80) characters.
+
+    Its parts keep the limits of RFC 5321, 4.5.3.1: 64 characters before the @ and 63 in a label; only the
+    whole may be longer than its 254.
+    """
     local = (marker() + "a" * 64)[:64]
     rest = count - len(local) - len("@.example.com")
     labels = []
@@ -188,19 +193,20 @@ UNASSIGNED_CODES = {"country": "ZZ", "currency": "ZZZ"}
 #: Amounts that are no positive decimal in a string, each with its name for a sentence.
 WRONG_AMOUNTS: tuple[tuple[str, Any], ...] = (
     *((f'"{text}"', text) for text in (
-        "0", "0.00", "00", "-0", "-5.00", "-0.01", "abc", "1.00abc", "$1.00", "NaN", "Infinity", "-Infinity", "inf",
-        "1.2.3", "1,00", "1,000.00", "0x10", "1/2",
+        "0", "0.00", "00", "-0", "-5.00", "-0.01", "abc", "1.00abc", "$1.00", "NaN", "Infinity", "-Infinity",
+        "inf", "1.2.3", "1,00", "1,000.00", "0x10", "1/2",
     )),
     ("an empty string", ""), ("a space", " "), ("the number 1", 1), ("the number 1.5", 1.5),
 )
 
 #: Amounts that may be accepted or refused, by what is odd about them.
 ODD_AMOUNTS = {
-    "an exponent": "1e2", "a leading plus sign": "+1.00", "401 digits": "1" + "0" * 400, "60 decimals": "1." + "0" * 59 + "1",
+    "an exponent": "1e2", "a leading plus sign": "+1.00", "401 digits": "1" + "0" * 400,
+    "60 decimals": "1." + "0" * 59 + "1",
 }
 
 #: Amounts that fewer decimals, whole cents or a binary floating-point number would change.
 EXACT_AMOUNTS = (
-    "1.10", "0.07", "0.29", "19.99", "100", "1.005", "0.00000001", "1.0000000000000000001", "123456789.123456789",
-    "100000000000000.01", "9007199254740993.01",
+    "1.10", "0.07", "0.29", "19.99", "100", "1.005", "0.00000001", "1.0000000000000000001",
+    "123456789.123456789", "100000000000000.01", "9007199254740993.01",
 )

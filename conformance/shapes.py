@@ -25,7 +25,8 @@ def _sample(operation: str) -> Callable[[Scene], list[Body]]:
 
 def _business(scene: Scene) -> list[Body]:
     body = scene.suite.samples.beneficiary()
-    return [{"company_name": f"Analytical Engines {samples.marker()}", **body, "beneficiary_type": "business"}]
+    company = f"Analytical Engines {samples.marker()}"
+    return [{"company_name": company, **body, "beneficiary_type": "business"}]
 
 
 def _individual(scene: Scene) -> list[Body]:
@@ -51,7 +52,7 @@ def _numbered(scene: Scene) -> list[Body]:
     body = scene.body("createPayoutDestination")
     if "account_number" in body:
         return [body]
-    return [suite_body for suite_body in scene.suite.samples.bank_accounts() if "account_number" in suite_body]
+    return [one for one in scene.suite.samples.bank_accounts() if "account_number" in one]
 
 
 def _wallet(scene: Scene) -> list[Body]:
@@ -61,7 +62,9 @@ def _wallet(scene: Scene) -> list[Body]:
 #: operationId -> the name of a shape -> the bodies to try for it, the likeliest first.
 _SHAPES: Mapping[str, Mapping[str, Callable[[Scene], list[Body]]]] = {
     "createBeneficiary": {"individual": _individual, "business": _business},
-    "createPayoutDestination": {"bank account": _numbered, "IBAN": _iban, "SWIFT code": _swift, "wallet": _wallet},
+    "createPayoutDestination": {
+        "bank account": _numbered, "IBAN": _iban, "SWIFT code": _swift, "wallet": _wallet,
+    },
 }
 
 
@@ -103,7 +106,7 @@ class Shapes:
         return make(scene)
 
     def body(self, shape: str, scene: Scene) -> Body:
-        """A new body of a shape that this server has accepted once; raises Inconclusive when it accepts none."""
+        """A new body of a shape as this server has accepted it; raises Inconclusive when it accepts none."""
         if shape not in self._tried:
             self._tried[shape] = self._try(shape)
         tried = self._tried[shape]
@@ -119,13 +122,15 @@ class Shapes:
 
     def _try(self, shape: str) -> int | Inconclusive:
         # A wallet of one pair can be made only once in an account; what is updated had better not be shared.
-        scene = self.suite.scene_for(self.operation, fresh=self.operation in ("createWallet", "updateBeneficiary"))
+        alone = self.operation in ("createWallet", "updateBeneficiary")
+        scene = self.suite.scene_for(self.operation, fresh=alone)
         last: Exchange | None = None
         try:
             ids = scene.ids(self.operation)
             for index, body in enumerate(self.bodies(shape, scene)):
                 attempt = call(self.operation, ids, body)
-                last = self.suite.send(scene.client, attempt, f"does this server accept the sound {_named(shape, body)}?")
+                purpose = f"does this server accept the sound {_named(shape, body)}?"
+                last = self.suite.send(scene.client, attempt, purpose)
                 if last.succeeded:
                     return index
         except Inconclusive as stop:

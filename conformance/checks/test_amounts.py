@@ -33,7 +33,8 @@ def test_odd_amount(trial: Trial) -> None:
     for oddity, value in ODD_AMOUNTS.items():
         answer = bench.send(bench.having("amount", value), f"an amount with {oddity}")
         if trial.usable("fields.amount-odd", answer):
-            trial.observe("fields.amount-odd", f"an amount with {oddity}", "accepted" if answer.succeeded else "refused", answer)
+            shown = "accepted" if answer.succeeded else "refused"
+            trial.observe("fields.amount-odd", f"an amount with {oddity}", shown, answer)
 
 
 @check("create.amount-exact", "payout.amount-in-usd")
@@ -60,8 +61,10 @@ def _judge_amount(trial: Trial, answer: Exchange) -> None:
         if sent["currency"] == "USD":
             _judge_value(trial, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])
         else:
-            trial.set_aside("payout.amount-in-usd", f"payouts to this target are in {sent['currency']}, not in USD", answer,
-                            cure="Let payouts be in USD: [samples.payout_destination.bank_account] currency.")
+            reason = f"payouts to this target are in {sent['currency']}, not in USD"
+            trial.set_aside(
+                "payout.amount-in-usd", reason, answer,
+                cure="Let payouts be in USD: [samples.payout_destination.bank_account] currency.")
 
 
 def _judge_value(trial: Trial, rule: str, name: str, answer: Exchange, sent: str) -> None:

@@ -32,13 +32,14 @@ def test_unknown_field(trial: Trial) -> None:
     sound = trial.sound()
     answer = trial.send(sound.with_field("conformance_unknown", "1"), "an unknown field")
     if trial.usable("body.unknown-fields", answer):
-        trial.observe("body.unknown-fields", "an unknown field", "ignored" if answer.succeeded else "refused", answer)
+        shown = "ignored" if answer.succeeded else "refused"
+        trial.observe("body.unknown-fields", "an unknown field", shown, answer)
 
 
 @check("fields.lenient-values")
 def test_lenient_values(trial: Trial) -> None:
-    """Whether lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are accepted
-    is recorded."""
+    """Whether lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are
+    accepted is recorded."""
     bench = Bench(trial)
     for question, name, value in (
         ("a lower-case country code", "country_code", str(bench.good("country_code")).lower()),
@@ -75,10 +76,11 @@ def test_address_without_a_member(trial: Trial) -> None:
     """Which members of an address may be missing is recorded."""
     bench = Bench(trial)
     whole = bench.good("address")
-    for name in whole:
-        address = {key: value for key, value in whole.items() if key != name}
-        _observe(trial, "fields.address-members", f"an address without {name}", bench, bench.having("address", address))
-    _observe(trial, "fields.address-members", "an address without members", bench, bench.having("address", {}))
+    incomplete: dict[str, dict[str, Any]] = {
+        name: {key: value for key, value in whole.items() if key != name} for name in whole}
+    for missing, address in {**incomplete, "members": {}}.items():
+        body = bench.having("address", address)
+        _observe(trial, "fields.address-members", f"an address without {missing}", bench, body)
 
 
 @check("format.inapplicable-fields")
@@ -90,7 +92,8 @@ def test_destination_fields_that_do_not_apply(trial: Trial) -> None:
     for shape in shapes.names:
         if not shapes.accepted(shape) or shape == "SWIFT code":
             continue
-        answer = trial.send(call(trial.operation.id, bench.ids, shapes.body(shape, bench.scene)), f"a destination, {shape}")
+        body = shapes.body(shape, bench.scene)
+        answer = trial.send(call(trial.operation.id, bench.ids, body), f"a destination, {shape}")
         if not answer.succeeded or not isinstance(answer.document, dict):
             continue
         sent = answer.call.document
@@ -100,4 +103,5 @@ def test_destination_fields_that_do_not_apply(trial: Trial) -> None:
                 state = "filled in" if answer.get(name) is not None else "null"
                 states.setdefault(state if name in answer.document else "absent", []).append(name)
         shown = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
-        trial.observe("format.inapplicable-fields", f"{shape}: what does not apply is", shown or "nothing", answer)
+        question = f"{shape}: what does not apply is"
+        trial.observe("format.inapplicable-fields", question, shown or "nothing", answer)

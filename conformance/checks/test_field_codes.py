@@ -30,7 +30,8 @@ def test_malformed_country_code(trial: Trial) -> None:
     if "wallet" in shapes.names and shapes.accepted("wallet"):
         with Bench(trial, "wallet") as bench:
             for value in WRONG_CODES["country"][:2]:
-                bench.refused("fields.country-code", bench.having("country", value), f'country "{value}" of a wallet')
+                body = bench.having("country", value)
+                bench.refused("fields.country-code", body, f'country "{value}" of a wallet destination')
 
 
 @check("fields.currency-code", UNTOUCHED, operations=RULES["fields.currency-code"].operations)
@@ -54,4 +55,5 @@ def test_unassigned_code(trial: Trial) -> None:
         for field in request_fields(trial.operation.id):
             if field.code:
                 value = UNASSIGNED_CODES[field.code]
-                bench.refused("fields.unassigned-code", bench.having(field.name, value), f'{field.name} "{value}"')
+                body = bench.having(field.name, value)
+                bench.refused("fields.unassigned-code", body, f'{field.name} "{value}"')

@@ -18,7 +18,8 @@ _ASTRAL = "\U0001d49c"
 
 
 def _limited(trial: Trial) -> dict[str, list[Field]]:
-    return by_shape(trial.operation.id, [one for one in request_fields(trial.operation.id) if one.max_length is not None])
+    operation = trial.operation.id
+    return by_shape(operation, [one for one in request_fields(operation) if one.max_length is not None])
 
 
 @check("fields.max-length", UNTOUCHED, operations=RULES["fields.max-length"].operations)
@@ -36,8 +37,8 @@ def test_longer_than_maximum(trial: Trial) -> None:
 @check("fields.max-length-accepted")
 def test_exactly_the_maximum(trial: Trial) -> None:
     """A field of exactly its maximum length, in letters outside ASCII where it is free text, is accepted and
-    comes back whole. An e-mail address of 254 characters will do where the server keeps the limits of RFC 5321,
-    which allows no longer one."""
+    comes back whole. An e-mail address of 254 characters will do where the server keeps the limits of
+    RFC 5321, which allows no longer one."""
     for shape, fields in _limited(trial).items():
         bench = Bench(trial, shape)
         for field in fields:
@@ -52,7 +53,8 @@ def _judge_longest(trial: Trial, bench: Bench, field: Field, value: str) -> None
         what = f"{field.name} of {len(value)} non-ASCII letters, its maximum,"
     answer = trial.send(_call(trial, bench, {field.name: value}), what)
     if answer.refused and field.name == "email":
-        lenient = trial.send(_call(trial, bench, {"email": email_with_long_name()}), "email with 65 characters before the @")
+        long_name = _call(trial, bench, {"email": email_with_long_name()})
+        lenient = trial.send(long_name, "email with 65 characters before the @")
         if not lenient.succeeded:
             value, what = email(254), "email of 254 characters, as long as RFC 5321 allows,"
             answer = trial.send(_call(trial, bench, {"email": value}), what)
@@ -69,7 +71,7 @@ def _judge_longest(trial: Trial, bench: Bench, field: Field, value: str) -> None
 
 
 def _harm(answer: Exchange, name: str, value: str) -> str:
-    """How a value came back cut or with letters replaced; any other difference is the matter of create.echo."""
+    """How a value came back cut or with letters replaced; other differences are the matter of create.echo."""
     got = answer.get(name)
     if not isinstance(got, str) or got == value:
         return ""

@@ -188,7 +188,8 @@ class Suite:
                 if self.send(scene.client, attempt, "which bank details does this server accept?").succeeded:
                     self._bank_choice = index
                     break
-        return bodies[self._bank_choice]
+        # Not the numbers that were just tried: a server may refuse the same account twice.
+        return self.samples.bank_accounts()[self._bank_choice]
 
 
 def refusal_of_sound(exchange: Exchange) -> Inconclusive:

@@ -155,7 +155,8 @@ class PassiveRules:
     # ------------------------------------------------------------------ secrets
 
     def _remember_hidden(self, exchange: Exchange) -> None:
-        if exchange.operation != "createPayoutDestination" or not exchange.request_body:
+        # What was refused is no destination's number: an error may say which value it did not like.
+        if exchange.operation != "createPayoutDestination" or not exchange.request_body or not exchange.succeeded:
             return
         try:
             body = exchange.call.document

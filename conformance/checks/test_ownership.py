@@ -82,7 +82,8 @@ def _other_parent(trial: Trial) -> str:
             return trial.target.primary.other_customer_id or f"cus_{marker()}"
         case "beneficiary_id":
             return identifier(place(trial.suite, "createBeneficiary").create("createBeneficiary"))
-    return trial.suite.shared().account_id
+    path, others = place(trial.suite, trial.operation.id).account_id, (trial.suite.shared(), place(trial.suite, "createBeneficiary"))
+    return next(scene.account_id for scene in others if scene.account_id != path)
 
 
 def _create(trial: Trial, owned: Mapping[str, Any], without: Exchange, what: str) -> Exchange | None:

@@ -8,6 +8,7 @@ from conformance.contract import response_problems
 from conformance.creations import Creation, creations
 from conformance.exchange import Exchange
 from conformance.likeness import document, judge_member, judge_members, objects, shown
+from conformance.rules import OPERATION_SETS
 from conformance.runner import check
 from conformance.stated import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.trial import Trial
@@ -143,12 +144,8 @@ def populated(trial: Trial) -> Scene:
         trial.suite.shelf["populated"] = trial.suite.fresh()
     scene: Scene = trial.suite.shelf["populated"]
     match trial.operation.id:
-        case "createPayout":
-            return trial.suite.payouts()
         case "getAccountBalances":
             return trial.suite.payouts() if trial.target.primary.funded_account_id else scene
-        case "createWallet":
-            return trial.suite.fresh()
         case "disableBeneficiary":
             fresh = trial.suite.fresh()
             _ = fresh.destination
@@ -158,8 +155,7 @@ def populated(trial: Trial) -> Scene:
         case "listVirtualAccounts":
             _ = scene.virtual_account
         case "listWallets":
-            if "a wallet to list" not in trial.suite.shelf:
-                trial.suite.shelf["a wallet to list"] = scene.create("createWallet")
+            return creations(trial.suite, "createWallet")[0].scene
         case "listAccounts":
             _ = scene.account
     return scene
@@ -169,9 +165,14 @@ def populated(trial: Trial) -> Scene:
 def test_answers_have_the_documented_form(trial: Trial) -> None:
     """The answer of a sound request that has something to show is judged member by member, as every other answer
     of the run is as well."""
-    answer = trial.accept(populated(trial).call(trial.operation.id), "a sound request with something to show")
-    problems = response_problems(trial.operation.id, answer.document)
-    for rule in trial.rules.values():
-        broken = [problem for problem in problems if problem.rule == rule.id]
-        got = "; ".join(f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
-        trial.judge(rule.id, not broken, f"an answer as documented ({rule.statement.rstrip('.')})", got or "that", answer)
+    operation = trial.operation.id
+    if operation in OPERATION_SETS["create"]:
+        answers = [made.exchange for made in creations(trial.suite, operation)]
+    else:
+        answers = [trial.accept(populated(trial).call(operation), "a sound request with something to show")]
+    for answer in answers:
+        problems = response_problems(operation, answer.document)
+        for rule in trial.rules.values():
+            broken = [problem for problem in problems if problem.rule == rule.id]
+            got = "; ".join(f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
+            trial.judge(rule.id, not broken, f"an answer as documented ({rule.statement.rstrip('.')})", got or "that", answer)

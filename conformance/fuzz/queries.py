@@ -17,6 +17,9 @@ from conformance.trial import show
 #: A date that every server understands: UTC, whole seconds, a year of our time.
 _PLAIN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]Z")
 
+#: The same with a fraction, as answers show it.
+_SHOWN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](?:\.([0-9]{1,9}))?Z")
+
 _INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
 #: Pages up to here are far from any number that a server could stumble over.
@@ -145,16 +148,22 @@ def _judge_filters(operation: str, query: Query, items: list[Any], array_style: 
         yield Judgement("list.currency-filter", not others, f"only elements in {value}", f"currency {show(others[0])}" if others else "")
     for name in ("start_date", "end_date"):
         value = query.single(name)
-        if name not in parameters or value is None or not _PLAIN_DATE.fullmatch(value):
-            continue
+        shown = _SHOWN_DATE.fullmatch(value) if name in parameters and value is not None else None
         bound = timestamps.parse(value)
-        instants = [(one.get("created"), timestamps.parse(one.get("created"))) for one in elements]
-        if bound is None:
+        if shown is None or bound is None:
             continue
+        # What is shown with fewer digits than the bound has may lie on its other side.
+        texts = [one.get("created") for one in elements]
+        instants = [(text, timestamps.parse(text)) for text in texts if _digits(text) >= len(shown[1] or "")]
         wrong = [text for text, instant in instants
                  if instant is not None and (instant < bound if name == "start_date" else instant >= bound)]
         side = "at or after" if name == "start_date" else "before"
         yield Judgement(f"list.{name.replace('_', '-')}", not wrong, f"only elements created {side} {value}", f"created {wrong[0]}" if wrong else "")
+
+
+def _digits(text: Any) -> int:
+    found = _SHOWN_DATE.fullmatch(text) if isinstance(text, str) else None
+    return len(found[1] or "") if found else -1
 
 
 def judged_on(operation: str, judgements: Iterator[Judgement]) -> Iterator[Judgement]:

@@ -26,9 +26,9 @@ ORIGIN=${{BASE_URL%"$PREFIX"}}
 WORK=$(mktemp -d); trap 'rm -rf "$WORK"' EXIT
 
 hexadecimal() {{ openssl rand -hex "$1"; }}
-uuid() {{ # VERSION
+uuid() {{ # VERSION VARIANT
   local h; h=$(openssl rand -hex 16)
-  printf '%s-%s-%s%s-%s%s-%s' "${{h:0:8}}" "${{h:8:4}}" "$1" "${{h:13:3}}" a "${{h:17:3}}" "${{h:20:12}}"
+  printf '%s-%s-%s%s-%s%s-%s' "${{h:0:8}}" "${{h:8:4}}" "$1" "${{h:13:3}}" "$2" "${{h:17:3}}" "${{h:20:12}}"
 }}
 quoted() {{ # TEXT: percent-encoded
   local LC_ALL=C text=$1 at c
@@ -67,7 +67,7 @@ def as_curl(document: Document) -> str:
     lines = [_HEAD.format(title=_comment(title), expected=_comment(document["expected"]), got=_comment(document["got"]),
                           variables=", ".join(variables))]
     for name, form in document.get("fresh", {}).items():
-        made = f"$(uuid {form['version']:x})" if form["kind"] == "uuid" else f"$(hexadecimal {(form['length'] + 1) // 2})"
+        made = f"$(uuid {form['version']:x} {form.get('variant', 8):x})" if form["kind"] == "uuid" else f"$(hexadecimal {(form['length'] + 1) // 2})"
         lines.append(f"{_variable(name)}={made}")
         if form.get("upper"):
             lines.append(f"{_variable(name)}=$(printf %s \"${_variable(name)}\" | tr a-f A-F)")
@@ -98,7 +98,7 @@ def _words(text: str) -> str:
     for found in SYMBOL.finditer(text):
         if found.start() > at:
             pieces.append(shlex.quote(text[at : found.start()]))
-        name, shift, encoded = found.groups()
+        name, shift, form = found.groups()
         at = found.end()
         if name in ("now", "now_ms"):
             pieces.append(f"$(( ($(date +%s) {'' if name == 'now' else '* 1000 '}) {shift or ''} ))")
@@ -106,7 +106,8 @@ def _words(text: str) -> str:
         organization = name.partition(".")[0]
         variable = f"${{{'CONFORMANCE_' if organization in ('primary', 'secondary') else ''}{_variable(name)}}}"
         value = f'"{variable}"' if not shift else f'"$(moved "{variable}" {shift})"'
-        pieces.append(f'"$(quoted {value})"' if encoded else value)
+        filters = {"|quoted": f'"$(quoted {value})"', "|upper": f'"$(printf %s {value} | tr a-f A-F)"'}
+        pieces.append(filters.get(form, value))
     if at < len(text):
         pieces.append(shlex.quote(text[at:]))
     return "".join(pieces) or "''"
@@ -154,9 +155,10 @@ def _step(step: Step) -> list[str]:
     if auth.get("mangle"):
         signature = f'"{_MANGLED[auth["mangle"]]}"'
     if "signature" in auth:
-        signature = shlex.quote(auth["signature"])
+        signature = _words(auth["signature"])
     values = {signing.API_KEY: _words(auth["api_key"]) if "api_key" in auth else f'"${{{owner}_API_KEY}}"',
               signing.TIMESTAMP: '"$timestamp"', signing.NONCE: '"$nonce"', signing.SIGNATURE: signature}
+    lines += [f"SENT_{at}_SIGNATURE=$signature SENT_{at}_TIMESTAMP=$timestamp SENT_{at}_NONCE=$nonce"]
     lines += _curl(step, values, has_body)
     for symbol, place in step.get("captures", {}).items():
         lines.append(f'{_variable(symbol)}=$(first "$WORK/answer_{at}" {shlex.quote(str(place[-1]))})')

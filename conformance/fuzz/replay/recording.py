@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from conformance import signing
 from conformance.contract import OPERATIONS
 from conformance.exchange import Exchange, call_to_plain
 from conformance.fuzz.replay import judging
@@ -20,6 +21,9 @@ from conformance.verdict import Finding
 
 #: Steps of a file; what a finding needs beyond that nobody would read.
 MAX_STEPS = 60
+
+#: Steps that only make what a decisive answer shows.
+MAX_LISTED = 30
 
 #: Pauses as long as this belong to the failure: a check that waited for a clock.
 PAUSE = 0.3
@@ -50,7 +54,7 @@ def document_of(finding: Finding, exchanges: list[Exchange], suite: Suite) -> Do
     decisive = [one for one in decisive if one.organization in ("primary", "secondary")]
     if not decisive:
         return None
-    kept = _needed(decisive, exchanges, suite)
+    kept = _needed(finding.rule, decisive, exchanges, suite)
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
     names = Names()
     _name_target(names, suite.target)
@@ -71,17 +75,25 @@ def document_of(finding: Finding, exchanges: list[Exchange], suite: Suite) -> Do
 # ---------------------------------------------------------------------- which exchanges
 
 
-def _needed(decisive: list[Exchange], exchanges: list[Exchange], suite: Suite) -> list[Exchange]:
+def _needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], suite: Suite) -> list[Exchange]:
     """The decisive exchanges and all that they rest on, in the order in which they were sent."""
     makers = _makers(suite)
     kept = {one.number: one for one in decisive}
     waiting = list(decisive)
     last = max(kept)
+    for number in _listed(decisive, makers, suite):
+        if number < last and number not in kept and number in suite.record:
+            kept[number] = suite.record[number]
+            waiting.append(suite.record[number])
     while waiting and len(kept) < MAX_STEPS:
         one = waiting.pop()
-        found = [suite.record[makers[word]] for word in _words(one) if makers.get(word, one.number) < one.number and makers[word] in suite.record]
-        found += [other for other in exchanges if other.number < last and _related(other, one)]
-        for other in found:
+        others = [suite.record[makers[word]] for word in _words(one) if makers.get(word, one.number) < one.number and makers[word] in suite.record]
+        others += [other for other in exchanges if other.number < last and _related(other, one)]
+        if rule in judging.UNCHANGING:
+            others += [other for other in exchanges if other.number < one.number and other.method == "GET" == one.method
+                       and other.call.target == one.call.target][-1:]
+            others += [other for other in exchanges if other.number < last and other.method != "GET" and other.refused]
+        for other in others:
             if other.number not in kept and len(kept) < MAX_STEPS:
                 kept[other.number] = other
                 waiting.append(other)
@@ -103,6 +115,16 @@ def _makers(suite: Suite) -> dict[str, int]:
     return makers
 
 
+def _listed(decisive: list[Exchange], makers: Mapping[str, int], suite: Suite) -> list[int]:
+    """The exchanges that made what the decisive answers show, or should: all but the customer's accounts, which are
+    everybody's."""
+    lists = [one for one in decisive if one.operation != "listAccounts" and one.succeeded]
+    shown = {word for one in lists for word in _WORDS.findall(one.response_body.decode("utf-8", "replace"))}
+    paths = {one.call.path for one in lists if one.operation in OPERATIONS and OPERATIONS[one.operation].is_list}
+    return sorted({number for identifier, number in makers.items()
+                   if identifier in shown or (paths and number in suite.record and suite.record[number].call.path in paths)})[-MAX_LISTED:]
+
+
 def _words(exchange: Exchange) -> set[str]:
     """Whatever in a request can be an id."""
     call = exchange.call
@@ -118,7 +140,8 @@ def _related(earlier: Exchange, later: Exchange) -> bool:
     first, second = earlier.call, later.call
     if first.idempotency_key is not None and first.idempotency_key == second.idempotency_key:
         return True
-    if first.auth.nonce is not None and first.auth.nonce == second.auth.nonce:
+    fixed = (second.auth.nonce, second.auth.signed_nonce, second.auth.signature)
+    if earlier.nonce in fixed or earlier.request_header(signing.SIGNATURE) in fixed:
         return True
     if earlier.method == "GET":
         return False
@@ -150,9 +173,12 @@ def _step(identifier: str, exchange: Exchange, names: Names, steps: Mapping[str,
     if "auth" in plain:
         plain["auth"] = _auth(plain["auth"], exchange, names, suite)
     plain["target"] = names.symbolized(plain["target"], quoted=True)
+    if "headers" in plain:
+        plain["headers"] = [[name, names.symbolized(value)] for name, value in plain["headers"]]
     if "body" in plain:
         plain["body"] = names.symbolized(plain["body"])
     step |= plain
+    _name_signing(identifier, exchange, names, steps.values())
     if captures := _captures(exchange, names, steps.values()):
         step["captures"] = captures
     if any(one.number == exchange.number for one in decisive):
@@ -168,13 +194,23 @@ def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, suite: Suite) 
     written = {}
     for name, value in auth.items():
         if name in ("nonce", "signed_nonce"):
-            value = names.fresh_value("nonce", value)
+            value = names.braced(value) or names.fresh_value("nonce", value)
         elif name in ("timestamp", "signed_timestamp") and isinstance(value, str):
-            value = _moment(value, int(exchange.started + suite.clock.offset))
+            value = names.braced(value) or _moment(value, int(exchange.started + suite.clock.offset))
         elif isinstance(value, str):
             value = names.symbolized(value)
         written[name] = value
     return written
+
+
+def _name_signing(identifier: str, exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> None:
+    """Names what later requests take over of how this one was signed."""
+    later = [one.call.auth for one in steps if one.number > exchange.number]
+    for header, members in ((signing.SIGNATURE, ("signature",)), (signing.NONCE, ("nonce", "signed_nonce")),
+                            (signing.TIMESTAMP, ("timestamp", "signed_timestamp"))):
+        value = exchange.request_header(header)
+        if value and any(getattr(auth, member) == value for auth in later for member in members):
+            names.known.setdefault(value, f"sent_{identifier}.{header.lower().removeprefix('x-')}")
 
 
 def _moment(text: str, now: int) -> str:

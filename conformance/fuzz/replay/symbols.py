@@ -1,7 +1,7 @@
 """Symbols in replay files: `{{account_1.id}}` stands for what an earlier step was answered, `{{key_1}}` for a fresh
 Idempotency-Key, `{{primary.customer_id}}` for a value of the target file, `{{now+310}}` for server time.
 
-`|quoted` after a name percent-encodes the value; `+0.000001` after a timestamp moves it by seconds.
+`|quoted` after a name percent-encodes the value, `|upper` writes it in capital letters; `+0.000001` after a timestamp moves it by seconds.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 from conformance import timestamps
 
-SYMBOL = re.compile(r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9.]+)?(\|quoted)?\}\}")
+SYMBOL = re.compile(r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9.]+)?(\|quoted|\|upper)?\}\}")
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-([0-9a-fA-F])[0-9a-fA-F]{3}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-([0-9a-fA-F])[0-9a-fA-F]{3}-([0-9a-fA-F])[0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16,}")
 _STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?Z")
 
@@ -30,7 +30,7 @@ NEAR = 3600
 def fresh_like(text: str) -> dict[str, Any] | None:
     """How to make a new random value of the same form; None for a text that is to stay as it is."""
     if found := _UUID.fullmatch(text):
-        return {"kind": "uuid", "version": int(found[1], 16), "upper": text != text.lower()}
+        return {"kind": "uuid", "version": int(found[1], 16), "variant": int(found[2], 16), "upper": text != text.lower()}
     return {"kind": "hex", "length": len(text)} if _HEXADECIMAL.fullmatch(text) else None
 
 
@@ -39,7 +39,7 @@ def new_value(form: Mapping[str, Any]) -> str:
     if form["kind"] == "hex":
         return secrets.token_hex((form["length"] + 1) // 2)[: form["length"]]
     text = str(uuid.uuid4())
-    text = f"{text[:14]}{form['version']:x}{text[15:]}"
+    text = f"{text[:14]}{form['version']:x}{text[15:19]}{form.get('variant', 8):x}{text[20:]}"
     return text.upper() if form.get("upper") else text
 
 
@@ -65,6 +65,13 @@ class Names:
             self.known[text] = self.number(kind)
             self.fresh[self.known[text]] = form
         return "{{%s}}" % self.known[text]
+
+    def braced(self, text: str) -> str | None:
+        """The symbol of a value that has one, in braces."""
+        if text in self.known:
+            return "{{%s}}" % self.known[text]
+        lower = text.lower()
+        return "{{%s|upper}}" % self.known[lower] if lower in self.known and lower.upper() == text else None
 
     def symbolized(self, text: str, *, quoted: bool = False) -> str:
         """The text with every known value replaced by its symbol."""
@@ -99,13 +106,13 @@ def rendered(text: str, value: Callable[[str], str | None]) -> str:
     """The text with its symbols replaced; those that `value` does not know (None) stay as they are."""
 
     def one(found: re.Match[str]) -> str:
-        name, shift, quoted = found.groups()
+        name, shift, form = found.groups()
         known = value(name)
         if known is None:
             return found[0]
         if shift:
             known = moved(known, shift)
-        return quote(known, safe="") if quoted else known
+        return quote(known, safe="") if form == "|quoted" else known.upper() if form else known
 
     return SYMBOL.sub(one, text)
 

@@ -40,16 +40,17 @@ class Cell:
 
     @property
     def decisive(self) -> Finding | None:
-        """The first of the gravest findings of checks that had occasion to judge the rule, else of all."""
+        """The first of the gravest findings of checks that had occasion to judge the rule."""
         telling = [finding for finding in self.findings if finding.occasion]
-        return min(telling or self.findings, key=lambda finding: finding.verdict.rank, default=None)
+        return min(telling, key=lambda finding: finding.verdict.rank, default=None)
 
     def add(self, finding: Finding) -> None:
-        """Takes in a finding; one without occasion counts only as long as no other check had one."""
+        """Takes in a finding; a rule that no check had occasion to judge counts as not run."""
         self.findings.append(finding)
-        gravest = self.decisive
-        assert gravest is not None
-        self.verdict, self.summary = gravest.verdict, gravest.summary
+        if gravest := self.decisive:
+            self.verdict, self.summary = gravest.verdict, gravest.summary
+        elif self.verdict is Verdict.NOT_RUN:
+            self.summary = finding.summary
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,285 @@
+"""Whole runs as users start them: verdict, exit status and output."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.idempotency import Answer
+from conformance.reference.listener import served
+from conformance.reference.refusals import Refusal
+
+from tests.running import ROOT, Outcome, environment, faulty, run, write_target
+
+
+class NoSignatureCheck(Behaviour):
+    """Breaks auth.signature on getBeneficiary."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return ctx.operation == "getBeneficiary" or super().signatures_equal(ctx, expected, presented)
+
+
+class ForgetsKeys(Behaviour):
+    """Breaks idempotency.replay on createVirtualAccount."""
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        return None if ctx.operation == "createVirtualAccount" else super().stored_answer(ctx)
+
+
+class ForeignIsUnknown(Behaviour):
+    """Breaks tenancy.foreign-parent on listWallets."""
+
+    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
+        status = super().refusal_status(ctx, refusal)
+        return 404 if status == 403 and ctx.operation == "listWallets" else status
+
+
+def cells(outcome: Any, *verdicts: str) -> set[tuple[str, str]]:
+    """Rule and operation of the result's cells with one of these verdicts."""
+    return {(one["rule"], one["operation"]) for one in outcome.results["cells"] if one["verdict"] in verdicts}
+
+
+@pytest.fixture(scope="module")
+def conforming(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run of one rule on the embedded server."""
+    return run("--rule", "auth.header-case", folder=tmp_path_factory.mktemp("conforming"))
+
+
+def test_embedded_run_conforms_and_says_what_it_did(conforming: Any) -> None:
+    assert conforming.status == 0, conforming.output
+    assert "judging the embedded reference server, seed " in conforming.output
+    assert " requests on a conforming server" in conforming.output
+    assert cells(conforming, "failed", "warning", "inconclusive") == set()
+    assert {("auth.header-case", "createPayout"), ("auth.header-case", "listWallets")} <= cells(conforming, "passed")
+
+
+def test_every_format_is_written(conforming: Any) -> None:
+    names = {path.name for path in conforming.folder.iterdir() if path.is_file()}
+    assert {"results.json", "report.html", "report.sarif", "junit.xml", "summary.md", "badge.svg"} <= names
+
+
+@pytest.mark.parametrize(("behaviour", "rule", "operation"), [
+    (NoSignatureCheck, "auth.signature", "getBeneficiary"),
+    (ForgetsKeys, "idempotency.replay", "createVirtualAccount"),
+    (ForeignIsUnknown, "tenancy.foreign-parent", "listWallets"),
+])
+def test_fault_on_one_operation_fails_the_run(behaviour: type[Behaviour], rule: str, operation: str, tmp_path: Path) -> None:
+    server, tables = faulty(behaviour())
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        outcome = run("--target", str(target), "--rule", rule, folder=tmp_path / "reports")
+        secrets = [tables(url)[name]["secret"] for name in ("primary", "secondary")]
+    assert outcome.status == 1, outcome.output
+    assert (rule, operation) in cells(outcome, "failed")
+    assert {one for one in cells(outcome, "failed") if one[0] == rule} == {(rule, operation)}
+    assert rule in outcome.output and operation in outcome.output
+    written = outcome.output + "".join(path.read_text("utf-8") for path in outcome.folder.rglob("*") if path.is_file())
+    assert not any(secret in written for secret in secrets)
+
+
+def test_verbose_run_shows_the_exchange(tmp_path: Path) -> None:
+    server, tables = faulty(NoSignatureCheck())
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        outcome = run("--target", str(target), "--rule", "auth.signature@getBeneficiary", "-v", folder=tmp_path / "reports")
+    for text in ("expected", "got", "> GET /v1/accounts/", "X-Signature: ", "< 200", "--rule auth.signature@getBeneficiary"):
+        assert text in outcome.output
+
+
+def test_workers_come_to_the_same_verdict(tmp_path: Path) -> None:
+    server, tables = faulty(ForgetsKeys())
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        options = ("--target", str(target), "--rule", "idempotency.replay", "--rule", "idempotency.conflict", "--rule", "http.success-status")
+        alone = run(*options, folder=tmp_path / "alone")
+        shared = run(*options, "-n", "2", folder=tmp_path / "shared")
+    assert alone.status == shared.status == 1, shared.output
+    for verdict in ("failed", "passed", "observed", "inconclusive", "not run"):
+        assert cells(alone, verdict) == cells(shared, verdict)
+
+
+def test_prefix_in_the_base_url_is_signed_too(tmp_path: Path) -> None:
+    server, tables = faulty(prefix="/api/banking")
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        assert url.endswith("/api/banking")
+        outcome = run("--target", str(target), "--rule", "auth.accepts-valid", "--rule", "auth.signed-path", folder=tmp_path / "reports")
+    assert outcome.status == 0, outcome.output
+
+
+def test_base_url_beats_the_target_file(tmp_path: Path) -> None:
+    server, tables = faulty()
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables("http://127.0.0.1:1"))
+        outcome = run("--target", str(target), "--base-url", url, "--rule", "auth.accepts-valid@listAccounts", folder=tmp_path / "reports")
+    assert outcome.status == 0, outcome.output
+
+
+@pytest.mark.parametrize(("declared", "status"), [(None, 6), (False, 0)])
+def test_without_second_organization(declared: bool | None, status: int, tmp_path: Path) -> None:
+    server, tables = faulty()
+    with served(server) as url:
+        plain = tables(url)
+        del plain["secondary"]
+        if declared is not None:
+            plain["features"]["secondary"] = declared
+        target = write_target(tmp_path / "target.toml", plain)
+        outcome = run("--target", str(target), "--rule", "tenancy.foreign-parent", folder=tmp_path / "reports")
+    assert outcome.status == status, outcome.output
+    assert cells(outcome, "passed") & {("tenancy.foreign-parent", "createPayout")} == set()
+    if status == 6:
+        assert "[secondary]" in outcome.output
+
+
+def test_first_violation_stops_under_x(tmp_path: Path) -> None:
+    server, tables = faulty(NoSignatureCheck())
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        outcome = run("--target", str(target), "--rule", "auth.signature", "-x", folder=tmp_path / "reports")
+    assert outcome.status == 1
+    assert ("auth.signature", "createPayin") in cells(outcome, "not run")
+
+
+def test_root_folder_stays_where_the_user_is(tmp_path: Path) -> None:
+    server, tables = faulty()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "here").mkdir()
+    with served(server) as url:
+        target = write_target(tmp_path / "elsewhere" / "target.toml", tables(url))
+        outcome = run("--target", str(target), "--rule", "auth.accepts-valid@listAccounts", folder=tmp_path / "reports", cwd=tmp_path / "here")
+    assert outcome.status == 0
+    assert f"rootdir: {tmp_path / 'here'}" in outcome.output
+
+
+def test_target_of_environment_alone(tmp_path: Path) -> None:
+    server, tables = faulty()
+    with served(server) as url:
+        plain = tables(url)
+        variables = {f"CONFORMANCE_{table}_{key}".upper(): str(value) for table in ("primary", "secondary")
+                     for key, value in plain[table].items()}
+        outcome = run("--base-url", url, "--rule", "auth.accepts-valid@listAccounts", folder=tmp_path / "reports", **variables)
+    assert outcome.status == 0, outcome.output
+
+
+@pytest.mark.parametrize(("arguments", "named"), [
+    (["--target", "missing.toml"], "missing.toml"),
+    (["--base-url", "ftp://example.com"], "--base-url"),
+    (["--shard", "6/5"], "--shard"),
+    (["--rule", "auth.nonsense"], "--rule"),
+    (["--rule", "wallet.duplicate@listAccounts"], "wallet.duplicate"),
+    (["--fail-on", "open"], "--fail-on"),
+    (["--fuzz-examples", "0"], "--fuzz-examples"),
+    (["--seed", "x"], "--seed"),
+    (["--known-failures", "missing.toml"], "missing.toml"),
+    (["--pinned-choices", "missing.toml"], "missing.toml"),
+])
+def test_wrong_usage_is_one_paragraph(arguments: list[str], named: str, tmp_path: Path) -> None:
+    outcome = run(*arguments, folder=tmp_path)
+    assert outcome.status == 4, outcome.output
+    assert named in outcome.output
+    assert "Traceback" not in outcome.output and "INTERNALERROR" not in outcome.output
+
+
+def test_unwritable_report_folder(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    outcome = run("--rule", "auth.accepts-valid", folder=tmp_path / "file" / "reports")
+    assert outcome.status == 4
+    assert "--report-dir" in outcome.output and "Traceback" not in outcome.output
+
+
+def test_collecting_alone_starts_no_server(tmp_path: Path) -> None:
+    outcome = run("--collect-only", "-q", "--rule", "auth.accepts-valid", folder=tmp_path / "reports")
+    assert outcome.status == 0
+    assert not (tmp_path / "reports").exists()
+
+
+def test_other_peoples_tests_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
+    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider"], cwd=tmp_path, env=environment(),
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0
+    assert "conformance:" not in done.stdout
+    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["test_own.py"]
+
+
+def test_options_do_not_clash_with_common_plugins(tmp_path: Path) -> None:
+    plugins = ["pytest_cov", "pytest_html", "pytest_randomly", "pytest_benchmark", "pytest_playwright", "pytest_profiling",
+               "pytest_split", "allure_pytest", "anyio"]
+    for plugin in plugins:
+        pytest.importorskip(plugin)
+    outcome = run("--rule", "auth.header-case@listAccounts", "-p", "randomly", folder=tmp_path / "reports")
+    assert outcome.status == 0, outcome.output
+    help_text = subprocess.run([sys.executable, "-m", "pytest", "--help"], cwd=ROOT, env=environment(), capture_output=True,
+                               text=True, timeout=60, check=True).stdout
+    for option in ("--target", "--fail-on", "--report-dir", "--cov=", "--html=", "--randomly-seed", "--benchmark-only", "--browser=",
+                   "--profile", "--splits", "--alluredir"):
+        assert option in help_text
+
+
+def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:
+    server, tables = faulty()
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"),
+                   "--target", str(target), "-m", "not fuzz", "-p", "no:cacheprovider", "-v"]
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if "[createAccount]" in line and "PASSED" in line:
+                break
+        process.send_signal(signal.SIGTERM)
+        rest, _ = process.communicate(timeout=60)
+    assert process.returncode == 2, rest
+    outcome = Outcome(process.returncode, rest, tmp_path / "reports")
+    assert cells(outcome, "passed") and cells(outcome, "not run")
+
+
+def test_embedded_server_ends_with_the_run(tmp_path: Path) -> None:
+    """Even when the run is killed."""
+    command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"),
+               "-m", "not fuzz", "-p", "no:cacheprovider", "-v"]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"), stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "PASSED" in line:
+            break
+    servers = _children(process.pid)
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert servers
+    limit = time.monotonic() + 20
+    while any(map(_alive, servers)) and time.monotonic() < limit:
+        os.sched_yield()
+    assert not any(map(_alive, servers))
+
+
+def _children(parent: int) -> list[int]:
+    if not Path("/proc").exists():
+        pytest.skip("processes are looked up in /proc")
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(stat.parent.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+def _alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

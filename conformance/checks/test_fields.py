@@ -9,8 +9,8 @@ from conformance.runner import check
 from conformance.shapes import Shapes, by_shape
 from conformance.trial import Trial
 
-#: Optional fields that another field's value may call for; spoiled where it does and where it does not.
-_CALLED_FOR = ("company_name", "network")
+#: Optional fields that another field's value may call for, with a sound value.
+_CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}
 
 #: Where a value of another type is put that a sound body leaves out.
 _STANDING_IN = "1"
@@ -66,17 +66,27 @@ def test_address_that_is_no_object(trial: Trial) -> None:
 @check("fields.optional-type", UNTOUCHED, operations=RULES["fields.optional-type"].operations)
 def test_optional_field_of_another_type(trial: Trial) -> None:
     """A sound body in which an optional field holds an array or an object instead of a string or a boolean
-    (or a string or an array instead of an address) is refused."""
+    (or a string or an array instead of an address) is refused, in a body where the field is shown or means
+    something."""
     optional = [field for field in request_fields(trial.operation.id) if not field.required]
     shapes = by_shape(trial.operation.id, optional)
     if trial.operation.id != "updateBeneficiary":
-        shapes["sample"] += [field for field in optional if field.name in _CALLED_FOR]
+        # Where nothing calls for them a server may ignore them; one that shows them does not.
+        called_for = [field for field in optional if field.name in _CALLED_FOR]
+        shapes["sample"] += [field for field in called_for if _shown(trial, field.name)]
     for shape, fields in shapes.items():
         with Bench(trial, shape) as bench:
             for field in fields:
                 for kind, value in wrong_optional_types(field, bench.good(field.name, _STANDING_IN)):
                     body = bench.having(field.name, value)
                     bench.refused("fields.optional-type", body, f"{field.name} as {kind}")
+
+
+def _shown(trial: Trial, name: str) -> bool:
+    """Whether a sound body with an optional field that nothing calls for creates something that shows it."""
+    bench, value = Bench(trial), _CALLED_FOR[name]
+    answer = bench.send(bench.having(name, value), f"a sound body with {name}")
+    return answer.succeeded and answer.get(name) == value
 
 
 @check("fields.company-name", UNTOUCHED, operations=RULES["fields.company-name"].operations)

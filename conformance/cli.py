@@ -17,6 +17,10 @@ from conformance import __version__
 #: Subcommand -> its module and what it does, in a few words.
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("conformance.reference.serve", "run the reference server, a sandbox for clients"),
+    "report": ("conformance.report.command", "make the reports of a run anew from its results.json"),
+    "compare": ("conformance.report.compare", "compare the results of several implementations or versions"),
+    "rules": ("conformance.catalogue", "list the rules"),
+    "explain": ("conformance.explain", "say all about one rule: text, checks, an example exchange"),
     "replay": ("conformance.fuzz.replay.command", "send the requests of a failure again"),
 }
 

@@ -7,6 +7,7 @@ stored once and only as evidence of a finding, and all others count in the laten
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ from conformance.redaction import Redactor, abbreviated
 from conformance.report.causes import causes
 from conformance.report.latency import latency
 from conformance.report.outcome import Outcome
+from conformance.report.view import FORMAT
 from conformance.report.wording import clean, one_line, writable
 from conformance.results import Cell, Results, Timing
 from conformance.rules import RULES, Level, Rule
@@ -29,11 +31,11 @@ if TYPE_CHECKING:
     from conformance.report.known import KnownFailures
     from conformance.report.pinned import PinnedChoices
 
-#: The version of the format; the first number changes when a reader of the old one would misread the new one.
-FORMAT = "1.0"
-
 #: Exchanges kept as evidence of one finding, by what it concludes.
 EVIDENCE = {Verdict.FAILED: 8, Verdict.ERROR: 8, Verdict.WARNING: 8, Verdict.INCONCLUSIVE: 3, Verdict.OBSERVED: 2}
+
+#: Replay files that a document carries.
+REPLAYS = 30
 
 #: Further violations of one finding that are kept, shortened.
 FURTHER = 20
@@ -98,10 +100,13 @@ def build(results: Results, target: Target | None, run: RunInfo) -> dict[str, An
         "pinned_choices": run.pinned.to_plain(results) if run.pinned else None,
         "latency": latency(timings.values()),
         "exchanges": {},
+        "replays": _replays(results, run.folder),
         "errors": list(results.errors),
         "lost": results.lost,
     }
     plain: dict[str, Any] = _mapped(document, lambda text: clean(redactor.text(text)))
+    # Replay files are without secrets, and exact.
+    plain["replays"] = _mapped(document["replays"], writable)
     evidence = {str(number): results.exchanges[number] for number in _evidence(results)}
     # Bodies are evidence: of them nothing is changed but what no file can hold.
     plain["exchanges"] = _mapped(evidence, lambda text: writable(redactor.text(text)))
@@ -181,6 +186,22 @@ def _evidence(results: Results) -> Iterator[int]:
     """The numbers of the exchanges that are evidence, each once, in the order they were sent."""
     numbers = {number for cell in results.cells.values() for one in cell.findings for number in kept_evidence(one)}
     yield from sorted(numbers & results.exchanges.keys())
+
+
+def _replays(results: Results, folder: Path | None) -> dict[str, Any]:
+    """The replay files of the first violation of each cause, by the path that findings name them with."""
+    replays: dict[str, Any] = {}
+    for cause in causes(results) if folder else ():
+        finding = (next((cell for cell in cause.cells if not cell.known), cause.cells[0])).decisive
+        if folder is None or finding is None or not finding.replay or len(replays) >= REPLAYS:
+            continue
+        try:
+            replay = json.loads((folder / finding.replay).read_text("utf-8"))
+        except (OSError, ValueError):
+            continue
+        if isinstance(replay, dict):
+            replays[finding.replay] = replay
+    return replays
 
 
 def _timings(results: Results) -> dict[int, Timing]:

@@ -13,7 +13,7 @@ import functools
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib import resources
 from typing import Any
 
@@ -41,8 +41,15 @@ _GRAVITY = ("failed", "error", "warning", "inconclusive", "observed", "not run",
 
 def html(document: view.Document) -> str:
     """The page as text."""
-    page = _Page(document)
-    return _template().render(page.values())
+    return render("report.html.j2", _Page(document).values(), _asset("report.js"))
+
+
+def render(template: str, values: Mapping[str, Any], script: str = "") -> str:
+    """A page of a template, with the style, the script, and a policy that allows these two and nothing else."""
+    style = _asset("report.css")
+    sources = _hash(script) if script else "'none'"
+    policy = f"default-src 'none'; script-src {sources}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    return _template(template).render({**values, "policy": policy, "style": Markup(style), "script": Markup(script)})
 
 
 @functools.cache
@@ -64,8 +71,8 @@ def _asset(name: str) -> str:
 
 
 @functools.cache
-def _template() -> Template:
-    return _environment().from_string(_asset("report.html.j2"))
+def _template(name: str) -> Template:
+    return _environment().from_string(_asset(name))
 
 
 def _hash(text: str) -> str:
@@ -90,16 +97,13 @@ class _Page:
     def values(self) -> dict[str, Any]:
         document = self.document
         verdict, run = document["verdict"], document["run"]
-        style, script = _asset("report.css"), _asset("report.js")
         used = [name for name in view.SIGNS if any(row[name] for row in document["counts"].values())]
         kept = self._exchanges()
         tone, mark = _MARKS.get(verdict["exit_status"], ("bad", "✗"))
         known, pinned = document["known_failures"], document["pinned_choices"]
         names = [one["id"] for one in document["operations"]]
         return {
-            "policy": f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; "
-                      "base-uri 'none'; form-action 'none'",
-            "style": Markup(style), "script": Markup(script), "data": embedded(kept),
+            "data": embedded(kept),
             "suite": document["suite"], "verdict": verdict, "run": run, "tone": tone, "mark": mark,
             "label": view.label(document), "requests": count(run["requests"], "request"), "seconds": duration(run["seconds"]),
             "signs": view.SIGNS, "verdicts": used, "levels": list(document["counts"]),

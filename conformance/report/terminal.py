@@ -13,7 +13,7 @@ from conformance.contract import OPERATIONS
 from conformance.report.causes import VIOLATED, Cause, causes
 from conformance.report.document import RunInfo
 from conformance.report.outcome import Outcome
-from conformance.report.wording import clean, count, duration, listed, one_line, operations, rerun
+from conformance.report.wording import clean, count, duration, listed, one_line, operations, replay, rerun
 from conformance.results import Cell, Results
 from conformance.rules import RULES, Level
 from conformance.verdict import Finding, Verdict
@@ -24,7 +24,8 @@ Line = tuple[str, dict[str, Any]]
 #: Causes, and groups of inconclusive rules, shown without -v.
 SHOWN = 25
 
-_LABEL = re.compile(r" {3}(?:expected|got|reproduce|operations|took along|cure|rules) +")
+_LABEL = re.compile(r" {3}(?:expected|got|operations|took along|cure|rules) +")
+_REPRODUCE = "   reproduce  "
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
 
 _RED = {"red": True}
@@ -54,7 +55,8 @@ def summary(results: Results, run: RunInfo, *, width: int, verbose: bool) -> lis
 def _fit(text: str, width: int) -> list[str]:
     """A text on lines of the terminal's width, further lines indented under the first one's text."""
     text = " ".join(clean(text).splitlines())
-    if len(text) <= width:
+    # A command is copied whole.
+    if len(text) <= width or text.startswith(_REPRODUCE):
         return [text.rstrip()]
     label = _LABEL.match(text)
     start = len(label[0]) if label else len(text) - len(text.lstrip()) + 2
@@ -105,7 +107,7 @@ def _cause(number: int, cause: Cause, run: RunInfo, verbose: bool) -> Iterator[L
         if index == 0:
             yield f"   expected   {one_line(finding.expected)}", {}
             yield f"   got        {one_line(finding.got)}{_confirmed(finding)}", {}
-            yield f"   reproduce  {reproduction(cause.rule, cell.operation, finding, run)}", {}
+            yield f"{_REPRODUCE}{reproduction(cause.rule, cell.operation, finding, run)}", {}
     if not verbose and 1 < len(cells) < len(OPERATIONS):
         yield f"   operations {listed([cell.operation for cell in cells], 4)}", _FAINT
     if cause.took_along:
@@ -130,7 +132,7 @@ def _confirmed(finding: Finding) -> str:
 def reproduction(rule: str, operation: str, finding: Finding, run: RunInfo) -> str:
     """The command that repeats a violation: its replay file where there is one, else its check alone."""
     if finding.replay:
-        return f"conformance replay {_relative(run.folder / finding.replay) if run.folder else finding.replay}"
+        return replay(_relative(run.folder / finding.replay) if run.folder else finding.replay, run.options)
     return rerun(rule, operation, run.options)
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-import shlex
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from conformance.report.wording import listed, rerun
+from conformance.report.wording import clean, listed, one_line, replay, rerun
+from conformance.rules import SPEC
 
 Document = dict[str, Any]
+
+#: The version of the format; the first number changes when a reader of the old one would misread the new one.
+FORMAT = "1.0"
 
 #: Verdicts in the order in which tables show them, with the sign of each.
 SIGNS = {
@@ -19,6 +24,39 @@ SIGNS = {
 
 class DocumentError(ValueError):
     """A results document that cannot be read; the text is one paragraph with the cure."""
+
+
+def load(path: Path) -> Document:
+    """The results document in a file, or in the results.json of a folder. Raises DocumentError."""
+    if path.is_dir():
+        path = path / "results.json"
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise DocumentError(f"{path}: there is no such file; a run writes results.json into its report folder.") from None
+    except OSError as error:
+        raise DocumentError(f"{path}: the results cannot be read ({error.strerror}).") from None
+    except (ValueError, RecursionError):
+        raise DocumentError(f"{path}: this is no JSON, so no results of a run; name a results.json.") from None
+    given = document.get("format") if isinstance(document, dict) else None
+    if not isinstance(given, str):
+        raise DocumentError(f"{path}: these are no results of a run; name a results.json.")
+    if given.partition(".")[0] != FORMAT.partition(".")[0]:
+        raise DocumentError(f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of the "
+                            "suite that wrote it.")
+    return dict(document)
+
+
+def why_unreadable(document: Document, source: object) -> DocumentError:
+    """What is wrong with a document that a format could not be made of."""
+    from jsonschema import Draft202012Validator
+
+    schema = json.loads((SPEC / "results.schema.json").read_text("utf-8"))
+    error = next(Draft202012Validator(schema).iter_errors(document), None)
+    if error is None:
+        return DocumentError(f"{source}: the results contradict themselves; make them anew.")
+    place = "/".join(map(str, error.absolute_path)) or "the document"
+    return DocumentError(f"{source}: the results do not fit spec/results.schema.json: {place}: {one_line(error.message, 200)}.")
 
 
 def cells(document: Document) -> dict[tuple[str, str], dict[str, Any]]:
@@ -51,8 +89,8 @@ def decisive(cell: dict[str, Any]) -> dict[str, Any]:
 
 def reproduction(document: Document, cell: dict[str, Any], finding: dict[str, Any] | None = None) -> str:
     """The command that repeats a cell's violation, given where the report is."""
-    if replay := (finding or decisive(cell))["replay"]:
-        return f"conformance replay {shlex.quote(replay)}"
+    if file := (finding or decisive(cell))["replay"]:
+        return replay(file, document["run"]["options"])
     return rerun(cell["rule"], cell["operation"], document["run"]["options"])
 
 

@@ -73,5 +73,13 @@ def operations(names: Sequence[str], all_operations: int) -> str:
 
 def rerun(rule: str, operation: str, options: Mapping[str, str]) -> str:
     """The command that runs the checks of one rule on one operation, on the server of a run with these options."""
-    kept = [f"--{name} {shlex.quote(options[name])}" for name in ("target", "base-url") if options.get(name)]
-    return " ".join([f"pytest --rule {rule}@{operation}", *kept])
+    return f"pytest --rule {rule}@{operation}{_server(options)}"
+
+
+def replay(file: str, options: Mapping[str, str]) -> str:
+    """The command that sends a replay file to the server of a run with these options."""
+    return f"conformance replay {shlex.quote(file)}{_server(options)}"
+
+
+def _server(options: Mapping[str, str]) -> str:
+    return "".join(f" --{name} {shlex.quote(options[name])}" for name in ("target", "base-url") if options.get(name))

@@ -1,0 +1,105 @@
+"""A comparison as Markdown and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.report import view
+from conformance.report.comparison import ABSENT, VIOLATED, Change, Comparison
+from conformance.report.html import render
+from conformance.report.markdown import code, plain
+from conformance.report.wording import count, listed
+
+_SIGNS = {**view.SIGNS, ABSENT: " "}
+
+
+def comparison_markdown(found: Comparison) -> str:
+    """The comparison as Markdown text."""
+    return "\n".join(_lines(found)) + "\n"
+
+
+def comparison_html(found: Comparison) -> str:
+    """The comparison as a page that loads nothing."""
+    rules = [
+        {"rule": row.rule, "cells": [_column(row.rule, column) for column in row.cells]} for row in found.rules
+    ]
+    return render("compare.html.j2", {
+        "names": found.names, "documents": found.documents, "two": found.two, "rules": rules, "choices": found.choices,
+        "broke": _grouped(found.broke), "mended": _grouped(found.mended), "moved": _grouped(found.moved),
+        "signs": _SIGNS, "operations": found.documents[0]["operations"],
+    })
+
+
+def _column(rule: dict[str, object], column: dict[str, list[str]]) -> dict[str, object]:
+    """One document's verdicts on a rule: the gravest, its sign, and on what."""
+    worst = min(column, key=lambda name: list(_GRAVITY).index(name))
+    many = len(column) > 1 or len(column[worst]) > 1
+    text = worst if len(column) == 1 else f"{worst} on {listed(column[worst], 3)}"
+    return {"verdict": worst, "sign": _SIGNS[worst], "text": text if many else worst, "broken": worst in VIOLATED}
+
+
+_GRAVITY = ("failed", "error", "warning", "inconclusive", "not run", "passed", "observed", "not applicable", ABSENT)
+
+
+def _grouped(changes: list[Change]) -> list[tuple[str, str, str, list[str]]]:
+    """Changes by rule: rule, verdict before, verdict after, operations."""
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    for one in changes:
+        grouped.setdefault((one.rule, one.before, one.after), []).append(one.operation)
+    return [(*key, operations) for key, operations in grouped.items()]
+
+
+def _row(values: list[str]) -> str:
+    return "| " + " | ".join(value.replace("|", "\\|") for value in values) + " |"
+
+
+def _lines(found: Comparison) -> Iterator[str]:
+    yield "## Financial Accounts API conformance, compared"
+    yield ""
+    yield _row(["", *map(plain, found.names)])
+    yield "|---|" + "---|" * len(found.names)
+    facts = {
+        "verdict": [document["verdict"]["name"] for document in found.documents],
+        "exit status": [str(document["verdict"]["exit_status"]) for document in found.documents],
+        "required failed": [str(document["counts"]["required"]["failed"]) for document in found.documents],
+        "required passed": [str(document["counts"]["required"]["passed"]) for document in found.documents],
+        "warnings": [str(document["counts"]["implied"]["warning"]) for document in found.documents],
+        "inconclusive": [str(sum(row["inconclusive"] for row in document["counts"].values())) for document in found.documents],
+        "started": [document["run"]["started"][:16].replace("T", " ") for document in found.documents],
+        "suite": [document["suite"]["version"] for document in found.documents],
+    }
+    for name, values in facts.items():
+        yield _row([name, *values])
+    yield ""
+    if found.two:
+        yield from _changes("What broke", found.broke, found)
+        yield from _changes("What was mended", found.mended, found)
+        yield from _changes("What changed otherwise", found.moved, found)
+    yield f"### {count(len(found.rules), 'rule')} judged differently, or broken somewhere"
+    yield ""
+    if found.rules:
+        yield _row(["rule", "level", *map(plain, found.names)])
+        yield "|---|---|" + "---|" * len(found.names)
+        for row in found.rules:
+            texts = [f"{one['sign']} {one['text']}".strip() for one in (_column(row.rule, column) for column in row.cells)]
+            yield _row([f"`{row.rule['id']}`", str(row.rule["level"]), *texts])
+        yield ""
+    yield f"### {count(len(found.choices), 'open question')} answered differently"
+    yield ""
+    if found.choices:
+        yield _row(["rule", "operations", "question", *map(plain, found.names)])
+        yield "|---|---|---|" + "---|" * len(found.names)
+        for choice in found.choices:
+            yield _row([f"`{choice.rule}`", view.where(choice.operations, found.documents[-1]), plain(choice.question),
+                        *(code(answer, 120) if answer else "not asked" for answer in choice.answers)])
+        yield ""
+
+
+def _changes(title: str, changes: list[Change], found: Comparison) -> Iterator[str]:
+    yield f"### {title}"
+    yield ""
+    if not changes:
+        yield "Nothing."
+    for rule, before, after, operations in _grouped(changes):
+        yield f"- `{rule}` on {view.where(operations, found.documents[-1])}: {before} → {after}"
+    yield ""

@@ -31,11 +31,9 @@ MORE_PAIRS = "Name further pairs of currency and network in the target file: [sa
 #: Accounts that a run adds to a customer's list at least, whatever the list holds already.
 _OWN_ACCOUNTS = 3
 
-#: Pairs tried where the target file names none, made of section 2.7's examples; a server may know none of them.
-_EXAMPLE_PAIRS = (
-    ("USDC", "ethereum"), ("USDC", "polygon"), ("ETH", "ethereum"), ("BTC", "bitcoin"), ("USDT", "ethereum"),
-    ("USDC_ETHEREUM", "ethereum"), ("USDT", "polygon"), ("ETH", "polygon"),
-)
+#: Currencies and networks of section 2.7's examples, which are tried in pairs where the target file names none; a
+#: server may know few of them.
+_EXAMPLES = ("USDC", "USDT", "ETH", "BTC", "USDC_ETHEREUM"), ("ethereum", "polygon", "bitcoin", "solana_devnet")
 
 Body = dict[str, Any]
 
@@ -62,6 +60,8 @@ class Stock:
     call: Call
     #: The exchanges that created its elements, by id, in the order of creation.
     created: dict[str, Exchange] = field(default_factory=dict)
+    #: The ids of further elements that must be in it.
+    known: set[str] = field(default_factory=set)
     #: The ids of elements of other parents, and whose they are.
     strangers: dict[str, str] = field(default_factory=dict)
     #: Nothing else than `created` is in the list.
@@ -148,6 +148,8 @@ def _accounts(suite: Suite) -> Stock:
         for _ in range(max(_OWN_ACCOUNTS, min(LARGE - there, LARGE))):
             if not stock.add(suite, scene, "createAccount"):
                 break
+        if suite.target.primary.funded_account_id:
+            stock.known.add(suite.target.primary.funded_account_id)
         other = suite.target.primary.other_customer_id
         if other is not None:
             elsewhere = Scene(suite, customer_id=other)
@@ -191,7 +193,8 @@ def _populate(suite: Suite) -> dict[str, Stock | Inconclusive]:
     for batch in range(3):
         for operation, stock in stocks.items():
             for planned in plans[operation][batch::3]:
-                _add_one(suite, scene, stock, planned)
+                if len(stock.created) < SMALL * (batch + 1) // 3 or planned.known:
+                    _add_one(suite, scene, stock, planned)
         if batch == 1:
             _add_strangers(suite, scene, stocks)
         if batch < 2:
@@ -249,8 +252,10 @@ def _wallets(scene: Scene) -> Iterator[Planned]:
     """Wallets of the pairs that the target file names, else of the documented pairs and the examples."""
     samples = scene.suite.samples
     known = samples.wallet_pairs
-    more = () if samples.over("wallet").get("pairs") else _EXAMPLE_PAIRS
-    for currency, network in [*known, *(pair for pair in more if pair not in known)][:SMALL]:
+    more = [("BTC", "bitcoin"), *((one, other) for other in _EXAMPLES[1] for one in _EXAMPLES[0])]
+    if samples.over("wallet").get("pairs"):
+        more = []
+    for currency, network in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
         body = {**samples.wallet(), "currency": currency, "network": network}
         yield Planned(body, known=(currency, network) in known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -86,20 +87,35 @@ class Filtered:
 
     def filters(self) -> dict[str, Filters]:
         """Filters to combine, by name: of each kind one that keeps some elements, and ones that keep all or none."""
-        by_date = sorted(self.elements, key=lambda one: one.created)
-        early, late = by_date[len(by_date) // 3], by_date[2 * len(by_date) // 3]
+        early, late, currency = self._telling()
+        unused = self._unused()
         found = {
             "start_date": Filters("list.start-date", start_date(early.text), lambda one: one.created >= early.created),
             "start_date in the past": Filters("list.start-date", start_date(FAR_PAST), lambda one: True),
             "end_date": Filters("list.end-date", end_date(late.text), lambda one: one.created < late.created),
             "end_date in the future": Filters("list.end-date", end_date(FAR_FUTURE), lambda one: True),
             "status": Filters("list.status-filter", status_filter(self.trial, "active"), lambda one: one.status == "active"),
-            "status that nothing has": Filters("list.status-filter", status_filter(self.trial, self._unused()), lambda one: one.status == self._unused()),
+            "status that nothing has": Filters("list.status-filter", status_filter(self.trial, unused),
+                                               lambda one: one.status == unused),
         }
         if "currency" in self.trial.operation.query_parameters:
-            common = max(sorted({one.currency for one in self.elements}), key=lambda code: sum(one.currency == code for one in self.elements))
-            found["currency"] = Filters("list.currency-filter", [("currency", common)], lambda one: one.currency == common)
+            found["currency"] = Filters("list.currency-filter", [("currency", currency)], lambda one: one.currency == currency)
         return found
+
+    def _telling(self) -> tuple[Element, Element, str]:
+        """The elements to begin and to end at, and the currency, whose filters differ most from one another
+        and from what they keep together."""
+        by_date = sorted({one.created: one for one in self.elements}.values(), key=lambda one: one.created)
+        best, chosen = -1, (by_date[0], by_date[-1], by_date[0].currency)
+        for early, late, currency in itertools.product(by_date, by_date, sorted({one.currency for one in self.elements})):
+            started = {one.id for one in self.elements if one.created >= early.created}
+            ended = {one.id for one in self.elements if one.created < late.created}
+            same = {one.id for one in self.elements if one.currency == currency}
+            together = [started & ended, started & same, ended & same, started & ended & same]
+            score = len({*map(frozenset, (*together, started, ended, same))}) + 2 * sum(map(bool, together))
+            if score > best:
+                best, chosen = score, (early, late, currency)
+        return chosen
 
     def _unused(self) -> str:
         return "disabled" if self.trial.operation.id == "listPayoutDestinations" else "suspended"

@@ -54,12 +54,16 @@ def read_at_all_sizes(trial: Trial, call: Call, sizes: Sequence[int]) -> PageRea
 
 def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
     """The documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
+    fields: Mapping[str, Mapping[str, Any]] = _item_schema(operation)["properties"]
+    return fields
+
+
+def _item_schema(operation: str) -> Mapping[str, Any]:
     described = contract.response_schema(operation)
     for part in [described, *described.get("allOf", [])]:
-        items = part.get("properties", {}).get("items", {}).get("items")
+        items: Mapping[str, Any] | None = part.get("properties", {}).get("items", {}).get("items")
         if items:
-            fields: Mapping[str, Mapping[str, Any]] = items["properties"]
-            return fields
+            return items
     raise KeyError(f"{operation} answers no list")
 
 
@@ -85,6 +89,27 @@ def compared(trial: Trial, items: Sequence[Any], created: Mapping[str, Exchange]
                         show(shown), exchanges[0], origin)
     if not differences:
         trial.judge("list.complete", True, "each element as its create answered it", "the same", *exchanges)
+
+
+_TYPES = {"string": str, "boolean": bool, "null": type(None)}
+
+
+def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
+    """What the documented fields of a list's items lack or have of another JSON type, in words."""
+    required = _item_schema(operation)["required"]
+    found = []
+    for item in items:
+        if not isinstance(item, dict):
+            found.append(f"an item is {show(item)}")
+            continue
+        for name, described in item_fields(operation).items():
+            types = described.get("type", ())
+            wanted = tuple(_TYPES[one] for one in ([types] if isinstance(types, str) else types))
+            if name not in item:
+                found += [f"{name} is missing"] * (name in required)
+            elif wanted and not isinstance(item[name], wanted):
+                found.append(f"{name} is {show(item[name])}")
+    return found
 
 
 def same_instant(one: Any, other: Any) -> bool:

@@ -155,8 +155,7 @@ def _sound_filters(trial: Trial, lists: Filtered) -> dict[str, Filters]:
             trial.set_aside(_COMBINE, f"the filter {name} does not work alone", exchange, cause=one.rule)
             continue
         sound[name] = one
-        if found.ids:
-            paging.totals(trial, _COMBINE, [found], len(found.ids), f"{name} alone")
+        paging.totals(trial, _COMBINE, [found], len(found.ids), f"{name} alone")
     return sound
 
 
@@ -165,7 +164,7 @@ def _combine(trial: Trial, lists: Filtered, filters: list[Filters], what: str) -
     parameters = [pair for each in filters for pair in each.parameters]
     exchange = lists.send(parameters, what)
     found = lists.judge(_COMBINE, exchange, expected, what)
-    if found and expected:
+    if found:
         paging.totals(trial, _COMBINE, [found], len(found.ids), what)
 
 

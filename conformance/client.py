@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -138,7 +138,7 @@ class HttpxSigner(httpx.Auth):
     def __init__(self, api_key: str, secret: str) -> None:
         self.api_key, self.secret = api_key, secret
 
-    def auth_flow(self, request: httpx.Request):
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         request.headers.update(
             signing.signed_headers(self.api_key, self.secret, request.method, wire_target(request), request.content)
         )
@@ -147,7 +147,8 @@ class HttpxSigner(httpx.Auth):
 
 def wire_target(request: httpx.Request) -> bytes:
     """The request target that httpx puts on the wire for this request."""
-    return request.extensions.get("target", request.url.raw_path)
+    target: bytes = request.extensions.get("target", request.url.raw_path)
+    return target
 
 
 def new_transport(verify: bool = True) -> httpx.BaseTransport:
@@ -192,7 +193,7 @@ class Client:
         request.headers = httpx.Headers(self._headers(request, call))
         return Prepared(call, request, purpose)
 
-    def _headers(self, request: httpx.Request, call: Call) -> list[tuple[str, bytes]]:
+    def _headers(self, request: httpx.Request, call: Call) -> list[tuple[bytes, bytes]]:
         headers = [("Host", request.headers["host"]), ("Accept", "application/json"), ("User-Agent", USER_AGENT)]
         if call.body is not None:
             headers.append(("Content-Length", str(len(call.body))))
@@ -207,7 +208,7 @@ class Client:
         headers += [(rename(name), value) for name, value in values.items() if name not in call.auth.omit]
         headers += call.headers
         # httpx takes text for ASCII only; these are the bytes that the signature covers, too.
-        return [(name, value.encode("utf-8")) for name, value in headers]
+        return [(name.encode("ascii"), value.encode("utf-8")) for name, value in headers]
 
     def _authentication(self, request: httpx.Request, auth: Auth) -> dict[str, str]:
         own = self.organization

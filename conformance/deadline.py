@@ -1,4 +1,4 @@
-"""A time limit on a whole exchange: httpx limits each read only, so a server could drip its answer for ever."""
+"""A time limit on a whole exchange: httpx limits each read only, so an answer could drip in for ever."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _this_thread = threading.local()
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Within it, network operations of this thread end `seconds` from now at the latest, with the error of a timeout."""
+    """Within it, network operations of this thread end after so many seconds at the latest, as timeouts."""
     _this_thread.end, _this_thread.seconds = time.monotonic() + seconds, seconds
     try:
         yield
@@ -50,9 +50,14 @@ class _Stream(httpcore.NetworkStream):
         self._stream.close()
 
     def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None,
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
     ) -> httpcore.NetworkStream:
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout)))
+        return _Stream(
+            self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout))
+        )
 
     def get_extra_info(self, info: str) -> Any:
         return self._stream.get_extra_info(info)
@@ -60,7 +65,11 @@ class _Stream(httpcore.NetworkStream):
 
 class _Backend(httpcore.SyncBackend):
     def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.NetworkStream:
         left = _left(timeout, httpcore.ConnectTimeout)
@@ -74,6 +83,9 @@ class DeadlineTransport(httpx.HTTPTransport):
         context = httpx.create_ssl_context(verify)
         super().__init__(verify=context)
         self._pool = httpcore.ConnectionPool(
-            ssl_context=context, max_connections=max_connections,
-            max_keepalive_connections=max_connections, retries=1, network_backend=_Backend(),
+            ssl_context=context,
+            max_connections=max_connections,
+            max_keepalive_connections=max_connections,
+            retries=1,
+            network_backend=_Backend(),
         )

@@ -38,7 +38,10 @@ class Bodies:
         yield "cut off in its middle", sound[: len(sound) // 2]
         yield "without its closing brace", sound[:-1]
         yield "with a comma after its last member", sound[:-1] + b",}"
-        yield "with a comma missing", sound.replace(b',"', b'"', 1) if b',"' in sound else sound.replace(b'":', b'"', 1)
+        yield (
+            "with a comma missing",
+            sound.replace(b',"', b'"', 1) if b',"' in sound else sound.replace(b'":', b'"', 1),
+        )
         yield "in single quotes", sound.replace(b'"', b"'")
         yield "without quotes around its names", re.sub(rb'"(\w+)":', rb"\1:", sound)
         yield "with text after it", sound + b"x"
@@ -85,8 +88,13 @@ class Bodies:
 
 
 #: Content types that a JSON body may be sent with; None sends no header.
-CONTENT_TYPES = (None, "text/plain", "application/x-www-form-urlencoded", "application/json; charset=no-such-charset",
-                 "multipart/form-data")
+CONTENT_TYPES = (
+    None,
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "application/json; charset=no-such-charset",
+    "multipart/form-data",
+)
 
 #: Values of X-Timestamp, X-Nonce, X-Signature, X-API-Key and Idempotency-Key.
 TIMESTAMPS = ("9" * 40, "1e400", "१७६३४५६७८९")
@@ -100,8 +108,17 @@ IDS = ("%00", "%ff", "%2e%2e%2f", "'%20OR%20'1'='1", "%F0%9F%8F%A6" + "x" * 1900
 
 #: Queries of any list.
 QUERIES = (
-    "page=1e309", "size=99999999999999999999", "page=-99999999999999999999", "page=9223372036854775807&size=100",
-    "size=NaN", "page=1&page=2", "page[]=1&size[a]=2", "page=%D9%A3", "page=&size=", "&&==&?", "x=" + "y" * 3500,
+    "page=1e309",
+    "size=99999999999999999999",
+    "page=-99999999999999999999",
+    "page=9223372036854775807&size=100",
+    "size=NaN",
+    "page=1&page=2",
+    "page[]=1&size[a]=2",
+    "page=%D9%A3",
+    "page=&size=",
+    "&&==&?",
+    "x=" + "y" * 3500,
 )
 
 #: Queries that are no UTF-8, hold NUL or a broken escape: an HTTP front end may refuse them in its own words.
@@ -109,9 +126,20 @@ BROKEN_QUERIES = ("page=%00", "size=%FF", "page=%zz")
 
 #: Values of start_date and end_date, percent-encoded.
 DATES = (
-    "garbage", "", "0000-00-00T00:00:00Z", "0000-01-01T00:00:00Z", "99999-12-31T23:59:59Z", "2016-12-31T23:59:60Z",
-    "2020-02-30T00:00:00Z", "2020-01-01T25:61:61Z", "2020-01-01T00:00:00%2B99:99", "0001-01-01T00:00:00%2B14:00",
-    "9999-12-31T23:59:59-14:00", "2020-01-01", "1e400", "2020-01-01T00:00:00.1234567890123456789012345Z",
+    "garbage",
+    "",
+    "0000-00-00T00:00:00Z",
+    "0000-01-01T00:00:00Z",
+    "99999-12-31T23:59:59Z",
+    "2016-12-31T23:59:60Z",
+    "2020-02-30T00:00:00Z",
+    "2020-01-01T25:61:61Z",
+    "2020-01-01T00:00:00%2B99:99",
+    "0001-01-01T00:00:00%2B14:00",
+    "9999-12-31T23:59:59-14:00",
+    "2020-01-01",
+    "1e400",
+    "2020-01-01T00:00:00.1234567890123456789012345Z",
 )
 
 #: Values of the other filters, percent-encoded.
@@ -131,5 +159,3 @@ def list_queries(parameters: Iterable[str]) -> Iterator[str]:
         if name not in ("page", "size", *dates):
             yield from (f"{name}={value}" for value in FILTERS)
             yield "&".join([f"{name}=active"] * 200)
-
-

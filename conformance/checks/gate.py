@@ -1,4 +1,4 @@
-"""What the checks of section 5 share: sound calls that pass authentication, and judgements of those that must not."""
+"""What the checks of section 5 share: calls that pass authentication, and judgements of those that do not."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ def forget_scene(suite: Suite, purpose: str) -> None:
 def _shelved(purpose: str) -> str:
     return f"authentication {purpose}"
 
+
+#: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
+REMEMBERED = 240
 
 #: Operations that succeed once in a place: afterwards they may be refused for that alone.
 ONE_OFF = ("createWallet", "disableBeneficiary")
@@ -80,7 +83,7 @@ class Gate:
         return answer
 
     def refused(self, rule: str, call: Call, what: str) -> Exchange:
-        """Sends a call and judges that it is refused, as far as that can be told from how a sound one is answered."""
+        """Sends a call and judges that it is refused, as far as it is answered otherwise than a sound one."""
         answer = self.send(call, what)
         if answer.refused and self._first.refused and answer.described() == self._first.described():
             reason = f"{what} was answered {answer.described()}, just as the sound request was"
@@ -91,20 +94,38 @@ class Gate:
 
     def passed(self, exchange: Exchange) -> Exchange:
         """The exchange of a sound call, if it passed authentication; raises Inconclusive otherwise."""
-        if exchange.status is None or exchange.status >= 500 or exchange.throttled or exchange.refused_authentication:
+        if (
+            exchange.status is None
+            or exchange.status >= 500
+            or exchange.throttled
+            or exchange.refused_authentication
+        ):
             raise refusal_of_sound(exchange)
         return exchange
+
+    def implied_401(self, rule: str, answer: Exchange, what: str, cause: str) -> None:
+        """Judges that a refusal has status 401; what was not refused at all broke `cause`."""
+        if answer.succeeded:
+            reason = f"{what} was not refused, but answered {answer.described()}"
+            self.trial.set_aside(rule, reason, answer, cause=cause)
+        else:
+            self.trial.status(rule, answer, what, 401)
 
     def invalid_signature(self, rule: str, call: Call, what: str) -> Exchange:
         """Sends a call and judges that it is refused with 401 invalid_signature."""
         answer = self.send(call, what)
-        self.trial.error(rule, answer, what, type="authentication_error", code="invalid_signature", status=401)
+        self.trial.error(
+            rule, answer, what, type="authentication_error", code="invalid_signature", status=401
+        )
         return answer
 
-    def nonce_replay(self, rule: str, call: Call, what: str) -> bool:
-        """Sends a call and judges that it is refused with 401 nonce_replay."""
-        answer = self.send(call, what)
-        return self.trial.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+    def nonce_replay(self, rule: str, used: Exchange, call: Call, what: str) -> None:
+        """Sends a call with the nonce of an earlier exchange and judges that it is refused for it."""
+        answer = self.send(call.signed(nonce=used.nonce), what)
+        if answer.started - used.started > REMEMBERED:
+            self.trial.set_aside(rule, f"{what} came too late for the nonce to be remembered", answer)
+            return
+        self.trial.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
 
     # ------------------------------------------------------------------ places
 
@@ -125,7 +146,10 @@ class Gate:
             yield f"an unknown {child}", self.at(**{child: unknown_like(ids[child])})
         foreign = self._foreign_parent()
         if foreign is not None:
-            yield "another organization's top-level resource", self.at(**{parameters(self.operation)[0]: foreign})
+            yield (
+                "another organization's top-level resource",
+                self.at(**{parameters(self.operation)[0]: foreign}),
+            )
 
     def _foreign_parent(self) -> str | None:
         suite = self.trial.suite
@@ -141,8 +165,14 @@ class Gate:
 
 #: A field of free text in each body, for letters outside ASCII.
 FREE_TEXT = {
-    "createAccount": "name", "createBeneficiary": "note", "updateBeneficiary": "note", "createPayoutDestination": "label",
-    "createPayout": "note", "createVirtualAccount": "label", "createWallet": "label", "createPayin": "description",
+    "createAccount": "name",
+    "createBeneficiary": "note",
+    "updateBeneficiary": "note",
+    "createPayoutDestination": "label",
+    "createPayout": "note",
+    "createVirtualAccount": "label",
+    "createWallet": "label",
+    "createPayin": "description",
 }
 
 
@@ -151,8 +181,9 @@ def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
     document = json.loads(body)
     yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
     yield "with its members in another order", to_json(dict(reversed(document.items())))
-    yield "with its members sorted by name", json.dumps(
-        document, ensure_ascii=False, separators=(",", ":"), sort_keys=True
-    ).encode()
+    yield (
+        "with its members sorted by name",
+        json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
+    )
     yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
     yield "with a line feed after it", body + b"\n"

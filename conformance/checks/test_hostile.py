@@ -1,4 +1,4 @@
-"""Malformed and odd input: refused where it is malformed, and never answered with 5xx or not at all (section 4)."""
+"""Malformed and odd input: refused where malformed, and never answered with 5xx or not at all (section 4)."""
 
 from __future__ import annotations
 
@@ -54,14 +54,23 @@ def _probe(trial: Trial, probe: Call, what: str, *, may_hang_up: bool = False) -
 # ---------------------------------------------------------------------- bodies
 
 
-@check("body.malformed", "body.legal-oddities", "body.content-type", "refusal.changes-nothing", "http.no-server-error",
-       operations=tuple(FREE_TEXT))
+@check(
+    "body.malformed",
+    "body.legal-oddities",
+    "body.content-type",
+    "refusal.changes-nothing",
+    "http.no-server-error",
+    operations=tuple(FREE_TEXT),
+)
 def test_hostile_bodies(trial: Trial) -> None:
-    """Bodies that are no JSON, no UTF-8 or no object are refused and have no effect; with what is legal but odd, and
-    with other content types, what the server does is recorded."""
+    """Bodies that are no JSON, no UTF-8 or no object are refused and have no effect; with what is legal but
+    odd, and with other content types, what the server does is recorded."""
     scene = _scene(trial)
     operation = trial.operation.id
-    trial.accept(trial.sound() if operation == "createWallet" else scene.call(operation), "a sound request, to derive defective ones from")
+    trial.accept(
+        trial.sound() if operation == "createWallet" else scene.call(operation),
+        "a sound request, to derive defective ones from",
+    )
 
     def send(body: bytes, what: str) -> Exchange:
         return _probe(trial, scene.call(operation).but(body=body), what)
@@ -73,7 +82,9 @@ def test_hostile_bodies(trial: Trial) -> None:
             what = f"a body {how}"
             refused.append(send(body, what))
             trial.refused("body.malformed", refused[-1], what)
-        effects.judge_refused("malformed bodies", refused, "body.malformed", lambda: send(b"{", "a malformed body, again"))
+        effects.judge_refused(
+            "malformed bodies", refused, "body.malformed", lambda: send(b"{", "a malformed body, again")
+        )
     for how, body in bodies.odd():
         answer = send(body, f"a body with {how}")
         _observe(trial, "body.legal-oddities", f"a body with {how}", answer)
@@ -81,7 +92,12 @@ def test_hostile_bodies(trial: Trial) -> None:
             scene = _scene(trial)
     for how, body in bodies.long():
         # A front end that finds a body too long may break the connection off, and words its refusal itself.
-        _probe(trial, scene.call(operation).but(body=body, operation=None), f"a body with {how}", may_hang_up=True)
+        _probe(
+            trial,
+            scene.call(operation).but(body=body, operation=None),
+            f"a body with {how}",
+            may_hang_up=True,
+        )
     for content_type in CONTENT_TYPES:
         what = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         probe = trial.sound(None if operation == "createWallet" else scene).but(content_type=content_type)
@@ -98,7 +114,12 @@ def _observe(trial: Trial, rule: str, question: str, answer: Exchange) -> None:
 def test_body_where_none_is_taken(trial: Trial) -> None:
     """An operation without a body gets one, sound and malformed."""
     scene = _scene(trial)
-    for what, body in (("a JSON object", b"{}"), ("malformed JSON", b'{"'), ("invalid UTF-8", b"\xff\xfe"), ("null", b"null")):
+    for what, body in (
+        ("a JSON object", b"{}"),
+        ("malformed JSON", b'{"'),
+        ("invalid UTF-8", b"\xff\xfe"),
+        ("null", b"null"),
+    ):
         _probe(trial, trial.sound(scene).but(body=body), f"a body that is {what}")
 
 
@@ -107,7 +128,7 @@ def test_body_where_none_is_taken(trial: Trial) -> None:
 
 @check("http.no-server-error")
 def test_hostile_headers(trial: Trial) -> None:
-    """Authentication headers and idempotency keys that are very long, outside ASCII, or mean something elsewhere."""
+    """Authentication headers and idempotency keys that are very long, outside ASCII, or SQL."""
     scene = common_scene(trial.suite) if trial.operation.id != "createPayout" else trial.suite.payouts()
 
     def send(name: str, value: str, probe: Call) -> None:
@@ -123,14 +144,18 @@ def test_hostile_headers(trial: Trial) -> None:
     for value in API_KEYS:
         send(signing.API_KEY, value, sound.signed(api_key=value))
     for value in NONCES:
-        send(signing.NONCE, value, scene.call(trial.operation.id).signed(nonce=value + signing.new_nonce()[:12]))
+        send(
+            signing.NONCE,
+            value,
+            scene.call(trial.operation.id).signed(nonce=value + signing.new_nonce()[:12]),
+        )
     for value in KEYS if trial.operation.is_post else KEYS[:1]:
         send("Idempotency-Key", value, scene.call(trial.operation.id).but(idempotency_key=value))
 
 
 @check("http.no-server-error")
 def test_hostile_ids(trial: Trial) -> None:
-    """Path parameters, one at a time, that are no UTF-8, encode a slash, a NUL or a line feed, or are very long."""
+    """Path parameters, one at a time, that are no UTF-8, encode a slash or a NUL, or are very long."""
     operation = trial.operation.id
     scene = trial.suite.payouts() if operation == "createPayout" else common_scene(trial.suite)
     sound = scene.call(operation)
@@ -139,10 +164,17 @@ def test_hostile_ids(trial: Trial) -> None:
             target = call(operation, {**scene.ids(operation), name: value}).target
             shown = value if len(value) <= 40 else f"of {len(value)} characters"
             # Which of these paths a router takes for the operation at all is its own affair.
-            _probe(trial, scene.call(operation).but(target=target, body=sound.body, operation=None), f"{name} {shown}")
+            _probe(
+                trial,
+                scene.call(operation).but(target=target, body=sound.body, operation=None),
+                f"{name} {shown}",
+            )
 
 
-@check("http.no-server-error", operations=("listAccounts", "listPayoutDestinations", "listVirtualAccounts", "listWallets"))
+@check(
+    "http.no-server-error",
+    operations=("listAccounts", "listPayoutDestinations", "listVirtualAccounts", "listWallets"),
+)
 def test_hostile_queries(trial: Trial) -> None:
     """List parameters that are huge, repeated, malformed or beyond every calendar."""
     sound = common_scene(trial.suite).call(trial.operation.id)
@@ -162,7 +194,9 @@ def test_sound_answers(trial: Trial) -> None:
     answer = trial.accept(trial.sound(), "a sound request")
     trial.observe("http.success-status", "the status of a successful answer", str(answer.status), answer)
     extra = contract.undocumented_fields(trial.operation.id, answer.document)
-    trial.observe("http.extra-fields", "members beyond the documented ones", ", ".join(extra)[:500] or "none", answer)
+    trial.observe(
+        "http.extra-fields", "members beyond the documented ones", ", ".join(extra)[:500] or "none", answer
+    )
 
 
 @check("http.undocumented-method", "http.no-server-error")
@@ -171,18 +205,37 @@ def test_undocumented_methods(trial: Trial) -> None:
     scene = trial.suite.payouts() if trial.operation.id == "createPayout" else common_scene(trial.suite)
     ids = {name: unknown_like(value) for name, value in scene.ids(trial.operation.id).items()}
     for method in ("PUT", "DELETE"):
-        answer = _probe(trial, Call(None, method, call(trial.operation.id, ids).target), f"{method} on the path of the operation")
+        answer = _probe(
+            trial,
+            Call(None, method, call(trial.operation.id, ids).target),
+            f"{method} on the path of the operation",
+        )
         if trial.usable("http.undocumented-method", answer):
-            trial.observe("http.undocumented-method", f"{method} on the path of the operation", answer.described(), answer)
+            trial.observe(
+                "http.undocumented-method",
+                f"{method} on the path of the operation",
+                answer.described(),
+                answer,
+            )
 
 
 @check("http.undocumented-path", "http.no-server-error", operations=("createPayout",))
 def test_undocumented_paths(trial: Trial) -> None:
     """The payout path of an older example, and paths that nothing is at."""
     scene = trial.suite.payouts()
-    body = {"account_id": unknown_like(scene.account_id), "beneficiary_id": "bene_none", "amount": "1.00", "currency": "USD"}
+    body = {
+        "account_id": unknown_like(scene.account_id),
+        "beneficiary_id": "bene_none",
+        "amount": "1.00",
+        "currency": "USD",
+    }
     old = scene.call("createPayout", body).but(operation=None, target="/v1/transfers/payouts")
-    for probe in (old, Call(None, "GET", "/v1/nothing"), Call(None, "GET", "/"), Call(None, "GET", "/v1/accounts")):
+    for probe in (
+        old,
+        Call(None, "GET", "/v1/nothing"),
+        Call(None, "GET", "/"),
+        Call(None, "GET", "/v1/accounts"),
+    ):
         what = f"{probe.method} {probe.target}"
         answer = _probe(trial, probe, what)
         if trial.usable("http.undocumented-path", answer):

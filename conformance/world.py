@@ -5,6 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from conformance.contract import OPERATIONS
 from conformance.exchange import MISSING, Call, Exchange, to_json
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
 
 #: Path parameter -> the scene attribute that provides it.
 _PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
+
+
+#: Characters that RFC 3986 allows in a segment of a path besides letters, digits and `_.-~`.
+_IN_A_SEGMENT = "%!$&'()*+,;=:@"
 
 
 def new_key() -> str:
@@ -28,7 +33,8 @@ def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) 
     return Call(
         operation=operation,
         method=described.method,
-        target=described.path.format(**ids),
+        # An id that a server made up may hold anything; one that is encoded already stays as it is.
+        target=described.path.format(**{name: quote(value, safe=_IN_A_SEGMENT) for name, value in ids.items()}),
         body=None if body is None else to_json(body),
         idempotency_key=new_key() if described.method == "POST" else None,
         **changes,
@@ -144,7 +150,8 @@ class Scene:
 def identifier(exchange: Exchange) -> str:
     """The id of the resource an exchange created; raises Inconclusive when there is none."""
     value = exchange.get("id")
-    if not isinstance(value, str) or not value:
+    # An unpaired surrogate cannot be sent back in UTF-8.
+    if not isinstance(value, str) or not value or any("\ud800" <= one <= "\udfff" for one in value):
         shown = "no id" if value is MISSING else f"the id {value!r:.60}"
         raise Inconclusive(f"{exchange.operation} answered {exchange.described()} with {shown}, which cannot be used further",
                            cause="format.id")

@@ -132,7 +132,9 @@ class Suite:
         A sound call that does not conform to openapi.yaml is the suite's own mistake: SuiteError.
         """
         assert call.operation is not None
-        if problems := contract.request_problems(call.operation, call.body, call.query):
+        problems = contract.request_problems(call.operation, call.body, call.query)
+        # Ids are the server's own: what is wrong with them is the matter of format.id.
+        if problems := [one for one in problems if not one.startswith(("/beneficiary_id ", "/payout_destination_id "))]:
             raise SuiteError(f"the suite's own sound request for {call.operation} breaks openapi.yaml: {problems[0]}")
         exchange = self.send(client, call, purpose)
         if not exchange.succeeded or not isinstance(exchange.document, dict):

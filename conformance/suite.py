@@ -17,7 +17,7 @@ from conformance.passive import PassiveRules
 from conformance.redaction import Redactor
 from conformance.samples import Samples
 from conformance.target import Target
-from conformance.verdict import Inconclusive, SuiteError
+from conformance.verdict import Inconclusive, NotApplicable, SuiteError
 from conformance.world import Scene
 
 #: What to do when a sample is refused, named in the report.
@@ -74,6 +74,8 @@ class Suite:
         """The client of the primary or the secondary organization."""
         if organization not in self._clients:
             owner = self.target.primary if organization == "primary" else self.target.secondary
+            if owner is None and self.target.features.secondary is False:
+                raise NotApplicable("the target file declares that there is no second organization ([features] secondary = false)")
             if owner is None:
                 raise Inconclusive("the target file names no second organization",
                                    "Fill in [secondary], or declare [features] secondary = false.")

@@ -133,7 +133,7 @@ def test_without_second_organization(declared: bool | None, status: int, tmp_pat
         if declared is not None:
             plain["features"]["secondary"] = declared
         target = write_target(tmp_path / "target.toml", plain)
-        outcome = run("--target", str(target), "--rule", "tenancy.foreign-parent", folder=tmp_path / "reports")
+        outcome = run("--target", str(target), "--rule", "tenancy.foreign-parent", "--rule", "tenancy.unknown-parent", folder=tmp_path / "reports")
     assert outcome.status == status, outcome.output
     assert cells(outcome, "passed") & {("tenancy.foreign-parent", "createPayout")} == set()
     if status == 6:

@@ -56,7 +56,7 @@ def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer
         if trial.operation.id == "disableBeneficiary":
             trial.judge(RULE, answer.get("id") == scene.beneficiary_id, expected, "the answer of another request", original.exchange, answer)
         else:
-            trial.judge(RULE, _parent(trial, answer, scene), expected, "a resource of another parent", original.exchange, answer)
+            trial.judge(RULE, not _of_the_first(answer, original), expected, "a resource of the first's", original.exchange, answer)
         return
     again = own.but(idempotency_key=new_key())
     fresh = trial.send(again, "the same request of the other organization with a fresh key", "secondary")
@@ -71,13 +71,10 @@ def _differs(answer: Exchange, fresh: Exchange) -> bool:
     return fresh.refused and (answer.status, answer.error_type, answer.error_code) != (fresh.status, fresh.error_type, fresh.error_code)
 
 
-def _parent(trial: Trial, answer: Exchange, scene: Scene) -> bool:
-    """Whether a created resource names the scene as its parent, where it names one at all."""
-    parents = {"createAccount": ("customer_id", scene.customer_id)}
-    if trial.operation.id == "createPayoutDestination":
-        parents[trial.operation.id] = ("beneficiary_id", scene.beneficiary_id)
-    name, expected = parents.get(trial.operation.id, ("account_id", scene.account_id))
-    return answer.get(name) in (expected, MISSING)
+def _of_the_first(answer: Exchange, original: Original) -> bool:
+    """Whether a created resource names a parent of the first organization's."""
+    named = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
+    return any(isinstance(one, str) and one in original.call.target.split("/") for one in named)
 
 
 def _judge_first_path(trial: Trial, original: Original) -> None:

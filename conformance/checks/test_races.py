@@ -22,7 +22,7 @@ from conformance.verdict import Inconclusive
 from conformance.world import Scene, identifier
 
 #: Simultaneous requests, and how often: the first round also opens the connections that the second one finds open.
-WIDTH = 12
+NONCES, KEYS, WALLETS = 8, 10, 12
 ROUNDS = 2
 
 #: Refusals that only say: not now, somebody else is at it.
@@ -45,13 +45,13 @@ def test_one_nonce(trial: Trial) -> None:
     passed = 0
     for _ in range(ROUNDS):
         nonce = signing.new_nonce()
-        calls = [scene.call(trial.operation.id).signed(nonce=nonce) for _ in range(WIDTH)]
+        calls = [scene.call(trial.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
         answers = trial.race(calls, "simultaneous requests with one nonce")
         answered = _answered(answers)
         through = [one for one in answered if not one.refused_authentication and one.status != 425]
         passed += len(through)
         if len(answered) > 1 and through:
-            trial.judge(rule, len(through) <= 1, f"{WIDTH} simultaneous requests with one nonce: at most one passes authentication",
+            trial.judge(rule, len(through) <= 1, f"{NONCES} simultaneous requests with one nonce: at most one passes authentication",
                         f"{len(through)} did", *through[:3])
     if not passed:
         trial.set_aside(rule, "none of the simultaneous requests with one nonce passed authentication", cause="auth.accepts-valid")
@@ -70,7 +70,7 @@ def test_one_key(trial: Trial) -> None:
         scene = own_place(trial) if trial.operation.id != "createPayout" else trial.scene()
         one = scene.call(trial.operation.id)
         with Effects(trial, scene) as effects:
-            answers = trial.race([one] * WIDTH, "simultaneous requests with one key and body")
+            answers = trial.race([one] * KEYS, "simultaneous requests with one key and body")
             winner = _judge_answers(trial, rule, one, answers)
             if winner is None:
                 continue
@@ -80,7 +80,7 @@ def test_one_key(trial: Trial) -> None:
                 doubled.append(_spent_more(trial, effects, one))
             else:
                 effects.accepted.add(identifier(winner))
-                effects.judge(rule, f"{WIDTH} simultaneous requests with one key and body beyond one resource", answers)
+                effects.judge(rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers)
     if doubled and all(doubled):
         # Once may be somebody else's payout at the same moment.
         trial.judge(rule, False, "simultaneous requests with one key and body: the balances change as by one of them", "they change by more")
@@ -89,7 +89,7 @@ def test_one_key(trial: Trial) -> None:
 def _judge_answers(trial: Trial, rule: str, one: Call, answers: list[Exchange]) -> Exchange | None:
     """Judges what the simultaneous requests were answered; the first 2xx answer, also if it takes a later repetition."""
     succeeded = [answer for answer in answers if answer.succeeded]
-    what = f"{WIDTH} simultaneous requests with one key and body"
+    what = f"{KEYS} simultaneous requests with one key and body"
     for answer in succeeded[1:]:
         first = succeeded[0]
         good = answer.status == first.status and same(answer.document, first.document)
@@ -144,10 +144,10 @@ def test_one_wallet(trial: Trial) -> None:
     for number in range(ROUNDS):
         scene = trial.suite.fresh()
         index = number % len(pairs)
-        calls = [scene.call("createWallet", trial.suite.samples.wallet(index)) for _ in range(WIDTH)]
+        calls = [scene.call("createWallet", trial.suite.samples.wallet(index)) for _ in range(WALLETS)]
         answers = trial.race(calls, "simultaneous creates of one wallet")
         answered, succeeded = _answered(answers), [one for one in answers if one.succeeded]
-        what = f"{WIDTH} simultaneous creates of one currency and network"
+        what = f"{WALLETS} simultaneous creates of one currency and network"
         items, listed = walk(trial, scene, "listWallets", "which wallets are there?")
         found = None if items is None else {str(one.get("id")) for one in items if (one.get("currency"), one.get("network")) == pairs[index]}
         if len(answered) == len(answers) and not succeeded and found is not None and not found:

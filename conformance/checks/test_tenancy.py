@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
+from conformance.checks.baseline import locked_out
 from conformance.checks.effects import UNTOUCHED, Effects
 from conformance.checks.tenants import Facts, almost, children_of, kept_scene, mixed, top_of, unknown
 from conformance.exchange import Call, Exchange
@@ -41,6 +42,16 @@ class _Watch(contextlib.ExitStack):
         return self._trial.send(again, f"{answer.purpose}, once more", answer.organization)
 
 
+def _status(trial: Trial, rule: str, answer: Exchange, what: str, *statuses: int) -> None:
+    if not locked_out(trial, rule, answer):
+        trial.status(rule, answer, what, *statuses)
+
+
+def _refused(trial: Trial, rule: str, answer: Exchange, what: str) -> None:
+    if not locked_out(trial, rule, answer):
+        trial.refused(rule, answer, what)
+
+
 # ---------------------------------------------------------------------- the top level
 
 
@@ -62,7 +73,7 @@ def test_foreign_parent(trial: Trial) -> None:
         answers.append(trial.send(back, "the first organization's path for the second", "secondary"))
         watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
     for answer in answers:
-        trial.status(FOREIGN_PARENT, answer, answer.purpose, 403)
+        _status(trial, FOREIGN_PARENT, answer, answer.purpose, 403)
     for answer in answers[:-1]:
         judge_leak(trial, facts, answer)
     judge_leak(trial, own_facts, answers[-1])
@@ -94,9 +105,9 @@ def test_unknown_parent(trial: Trial) -> None:
             foreign = kept_scene(trial.suite, "foreign").ids(operation)
             probes.append(("an unknown parent with another organization's child", mixed(operation, unknown(ids), foreign, own)))
     for what, probe in probes:
-        trial.status(rule, trial.send(probe, what), what, 404)
+        _status(trial, rule, trial.send(probe, what), what, 404)
     for what, near in almost(ids, top_of(operation)):
-        trial.refused(rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}")
+        _refused(trial, rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}")
 
 
 # ---------------------------------------------------------------------- children
@@ -116,9 +127,9 @@ def test_missing_child(trial: Trial) -> None:
         for what, probe, sure in calls:
             answers.append(trial.send(probe, what))
             if sure:
-                trial.status(rule, answers[-1], what, 404)
+                _status(trial, rule, answers[-1], what, 404)
             else:
-                trial.refused(rule, answers[-1], what)
+                _refused(trial, rule, answers[-1], what)
         watch.judge("requests for missing children", answers, rule)
 
 
@@ -183,7 +194,7 @@ def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene], probes: list[
     with _Watch(trial, scenes) as watch:
         for what, probe, organization in calls:
             answers.append(trial.send(probe, what, organization))
-            trial.status(rule, answers[-1], what, *statuses)
+            _status(trial, rule, answers[-1], what, *statuses)
         watch.judge("requests for children of another parent", answers, rule)
     return answers
 
@@ -215,16 +226,16 @@ def test_payout_references(trial: Trial) -> None:
                        f"{whose} destination": {"payout_destination_id": destination}}
             for what, changed in changes.items():
                 answer = trial.send(scene.call("createPayout", {**sound, **changed}), f"a payout that names {what}")
-                trial.refused(rule, answer, answer.purpose)
+                _refused(trial, rule, answer, answer.purpose)
                 if answer.refused:
-                    trial.status(status, answer, answer.purpose, 404)
+                    _status(trial, status, answer, answer.purpose, 404)
                 if whose.endswith("organization's") and LEAK in trial.rules:
                     judge_leak(trial, facts, answer)
                 answers.append(answer)
         watch.judge("payouts that name what is not under the account", answers, rule)
     what = "a payout that names a destination of another beneficiary of the account"
     answer = trial.send(scene.call("createPayout", {**sound, "payout_destination_id": other.destination_id}), what)
-    trial.refused("tenancy.payout-destination-owner", answer, what)
+    _refused(trial, "tenancy.payout-destination-owner", answer, what)
     trial.accept(scene.call("createPayout", sound), "the payout that names its own beneficiary and destination")
 
 

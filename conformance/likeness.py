@@ -1,8 +1,8 @@
 """Whether a resource in one answer is the one of another answer, or what was sent, member by member.
 
-Only documented members count (section 2). What the specification leaves open is no difference: the digits of
-a timestamp's fraction, the scale of an amount, `acc_` or `acct_` before an account's id, null or no member where a
-destination's field does not apply, the order in which embedded destinations stand.
+Only documented members count (section 2). What the specification leaves open is no difference: the digits
+of a timestamp's fraction, the scale of an amount, `acc_` or `acct_` before an account's id, null or no
+member where a destination's field does not apply, the order in which embedded destinations stand.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def same_account(got: Any, expected: Any) -> bool:
     """Whether two texts are one account's id; both prefixes appear in the specification."""
     if not isinstance(got, str) or not isinstance(expected, str):
         return False
-    return got.removeprefix("acct_").removeprefix("acc_") == expected.removeprefix("acct_").removeprefix("acc_")
+    bare = [one.removeprefix("acct_").removeprefix("acc_") for one in (got, expected)]
+    return bare[0] == bare[1]
 
 
 def same_amount(got: Any, expected: Any) -> bool:
@@ -83,7 +84,8 @@ def shown(value: Any) -> str:
 
 
 def judge_member(
-    trial: Trial, rule: str, exchange: Exchange, name: str, expected: Any, what: str, otherwise: Any = MISSING,
+    trial: Trial, rule: str, exchange: Exchange, name: str, expected: Any, what: str,
+    otherwise: Any = MISSING,
 ) -> bool:
     """Judges one documented member of an answer by the value it should have, or `otherwise` by another one:
     where two sources disagree, a third is not to blame for agreeing with either."""
@@ -103,8 +105,8 @@ def judge_members(
     trial: Trial, rule: str, exchange: Exchange, expected: Mapping[str, Any], what: str, *,
     but: Iterable[str] = (), otherwise: Mapping[str, Any] | None = None,
 ) -> None:
-    """Judges the documented members of an answer, `but` some, by what another answer or a request had in them,
-    and `otherwise` by what a second one had. That object is right is for format.object to say."""
+    """Judges the documented members of an answer, `but` some, by what another answer or a request had in
+    them, and `otherwise` by what a second one had. That object is right is for format.object to say."""
     left_out = {"object", *but}
     for name in documented(exchange.operation or ""):
         if name in expected and name not in left_out:

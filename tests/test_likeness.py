@@ -8,7 +8,15 @@ import pytest
 
 from conformance.contract import OPERATIONS
 from conformance.exchange import MISSING
-from conformance.likeness import alike, identifiers, objects, required_members, same_account, same_amount, shown
+from conformance.likeness import (
+    alike,
+    identifiers,
+    objects,
+    required_members,
+    same_account,
+    same_amount,
+    shown,
+)
 from conformance.rules import OPERATION_SETS
 from conformance.stated import PARENTS
 
@@ -43,14 +51,16 @@ def test_an_account_is_named_by_its_balances() -> None:
 
 
 @pytest.mark.parametrize(("got", "expected", "same"), [
-    ("1", "1.00", True), ("1.0000000000000000000000000000001", "1", False), ("one", "1", False), (1, "1", False),
+    ("1", "1.00", True), ("1.0000000000000000000000000000001", "1", False), ("one", "1", False),
+    (1, "1", False),
     ("1" + "0" * 40, "1" + "0" * 40 + ".1", False),
 ])
 def test_same_amount(got: Any, expected: Any, same: bool) -> None:
     assert same_amount(got, expected) is same
 
 
-@pytest.mark.parametrize("value", [MISSING, None, 1, "text", {"id": "a"}, [1], [{"id": []}], [{}], [{"id": 1}, {"id": "a"}]])
+@pytest.mark.parametrize("value", [MISSING, None, 1, "text", {"id": "a"}, [1], [{"id": []}], [{}],
+                                   [{"id": 1}, {"id": "a"}]])
 def test_what_is_no_array_of_resources_has_no_identifiers(value: Any) -> None:
     assert identifiers(value) is None
     assert all(isinstance(one, dict) for one in objects(value))

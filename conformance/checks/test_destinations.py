@@ -9,6 +9,7 @@ from conformance.creations import creations, place
 from conformance.exchange import MISSING, Exchange
 from conformance.likeness import document, objects, shown
 from conformance.runner import check
+from conformance.suite import SAMPLE_CURES
 from conformance.trial import Trial, show
 from conformance.verdict import Inconclusive
 from conformance.world import call, identifier
@@ -18,7 +19,8 @@ Body = dict[str, Any]
 #: Members that belong to one type of destination, by the type that they do not apply to.
 INAPPLICABLE = {
     "bank_account": ("network", "wallet_address_masked"),
-    "wallet": ("account_number_last4", "routing_number", "account_type", "clabe_last4", "iban_masked", "swift_code"),
+    "wallet": ("account_number_last4", "routing_number", "account_type", "clabe_last4", "iban_masked",
+               "swift_code"),
 }
 
 
@@ -34,10 +36,12 @@ def squeezed(text: str) -> str:
 
 
 def clabe() -> str:
-    """A random Mexican CLABE with a valid control digit: bank 032, place 180 and eleven digits of an account."""
+    """A random Mexican CLABE with a valid control digit: bank 032, place 180 and eleven digits of an
+    account."""
     number = "032180" + samples.digits(11)
     weights = (3, 7, 1) * 6
-    return number + str(-sum(int(digit) * weight % 10 for digit, weight in zip(number, weights, strict=False)) % 10)
+    return number + str(-sum(int(digit) * weight % 10 for digit,
+                             weight in zip(number, weights, strict=False)) % 10)
 
 
 def ends_with(trial: Trial, answer: Exchange, number: str, what: str) -> bool:
@@ -52,8 +56,8 @@ def ends_with(trial: Trial, answer: Exchange, number: str, what: str) -> bool:
 
 @check("destination.last4")
 def test_last_four_digits(trial: Trial) -> None:
-    """Bank accounts of every kind and with numbers of several lengths, some whose last four digits start with zeros,
-    show exactly the last four; so does a Mexican CLABE, where one is accepted."""
+    """Bank accounts of every kind and with numbers of several lengths, some whose last four digits start
+    with zeros, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
     judged = False
     for made in creations(trial.suite, "createPayoutDestination"):
         number = made.body.get("account_number")
@@ -71,10 +75,12 @@ def test_last_four_digits(trial: Trial) -> None:
     answer = create(trial, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
     last = answer.get("clabe_last4")
     if answer.succeeded and last not in (MISSING, None):
-        trial.judge("destination.last4", last == number[-4:], f"{what}: clabe_last4 {show(number[-4:])}", shown(last), answer)
+        trial.judge("destination.last4", last == number[-4:], f"{what}: clabe_last4 {show(number[-4:])}",
+                    shown(last), answer)
     if not judged:
-        raise Inconclusive("the server accepts no destination with an account number",
-                           "Say in the target file what it accepts: [samples.payout_destination.bank_account].")
+        raise Inconclusive(
+            "the server accepts no destination with an account number",
+            "Say in the target file what it accepts: [samples.payout_destination.bank_account].")
 
 
 @check("destination.masked")
@@ -83,41 +89,46 @@ def test_masked_numbers(trial: Trial) -> None:
     wallet_address_masked: each a text in which the full value does not stand."""
     judged = False
     for made in creations(trial.suite, "createPayoutDestination"):
-        for name, member, kind in (("iban", "iban_masked", "bank_account"), ("wallet_address", "wallet_address_masked", "wallet")):
+        for name, member, kind in (("iban", "iban_masked", "bank_account"),
+                                   ("wallet_address", "wallet_address_masked", "wallet")):
             value = made.body.get(name)
             # An IBAN beside an account number may well not apply.
-            if isinstance(value, str) and made.body.get("type") == kind and not (name == "iban" and "account_number" in made.body):
+            beside = name == "iban" and "account_number" in made.body
+            if isinstance(value, str) and made.body.get("type") == kind and not beside:
                 judge_masked(trial, made.exchange, member, value, f"created with {made.kind}")
                 judged = True
     scene = place(trial.suite, "createPayoutDestination")
-    answer = create(trial, {**trial.suite.bank_account(scene), "iban": (value := samples.iban())}, "bank details with an IBAN beside")
+    answer = create(trial, {**trial.suite.bank_account(scene), "iban": (value := samples.iban())},
+                    "bank details with an IBAN beside")
     if answer.succeeded and answer.get("iban_masked") not in (MISSING, None):
         judge_masked(trial, answer, "iban_masked", value, "created with an IBAN beside other bank details")
         judged = True
     if not judged:
-        raise Inconclusive("the server accepts no destination with an IBAN or a wallet address", "Say in the target file what it "
-                           "accepts: [samples.payout_destination.bank_account] or [samples.payout_destination.wallet].")
+        raise Inconclusive(
+            "the server accepts no destination with an IBAN or a wallet address",
+            f"Say in the target file what it accepts: {SAMPLE_CURES['createPayoutDestination']}.")
 
 
 def judge_masked(trial: Trial, answer: Exchange, member: str, value: str, what: str) -> None:
     """Judges destination.masked on one answer."""
     masked = answer.get(member)
-    good = isinstance(masked, str) and masked != "" and squeezed(value) not in squeezed(masked)
-    got = "the full value" if isinstance(masked, str) and squeezed(value) in squeezed(masked) else shown(masked)
-    trial.judge("destination.masked", good, f"{what}: {member}, a text that hides the full value", got, answer)
+    full = isinstance(masked, str) and squeezed(value) in squeezed(masked)
+    good = isinstance(masked, str) and masked != "" and not full
+    expected = f"{what}: {member}, a text that hides the full value"
+    trial.judge("destination.masked", good, expected, "the full value" if full else shown(masked), answer)
 
 
 @check("format.inapplicable-fields")
 def test_inapplicable_fields(trial: Trial) -> None:
     """Notes which members that do not apply to a destination's type are null and which are left out."""
-    names = {None: "null", MISSING: "left out"}
     for made in creations(trial.suite, "createPayoutDestination"):
         if made.kind not in ("the sample", "a wallet"):
             continue
         for name in INAPPLICABLE.get(str(made.body.get("type")), ()):
             value = made.exchange.get(name)
-            seen = names.get(value, "a value") if value is None or value is MISSING else "a value"
-            trial.observe("format.inapplicable-fields", f"{name} of a {made.body.get('type')} destination", seen, made.exchange)
+            seen = "null" if value is None else "left out" if value is MISSING else "a value"
+            trial.observe("format.inapplicable-fields", f"{name} of a {made.body.get('type')} destination",
+                          seen, made.exchange)
 
 
 @check("destination.card")
@@ -134,15 +145,20 @@ def test_card_destination(trial: Trial) -> None:
 def test_second_default(trial: Trial) -> None:
     """Notes what happens to a beneficiary's default destination when a second one is created as default."""
     scene = trial.scene(fresh=True)
-    calls = [scene.call("createPayoutDestination", {**trial.suite.bank_account(scene), "is_default": True}) for _ in range(2)]
+    calls = [scene.call("createPayoutDestination", {**trial.suite.bank_account(scene), "is_default": True})
+             for _ in range(2)]
     first = trial.accept(calls[0], "a first default destination")
     second = trial.send(calls[1], "a second default destination")
     if not second.succeeded:
-        trial.observe("destination.second-default", "a second default destination", second.described(), second)
+        question = "a second default destination"
+        trial.observe("destination.second-default", question, second.described(), second)
         return
     read = trial.send(scene.call("getBeneficiary"), "which one is the default?")
-    default = {str(one.get("id")): one.get("is_default") for one in objects(document(read).get("payout_destinations"))}
-    seen = {(True, False): "the first stays the default", (False, True): "the second becomes the only default",
+    default = {str(one.get("id")): one.get("is_default")
+               for one in objects(document(read).get("payout_destinations"))}
+    seen = {(True, False): "the first stays the default",
+            (False, True): "the second becomes the only default",
             (True, True): "both are defaults", (False, False): "none is a default"}
     pair = default.get(identifier(first)) is True, default.get(identifier(second)) is True
-    trial.observe("destination.second-default", "a second default destination", seen[pair], first, second, read)
+    trial.observe("destination.second-default", "a second default destination", seen[pair], first, second,
+                  read)

@@ -1,4 +1,5 @@
-"""Fields that belong to the server (sections 2 and 3): a client that sends them is refused, or they are ignored."""
+"""Fields that belong to the server (sections 2 and 3): a client that sends them is refused, or they are
+ignored."""
 
 from __future__ import annotations
 
@@ -18,23 +19,27 @@ _PAST = "2001-02-03T04:05:06Z"
 
 #: Where a created resource is looked at again: the operation, and the path parameter that its id is, if any.
 _LATER = {
-    "createAccount": ("getAccountBalances", "account_id"), "createBeneficiary": ("getBeneficiary", "beneficiary_id"),
-    "createPayoutDestination": ("listPayoutDestinations", ""), "createVirtualAccount": ("getVirtualAccount", "virtual_account_id"),
+    "createAccount": ("getAccountBalances", "account_id"),
+    "createBeneficiary": ("getBeneficiary", "beneficiary_id"),
+    "createPayoutDestination": ("listPayoutDestinations", ""),
+    "createVirtualAccount": ("getVirtualAccount", "virtual_account_id"),
     "createWallet": ("listWallets", ""),
 }
 
 
 def _money(currency: str) -> dict[str, str]:
     amounts = dict.fromkeys(("available_balance", "total_balance"), "987654.32")
-    return {"currency": currency, "currency_type": "fiat", "pending_payout": "0.00", "pending_payin": "0.00", **amounts,
+    return {"currency": currency, "currency_type": "fiat", "pending_payout": "0.00", "pending_payin": "0.00",
+            **amounts,
             "updated_at": _PAST}
 
 
 def owned_fields(operation: str, parent: str) -> dict[str, Any]:
-    """Server-owned members of what an operation creates, with values of the documented form that a server would
-    not give of itself; `parent` is another parent than the path's."""
+    """Server-owned members of what an operation creates, with values of the documented form that a server
+    would not give of itself; `parent` is another parent than the path's."""
     word = marker()
-    prefix = {"createBeneficiary": "bene", "createPayoutDestination": "dest", "createPayout": "po", "createAccount": "acc",
+    prefix = {"createBeneficiary": "bene", "createPayoutDestination": "dest", "createPayout": "po",
+              "createAccount": "acc",
               "createVirtualAccount": "va", "createWallet": "wal", "createPayin": "pin"}[operation]
     parents = {PARENTS[operation]: parent}
     stamps = {"created": _PAST, "updated": _PAST}
@@ -43,8 +48,10 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
         case "createAccount":
             return {**common, "status": "suspended", "balances": [_money("USD")]}
         case "createBeneficiary":
-            destination = {"id": f"dest_{word}", "object": "payout_destination", "country": "US", "payout_method": "ach",
-                           "type": "bank_account", "currency": "USD", "status": "active", "is_default": False, "created": _PAST,
+            destination = {"id": f"dest_{word}", "object": "payout_destination", "country": "US",
+                           "payout_method": "ach",
+                           "type": "bank_account", "currency": "USD", "status": "active", "is_default": False,
+                           "created": _PAST,
                            "label": None, "network": None, "account_number_last4": digits(4)}
             return {**common, "status": "inactive", "verified": True, "payout_destinations": [destination]}
         case "createPayoutDestination":
@@ -64,10 +71,12 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
 
 @check("create.server-owned")
 def test_server_owned_fields_on_create(trial: Trial) -> None:
-    """Server-owned fields are sent beside a sound body, all at once and, where a server refuses that, one by one.
-    What is created all the same is in the stated initial state, in the answer and when it is looked at again."""
+    """Server-owned fields are sent beside a sound body, all at once and, where a server refuses that, one
+    by one. What is created all the same is in the stated initial state, in the answer and when it is
+    looked at again."""
     operation = trial.operation.id
-    without = trial.accept(place(trial.suite, operation).call(operation), "the same without server-owned fields")
+    without = trial.accept(place(trial.suite, operation).call(operation),
+                           "the same without server-owned fields")
     owned = owned_fields(operation, _other_parent(trial))
     answer = _create(trial, owned, without, "all server-owned fields")
     if answer is not None and answer.refused:
@@ -82,7 +91,9 @@ def _other_parent(trial: Trial) -> str:
             return trial.target.primary.other_customer_id or f"cus_{marker()}"
         case "beneficiary_id":
             return identifier(place(trial.suite, "createBeneficiary").create("createBeneficiary"))
-    path, others = place(trial.suite, trial.operation.id).account_id, (trial.suite.shared(), place(trial.suite, "createBeneficiary"))
+    path, others = place(trial.suite, trial.operation.id).account_id, (trial.suite.shared(),
+                                                                       place(trial.suite,
+                                                                             "createBeneficiary"))
     return next(scene.account_id for scene in others if scene.account_id != path)
 
 
@@ -111,8 +122,10 @@ def _create(trial: Trial, owned: Mapping[str, Any], without: Exchange, what: str
 def _judge_ignored(trial: Trial, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
     """Judges that one member does not have the value that the client sent for it."""
     got = answer.get(name)
-    obeyed = alike(trial.operation.id, name, got, value) or (name == "amount_in_usd" and same_amount(got, value))
-    trial.judge(rule, got is MISSING or not obeyed, f"{what}: a {name} other than the {show(value)} that was sent",
+    obeyed = alike(trial.operation.id, name, got,
+                   value) or (name == "amount_in_usd" and same_amount(got, value))
+    trial.judge(rule, got is MISSING or not obeyed,
+                f"{what}: a {name} other than the {show(value)} that was sent",
                 shown(got), answer)
 
 
@@ -126,7 +139,8 @@ def _judge_later(trial: Trial, scene: Scene, created: Exchange, without: Exchang
     if operation not in _LATER or not isinstance(made, str):
         return
     read, parameter = _LATER[operation]
-    ids = {"customer_id": scene.customer_id, "account_id": scene.account_id if operation != "createAccount" else made}
+    ids = {"customer_id": scene.customer_id,
+           "account_id": scene.account_id if operation != "createAccount" else made}
     if operation == "createPayoutDestination":
         ids["beneficiary_id"] = scene.beneficiary_id
     if parameter:
@@ -140,8 +154,10 @@ def _judge_later(trial: Trial, scene: Scene, created: Exchange, without: Exchang
     if not later.succeeded:
         trial.judge(rule, False, f"{what}: {read} shows what was created", later.described(), later, created)
     elif operation == "createAccount":
-        invented = [one for one in objects(later.get("balances")) if same_amount(one.get("available_balance"), "987654.32")]
-        trial.judge(rule, not invented, f"{what}: no balance of the client's own", show(invented), later, created)
+        invented = [one for one in objects(later.get("balances"))
+                    if same_amount(one.get("available_balance"), "987654.32")]
+        trial.judge(rule, not invented, f"{what}: no balance of the client's own", show(invented), later,
+                    created)
     elif parameter:
         judge_members(trial, rule, later, state, f"{what}, read again", otherwise=document(without))
     else:
@@ -154,7 +170,8 @@ def _judge_listed(trial: Trial, listing: Exchange, created: Exchange, without: E
     for item in objects(listing.get("items")):
         if item.get("id") == created.get("id") and isinstance(status := item.get("status"), str):
             good = status in (expected, without.get("status"))
-            trial.judge("create.server-owned", good, f"{what}, listed: status {show(expected)}", show(status), listing, created)
+            trial.judge("create.server-owned", good, f"{what}, listed: status {show(expected)}", show(status),
+                        listing, created)
 
 
 def _account_item(trial: Trial, scene: Scene, created: Exchange) -> Exchange:
@@ -170,13 +187,14 @@ def _account_item(trial: Trial, scene: Scene, created: Exchange) -> Exchange:
 
 @check("beneficiary.update-server-owned")
 def test_server_owned_fields_on_update(trial: Trial) -> None:
-    """A PATCH with server-owned fields, all at once beside a sound one and, where a server refuses that, one by one,
-    is refused or leaves them as they were, in its answer and in a later read."""
+    """A PATCH with server-owned fields, all at once beside a sound one and, where a server refuses that,
+    one by one, is refused or leaves them as they were, in its answer and in a later read."""
     rule, scene = "beneficiary.update-server-owned", trial.scene(fresh=True)
     _ = scene.destination
     without = trial.accept(scene.call("updateBeneficiary"), "a PATCH without server-owned fields")
     before = trial.accept(scene.call("getBeneficiary"), "the beneficiary as it is")
-    owned = {**owned_fields("createBeneficiary", trial.suite.shared().account_id), "status": "disabled", "payout_destinations": []}
+    owned = {**owned_fields("createBeneficiary", trial.suite.shared().account_id), "status": "disabled",
+             "payout_destinations": []}
 
     def patch(fields: Mapping[str, Any], what: str) -> Exchange:
         body = {**scene.body("updateBeneficiary"), **fields}
@@ -184,9 +202,11 @@ def test_server_owned_fields_on_update(trial: Trial) -> None:
         if not trial.usable(rule, answer):
             return answer
         if not answer.succeeded:
-            trial.judge(rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
+            trial.judge(rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(),
+                        answer)
         after = trial.send(scene.call("getBeneficiary"), f"the beneficiary after {what}")
-        # Each is compared with an answer of its own kind: what both show wrongly does not come of these fields.
+        # Each is compared with an answer of its own kind: what both show wrongly does not come of these
+        # fields.
         for one, earlier, where in ((answer, without, "in the answer"), (after, before, "in a later read")):
             if one.succeeded:
                 stays = {name: earlier.get(name) for name in fields if name != "updated"}

@@ -21,14 +21,17 @@ def test_amounts_have_no_exponent(trial: Trial) -> None:
     for amount in TELLING_AMOUNTS:
         answer = trial.send(scene.call(operation).with_field("amount", amount), f"an amount of {amount}")
         if answer.succeeded:
-            broken = [one for one in response_problems(operation, answer.document) if one.rule == "format.money"]
+            broken = [one for one in response_problems(operation, answer.document)
+                      if one.rule == "format.money"]
             got = "; ".join(f"{one.pointer} {one.message}" for one in broken)
-            trial.judge("format.money", not broken, f"an amount of {amount}: shown as a plain decimal", got or "that", answer)
+            trial.judge("format.money", not broken, f"an amount of {amount}: shown as a plain decimal",
+                        got or "that", answer)
 
 
 @check("payout.disabled-beneficiary")
 def test_payout_to_a_disabled_beneficiary(trial: Trial) -> None:
-    """Notes what a payout to a disabled beneficiary is answered, after one to an active beneficiary was accepted."""
+    """Notes what a payout to a disabled beneficiary is answered, after one to an active beneficiary was
+    accepted."""
     payer = trial.suite.payouts()
     trial.accept(payer.call("createPayout"), "a payout to an active beneficiary")
     scene = Scene(trial.suite, account_id=payer.account_id)

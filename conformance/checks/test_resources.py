@@ -1,4 +1,5 @@
-"""Created resources (sections 2, 3 and 4.1 to 4.7): they show what was sent, start in the stated state, and read alike."""
+"""Created resources (sections 2, 3 and 4.1 to 4.7): they show what was sent, start in the stated state,
+and read alike."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from conformance.verdict import Inconclusive
 from conformance.world import Scene, call
 
 #: Rules that hold for every single answer.
-FORMATS = ("format.fields", "format.object", "format.id", "format.account-id", "format.timestamp", "format.money",
+FORMATS = ("format.fields", "format.object", "format.id", "format.account-id", "format.timestamp",
+           "format.money",
            "format.nullable", "format.enum", "format.bank-details")
 
 
@@ -24,8 +26,9 @@ FORMATS = ("format.fields", "format.object", "format.id", "format.account-id", "
 
 @check("create.echo")
 def test_what_was_sent_is_shown(trial: Trial) -> None:
-    """Resources are created with all fields, with the required ones alone, with other values and with letters and
-    signs that are easily spoiled; each answer shows every field as it was sent, and the ids of its parents."""
+    """Resources are created with all fields, with the required ones alone, with other values and with
+    letters and signs that are easily spoiled; each answer shows every field as it was sent, and the ids of
+    its parents."""
     operation = trial.operation.id
     for made in creations(trial.suite, operation):
         what = f"created with {made.kind}"
@@ -36,12 +39,13 @@ def test_what_was_sent_is_shown(trial: Trial) -> None:
 
 @check("create.initial-state")
 def test_initial_state(trial: Trial) -> None:
-    """Whatever kind of body a resource is created with, its answer shows the stated initial state, and the stated
-    default for a field that was not sent."""
+    """Whatever kind of body a resource is created with, its answer shows the stated initial state, and the
+    stated default for a field that was not sent."""
     operation = trial.operation.id
     for made in creations(trial.suite, operation):
         expected = initial_state(operation, made.body)
-        judge_members(trial, "create.initial-state", made.exchange, expected, f"newly created with {made.kind}")
+        judge_members(trial, "create.initial-state", made.exchange, expected,
+                      f"newly created with {made.kind}")
 
 
 @check("format.nullable", operations=tuple(NULLABLE))
@@ -58,8 +62,8 @@ def test_fields_left_out_are_null(trial: Trial) -> None:
 
 @check("format.id-unique")
 def test_every_resource_has_its_own_id(trial: Trial) -> None:
-    """Two resources of one account (of the same body, too), one of another account and one of another organization
-    all have ids that no other resource has."""
+    """Two resources of one account (of the same body, too), one of another account and one of another
+    organization all have ids that no other resource has."""
     operation = trial.operation.id
     made = [one.exchange for one in creations(trial.suite, operation)]
     first = creations(trial.suite, operation)[0]
@@ -85,8 +89,10 @@ def test_every_resource_has_its_own_id(trial: Trial) -> None:
 
 @check("read.equals-create")
 def test_read_equals_create(trial: Trial) -> None:
-    """After several were created with different bodies, each is read, twice, and shows what its create answered."""
-    create = {"getBeneficiary": "createBeneficiary", "getVirtualAccount": "createVirtualAccount"}[trial.operation.id]
+    """After several were created with different bodies, each is read, twice, and shows what its create
+    answered."""
+    create = {"getBeneficiary": "createBeneficiary",
+              "getVirtualAccount": "createVirtualAccount"}[trial.operation.id]
     made = creations(trial.suite, create)
     for one in [*made, made[0]]:
         judge_read(trial, one, f"read after it was created with {one.kind}")
@@ -94,10 +100,12 @@ def test_read_equals_create(trial: Trial) -> None:
 
 def judge_read(trial: Trial, made: Creation, what: str) -> None:
     """Judges read.equals-create on one resource."""
-    parameter = {"beneficiary": "beneficiary_id", "virtual_account": "virtual_account_id"}[trial.operation.resource]
+    parameter = {"beneficiary": "beneficiary_id",
+                 "virtual_account": "virtual_account_id"}[trial.operation.resource]
     identifier = made.exchange.get("id")
     if not isinstance(identifier, str):
-        trial.set_aside("read.equals-create", "the create answered without an id", made.exchange, cause="format.id")
+        trial.set_aside("read.equals-create", "the create answered without an id", made.exchange,
+                        cause="format.id")
         return
     ids = {"account_id": made.scene.account_id, parameter: identifier}
     answer = trial.send(call(trial.operation.id, ids), what)
@@ -109,7 +117,8 @@ def judge_read(trial: Trial, made: Creation, what: str) -> None:
 
 @check("balances.of-account")
 def test_balances_are_of_the_account(trial: Trial) -> None:
-    """The balances of two new accounts, and of the funded one, carry the account's id and a currency only once."""
+    """The balances of two new accounts, and of the funded one, carry the account's id and a currency only
+    once."""
     scenes = [("a new account", trial.suite.fresh()), ("another new account", trial.suite.fresh())]
     if trial.target.primary.funded_account_id is not None and trial.target.features.payouts is not False:
         scenes.append(("the funded account", trial.suite.payouts()))
@@ -128,7 +137,8 @@ def test_balances_are_of_the_account(trial: Trial) -> None:
         judge_member(trial, "balances.of-account", answer, "id", scene.account_id, what)
         balances = answer.get("balances")
         if not isinstance(balances, list):
-            trial.set_aside("balances.of-account", f"{what}: balances is no array", answer, cause="format.fields")
+            trial.set_aside("balances.of-account", f"{what}: balances is no array", answer,
+                            cause="format.fields")
             continue
         currencies = [str(one.get("currency")) for one in objects(balances)]
         twice = sorted({one for one in currencies if currencies.count(one) > 1})
@@ -163,8 +173,8 @@ def populated(trial: Trial) -> Scene:
 
 @check(*FORMATS)
 def test_answers_have_the_documented_form(trial: Trial) -> None:
-    """The answer of a sound request that has something to show is judged member by member, as every other answer
-    of the run is as well."""
+    """The answer of a sound request that has something to show is judged member by member, as every other
+    answer of the run is as well."""
     operation = trial.operation.id
     if operation in OPERATION_SETS["create"]:
         answers = [made.exchange for made in creations(trial.suite, operation)]
@@ -175,4 +185,5 @@ def test_answers_have_the_documented_form(trial: Trial) -> None:
         for rule in trial.rules.values():
             broken = [problem for problem in problems if problem.rule == rule.id]
             got = "; ".join(f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
-            trial.judge(rule.id, not broken, f"an answer as documented ({rule.statement.rstrip('.')})", got or "that", answer)
+            trial.judge(rule.id, not broken, f"an answer as documented ({rule.statement.rstrip('.')})",
+                        got or "that", answer)

@@ -1,0 +1,161 @@
+"""Updates of beneficiaries (sections 2.3, 3 and 4.2): a PATCH changes what it names and nothing else."""
+
+from __future__ import annotations
+
+from conformance import samples
+from conformance.beneficiary import Beneficiary, Body, arrived, judge_moved, unreliable
+from conformance.creations import LETTERS
+from conformance.likeness import document, judge_members
+from conformance.runner import check
+from conformance.shapes import Shapes
+from conformance.suite import Suite
+from conformance.timestamps import wait_past
+from conformance.trial import Trial
+from conformance.world import call
+
+
+def changes(suite: Suite) -> dict[str, Body]:
+    """PATCH bodies by name: every field alone, then several at once. Where the target file says what this
+    server wants in a field, the new value is no other kind than that."""
+    word, sample, told = samples.marker(), suite.samples.beneficiary(), suite.samples.over("beneficiary")
+    elsewhere = {"address_line": "22 Other Road", "city": "Boston", "region": "MA", "postal_code": "02101"}
+    if "address" in told:
+        elsewhere = {"address_line": "22 Other Road"}
+    phone = sample["phone"]
+    single: Body = {
+        "title": "Dr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper",
+        "display_name": f"Grace Hopper {word}", "email": f"{word}.{sample['email']}",
+        "phone": phone[:-1] + ("4" if phone.endswith("3") else "3"),
+        "address": {**sample["address"], **elsewhere},
+        "tax_id": sample["tax_id"] if "tax_id" in told else "987654321",
+        "country_code": sample["country_code"],
+        "note": f"changed {word}",
+    }
+    several = ("title", "last_name", "email", "address", "note")
+    return {
+        **{name: {name: value} for name, value in single.items()},
+        "several fields": {name: single[name] for name in several},
+        "fields in letters of several scripts": {"display_name": LETTERS, "note": LETTERS},
+    }
+
+
+@check("beneficiary.update", "beneficiary.update-moves-updated")
+def test_update_changes_what_it_names(trial: Trial) -> None:
+    """Each field is changed alone, and several at once, each time on a beneficiary of its own with all
+    fields set: the answer has the new values and all others as they were, updated moves, and a later read
+    shows the same."""
+    scene = trial.scene(fresh=True)
+    bystander = Beneficiary(trial, scene)
+    aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
+    people = [(name, body, Beneficiary(trial, scene)) for name, body in changes(trial.suite).items()]
+    shapes = Shapes(trial.suite, "createBeneficiary")
+    company = {"company_name": f"Compilers {samples.marker()}"}
+    if shapes.accepted("business"):
+        people.append(("company_name", company, Beneficiary(trial, scene, shapes.body("business", scene))))
+        business = Beneficiary(trial, scene, shapes.body("business", scene))
+        people.append(("note of a business", {"note": "changed"}, business))
+        to_business = {"beneficiary_type": "business", **company}
+        people.append(("beneficiary_type and company_name", to_business, Beneficiary(trial, scene)))
+    last = people[-1][2].created
+    # One wait for all: a server may show whole seconds.
+    wait_past(last.get("updated"), arrived(last))
+    for name, body, person in people:
+        _judge_update(trial, person, body, f"a PATCH of {name}", aside)
+    # A server that serves some countries only may refuse another one.
+    moves = Beneficiary(trial, scene)
+    abroad = {"country_code": "GB" if moves.created.get("country_code") != "GB" else "DE"}
+    if moves.patch(abroad, "a PATCH of another country_code").succeeded:
+        _judge_update(trial, Beneficiary(trial, scene), abroad, "a PATCH of another country_code", aside)
+    untouched = bystander.read("another beneficiary of the account, after all of that")
+    if untouched.succeeded:
+        what = "another beneficiary was changed"
+        judge_members(trial, "beneficiary.update", untouched, document(bystander.created), what, but=aside)
+
+
+def _judge_update(trial: Trial, person: Beneficiary, body: Body, what: str, aside: list[str]) -> None:
+    before = document(person.created)
+    answer = person.patch(body, what)
+    if not trial.succeeded("beneficiary.update", answer, what):
+        return
+    expected = {**before, **body}
+    others = [name for name in aside if name not in body]
+    known = {**person.stated, **body}
+    judge_members(trial, "beneficiary.update", answer, expected, what, but=["updated", *others],
+                  otherwise=known)
+    if any(before.get(name) != value for name, value in body.items()):
+        judge_moved(trial, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
+    later = person.read(f"the beneficiary after {what}")
+    if not later.succeeded:
+        reason = f"the read after {what} was answered {later.described()}"
+        trial.set_aside("beneficiary.update", reason, later, cause="read.equals-create")
+        return
+    expected = {**expected, "updated": answer.get("updated")}
+    judge_members(trial, "beneficiary.update", later, expected, f"a read after {what}", but=others,
+                  otherwise=known)
+
+
+@check("beneficiary.update")
+def test_updates_build_on_one_another(trial: Trial) -> None:
+    """Of two PATCHes the second keeps what the first changed, also on a beneficiary that was created with
+    the required fields only; a null that was left out stays null."""
+    scene = trial.scene(fresh=True)
+    sample = scene.body("createBeneficiary")
+    minimal = {name: sample[name] for name in sample
+               if name not in ("title", "middle_name", "tax_id", "note")}
+    person = Beneficiary(trial, scene, minimal)
+    expected = document(person.created)
+    for body in ({"note": "first"}, {"title": "Dr", "last_name": "Byron"}, {"note": "second"}):
+        what = f"a PATCH of {' and '.join(body)}, one of three in a row"
+        answer = person.patch(body, what)
+        if trial.succeeded("beneficiary.update", answer, what):
+            expected = {**expected, **body}
+            person.stated |= body
+            judge_members(trial, "beneficiary.update", answer, expected, what, but=["updated"],
+                          otherwise=person.stated)
+
+
+@check("refusal.changes-nothing", operations=("updateBeneficiary",))
+def test_update_is_all_or_nothing(trial: Trial) -> None:
+    """A PATCH with a sound field and an invalid one, in either order, is refused as a whole: a later read
+    shows every field, updated included, as before."""
+    rule, scene = "refusal.changes-nothing", trial.scene(fresh=True)
+    person = Beneficiary(trial, scene)
+    before = trial.accept(call("getBeneficiary", person.ids), "the beneficiary as it is")
+    too_long = "x" * 300
+    probes: dict[str, Body] = {
+        "a sound title, then last_name too long": {"title": "Dr", "last_name": too_long},
+        "first_name too long, then a sound note": {"first_name": too_long, "note": "changed"},
+        "a sound first_name, then a wrong country_code": {"first_name": "Grace", "country_code": "USA"},
+        "a wrong beneficiary_type, then a sound address": {
+            "beneficiary_type": "robot", "address": samples.address("region")},
+        "a sound note, then an address that is no object": {"note": "changed", "address": "1 Main Street"},
+    }
+    for what, body in probes.items():
+        answer = person.patch(body, f"a PATCH with {what}")
+        if not trial.usable(rule, answer):
+            continue
+        if not answer.refused:
+            trial.set_aside(rule, f"a PATCH with {what} was answered {answer.described()}", answer,
+                            cause="fields.max-length")
+            before = person.read("the beneficiary as it is now")
+            continue
+        after = person.read(f"the beneficiary after a PATCH with {what}")
+        if trial.usable(rule, after) and after.succeeded and before.succeeded:
+            judge_members(trial, rule, after, document(before), f"after a refused PATCH with {what}")
+
+
+@check("beneficiary.update-empty")
+def test_empty_update(trial: Trial) -> None:
+    """A PATCH with an empty object is accepted; its answer and a later read show what was there."""
+    rule, scene = "beneficiary.update-empty", trial.scene(fresh=True)
+    _ = scene.destination
+    before = trial.accept(scene.call("getBeneficiary"), "the beneficiary as it is")
+    answer = trial.send(scene.call("updateBeneficiary", {}), "a PATCH with an empty object")
+    if not trial.succeeded(rule, answer, "a PATCH with an empty object"):
+        return
+    judge_members(trial, rule, answer, document(before), "a PATCH with an empty object",
+                  but=["updated", "payout_destinations"], otherwise=document(scene.beneficiary))
+    after = trial.send(scene.call("getBeneficiary"), "the beneficiary after a PATCH with an empty object")
+    if after.succeeded:
+        judge_members(trial, rule, after, document(before), "a read after a PATCH with an empty object",
+                      but=["updated"])

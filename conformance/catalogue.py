@@ -17,10 +17,18 @@ from conformance.rules import RULES, Level, Rule
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.description = "Lists the rules of the specification that the suite judges; `conformance explain ID` says all about one."
-    parser.add_argument("id", nargs="*", metavar="ID", help="a rule, or the area of several: auth, list, fields, ...")
-    parser.add_argument("--level", choices=[str(level) for level in Level], help="only the rules of this level")
+    parser.add_argument(
+        "id", nargs="*", metavar="ID", help="a rule, or the area of several: auth, list, fields, ..."
+    )
+    parser.add_argument(
+        "--level", choices=[str(level) for level in Level], help="only the rules of this level"
+    )
     parser.add_argument("--operation", metavar="OPERATION", help="only the rules about this operation")
-    parser.add_argument("--section", metavar="SECTION", help="only the rules of this section of the specification, such as 5.4")
+    parser.add_argument(
+        "--section",
+        metavar="SECTION",
+        help="only the rules of this section of the specification, such as 5.4",
+    )
     parser.add_argument("--json", action="store_true", help="print them as JSON")
 
 
@@ -33,12 +41,16 @@ def run(options: argparse.Namespace) -> int:
         chosen = [rule for rule in chosen if any(_named(rule, name) for name in options.id)]
     if options.operation:
         if options.operation not in OPERATIONS:
-            raise UsageError(f"--operation: there is no operation {options.operation!r}; they are {', '.join(OPERATIONS)}.")
+            raise UsageError(
+                f"--operation: there is no operation {options.operation!r}; they are {', '.join(OPERATIONS)}."
+            )
         chosen = [rule for rule in chosen if options.operation in rule.operations]
     if options.level:
         chosen = [rule for rule in chosen if rule.level == options.level]
     if options.section:
-        chosen = [rule for rule in chosen if any(_within(section, options.section) for section in rule.section)]
+        chosen = [
+            rule for rule in chosen if any(_within(section, options.section) for section in rule.section)
+        ]
     if not chosen:
         raise UsageError("no rule is all of this; leave out a part of the choice.")
     if options.json:
@@ -84,18 +96,27 @@ def _table(rules: Iterable[Rule]) -> list[str]:
         lines.append(f"{rule.id:{longest}}  {rule.level:8}   {text[0]}")
         lines += [" " * start + line for line in text[1:]]
     cases = sum(len(rule.operations) for rule in rules)
-    return [*lines, "", f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, {cases} cases (a rule on an operation)"]
+    return [
+        *lines,
+        "",
+        f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, {cases} cases (a rule on an operation)",
+    ]
 
 
 def described(rule: Rule) -> list[str]:
     """A rule in full, line by line."""
-    lines = [rule.id, *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),
-             f"   level       {rule.level}: {_MEANING[rule.level]}",
-             f"   section     {', '.join(rule.section)} of the specification"]
+    lines = [
+        rule.id,
+        *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),
+        f"   level       {rule.level}: {_MEANING[rule.level]}",
+        f"   section     {', '.join(rule.section)} of the specification",
+    ]
     facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
     for name, values in facts.items():
         if values:
-            lines += textwrap.wrap(", ".join(values), 100, initial_indent=f"   {name:12}", subsequent_indent=" " * 15)
+            lines += textwrap.wrap(
+                ", ".join(values), 100, initial_indent=f"   {name:12}", subsequent_indent=" " * 15
+            )
     return lines
 
 

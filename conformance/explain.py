@@ -21,8 +21,10 @@ FAULTS = SPEC.parent / "tests" / "faults"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.description = ("Says all about one rule: its text and level, the checks that test it, the faulty servers that prove "
-                          "these checks, and an exchange with the suite's own reference server as an example.")
+    parser.description = (
+        "Says all about one rule: its text and level, the checks that test it, the faulty servers that prove "
+        "these checks, and an exchange with the suite's own reference server as an example."
+    )
     parser.add_argument("id", metavar="ID", help="a rule, as `conformance rules` lists them")
     parser.add_argument("--operation", metavar="OPERATION", help="the operation of the example")
 
@@ -31,12 +33,16 @@ def run(options: argparse.Namespace) -> int:
     """Prints the explanation. Raises UsageError for an unknown rule or operation."""
     found = find(options.id)
     if len(found) != 1 or found[0].id != options.id:
-        raise UsageError(f"{options.id} is an area of {len(found)} rules; explain one of them: "
-                         f"{', '.join(rule.id for rule in found[:8])}{', ...' if len(found) > 8 else ''}.")
+        raise UsageError(
+            f"{options.id} is an area of {len(found)} rules; explain one of them: "
+            f"{', '.join(rule.id for rule in found[:8])}{', ...' if len(found) > 8 else ''}."
+        )
     rule = found[0]
     operation = options.operation or rule.operations[0]
     if operation not in rule.operations:
-        raise UsageError(f"--operation: {rule.id} is not about {operation!r}; it is about {', '.join(rule.operations)}.")
+        raise UsageError(
+            f"--operation: {rule.id} is not about {operation!r}; it is about {', '.join(rule.operations)}."
+        )
     print("\n".join(_lines(rule, operation)))
     return 0
 
@@ -68,7 +74,10 @@ def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
     from conformance.runner import load_checks
 
     if rule.id in PASSIVE_RULES:
-        yield "every response", "Judged on every response that the suite receives, whatever check asked for it."
+        yield (
+            "every response",
+            "Judged on every response that the suite receives, whatever check asked for it.",
+        )
     for check in load_checks().values():
         if rule.id in check.rules:
             text = inspect.getdoc(check.function) or ""
@@ -83,13 +92,19 @@ def _faults(rule: Rule) -> Iterator[tuple[str, str]]:
         except (OSError, SyntaxError):
             continue
         for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef) and any(_registers(decorator, rule.id) for decorator in node.decorator_list):
+            if isinstance(node, ast.ClassDef) and any(
+                _registers(decorator, rule.id) for decorator in node.decorator_list
+            ):
                 yield node.name, " ".join((ast.get_docstring(node) or "").split())
 
 
 def _registers(decorator: ast.expr, rule: str) -> bool:
-    return (isinstance(decorator, ast.Call) and isinstance(decorator.func, ast.Name) and decorator.func.id == "fault"
-            and any(isinstance(one, ast.Constant) and one.value == rule for one in decorator.args))
+    return (
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Name)
+        and decorator.func.id == "fault"
+        and any(isinstance(one, ast.Constant) and one.value == rule for one in decorator.args)
+    )
 
 
 def _example(rule: Rule, operation: str) -> str:
@@ -109,8 +124,16 @@ def _example(rule: Rule, operation: str) -> str:
     shown: Exchange | None = None
     for check, one in plan({rule.id}, {operation}):
         findings, _ = run_check(check, one, suite)
-        shown = next((suite.record[number] for finding in findings if finding.rule == rule.id
-                      for number in finding.exchanges if number in suite.record), None)
+        shown = next(
+            (
+                suite.record[number]
+                for finding in findings
+                if finding.rule == rule.id
+                for number in finding.exchanges
+                if number in suite.record
+            ),
+            None,
+        )
         if shown is not None:
             break
     if shown is None:

@@ -100,7 +100,11 @@ class Results:
     def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Cell]:
         """The cells with one of these verdicts, in the catalogue's order."""
         levels = set(levels)
-        return [cell for cell in self.cells.values() if cell.verdict in verdicts and RULES[cell.rule].level in levels]
+        return [
+            cell
+            for cell in self.cells.values()
+            if cell.verdict in verdicts and RULES[cell.rule].level in levels
+        ]
 
     def gating(self, fail_on: Level) -> tuple[Level, ...]:
         """The levels that decide the run."""
@@ -118,10 +122,15 @@ class Results:
 
     def add_timing(self, exchange: Exchange) -> None:
         """Notes when an exchange was sent and how long it took."""
-        self.timings[exchange.number] = Timing(exchange.operation, exchange.status, exchange.started, exchange.elapsed)
+        self.timings[exchange.number] = Timing(
+            exchange.operation, exchange.status, exchange.started, exchange.elapsed
+        )
 
     def outcome(
-        self, fail_on: Level, known: KnownFailures | None = None, pinned: PinnedChoices | None = None,
+        self,
+        fail_on: Level,
+        known: KnownFailures | None = None,
+        pinned: PinnedChoices | None = None,
         interrupted: str = "",
     ) -> Outcome:
         """The verdict of the run: what every report says and the command exits with."""
@@ -130,14 +139,20 @@ class Results:
         return decide(self, fail_on, known, pinned, interrupted)
 
     def exit_status(
-        self, fail_on: Level, known: KnownFailures | None = None, pinned: PinnedChoices | None = None,
+        self,
+        fail_on: Level,
+        known: KnownFailures | None = None,
+        pinned: PinnedChoices | None = None,
         interrupted: str = "",
     ) -> int:
         """0 conforms, 1 violations, 2 interrupted, 3 an error of the suite itself, 6 incomplete."""
         return self.outcome(fail_on, known, pinned, interrupted).exit_status
 
     def verdict_sentence(
-        self, fail_on: Level, known: KnownFailures | None = None, pinned: PinnedChoices | None = None,
+        self,
+        fail_on: Level,
+        known: KnownFailures | None = None,
+        pinned: PinnedChoices | None = None,
         interrupted: str = "",
     ) -> str:
         """The verdict of the run in a sentence."""

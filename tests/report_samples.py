@@ -16,8 +16,11 @@ from conformance.verdict import Finding, Verdict
 
 SECRET = "secret-of-the-primary-organization"
 API_KEY = "key_0123456789abcdefghij"
-TARGET = Target("http://sandbox.test", Organization("primary", API_KEY, SECRET, "cus_one"),
-                Organization("secondary", "key_zyxwvutsrq9876543210", "another-long-secret-here", "cus_two"))
+TARGET = Target(
+    "http://sandbox.test",
+    Organization("primary", API_KEY, SECRET, "cus_one"),
+    Organization("secondary", "key_zyxwvutsrq9876543210", "another-long-secret-here", "cus_two"),
+)
 
 #: A moment in November 2026.
 STARTED = 1_795_000_000.0
@@ -28,15 +31,26 @@ def run_info(**changes: Any) -> RunInfo:
     return RunInfo(**{"started": STARTED, "ended": STARTED + 12, "seed": 7, **changes})
 
 
-def exchange(number: int, body: bytes = b'{"id": "acc_1"}', status: int | None = 200, **changes: Any) -> Exchange:
+def exchange(
+    number: int, body: bytes = b'{"id": "acc_1"}', status: int | None = 200, **changes: Any
+) -> Exchange:
     """An exchange of createAccount."""
     call = Call("createAccount", "POST", "/v1/customers/cus_one/accounts", b'{"name": "Savings"}', "a-key")
     fields: dict[str, Any] = {
-        "number": number, "organization": "primary", "call": call, "purpose": "a sound request", "method": "POST",
-        "url": "http://sandbox.test/v1/customers/cus_one/accounts", "target": "/v1/customers/cus_one/accounts",
+        "number": number,
+        "organization": "primary",
+        "call": call,
+        "purpose": "a sound request",
+        "method": "POST",
+        "url": "http://sandbox.test/v1/customers/cus_one/accounts",
+        "target": "/v1/customers/cus_one/accounts",
         "request_headers": [("Host", "sandbox.test"), ("X-API-Key", API_KEY), ("X-Signature", "ab" * 32)],
-        "request_body": call.body, "started": STARTED + number, "elapsed": 0.004 * number, "status": status,
-        "response_headers": [("content-type", "application/json")], "response_body": body,
+        "request_body": call.body,
+        "started": STARTED + number,
+        "elapsed": 0.004 * number,
+        "status": status,
+        "response_headers": [("content-type", "application/json")],
+        "response_body": body,
         "error": None if status else "the connection was closed",
     }
     return Exchange(**{**fields, **changes})
@@ -54,14 +68,19 @@ def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Find
     """A finding with texts that fit its verdict."""
     fields: dict[str, Any] = {"check": "test_sample.test_rule", "probes": 3}
     if verdict in (Verdict.FAILED, Verdict.WARNING):
-        fields |= {"expected": "a refusal (4xx)", "got": "201 with a JSON body",
-                   "summary": f"{rule} on {operation}: expected a refusal (4xx); got 201 with a JSON body"}
+        fields |= {
+            "expected": "a refusal (4xx)",
+            "got": "201 with a JSON body",
+            "summary": f"{rule} on {operation}: expected a refusal (4xx); got 201 with a JSON body",
+        }
     elif verdict is Verdict.INCONCLUSIVE:
         fields |= {"summary": "the target file names no second organization", "cure": "Fill in [secondary]."}
     return Finding(rule, operation, verdict, **{**fields, **changes})
 
 
-def whole_run(verdicts: Mapping[tuple[str, str], Verdict] | None = None, *findings: Finding, target: Target = TARGET) -> Results:
+def whole_run(
+    verdicts: Mapping[tuple[str, str], Verdict] | None = None, *findings: Finding, target: Target = TARGET
+) -> Results:
     """A run in which every rule held, but for the cells that are named."""
     results = Results(target)
     given = {(one.rule, one.operation) for one in findings}

@@ -25,7 +25,9 @@ def load(tmp_path: Path, text: str, today: date = date(2026, 11, 21)) -> KnownFa
     return KnownFailures(loaded.entries, loaded.source, lambda: today)
 
 
-def entry(rule: str = "list.walk", operation: str = "listWallets", reason: str = "mended soon", **further: str) -> str:
+def entry(
+    rule: str = "list.walk", operation: str = "listWallets", reason: str = "mended soon", **further: str
+) -> str:
     lines = ["[[failure]]", f'rule = "{rule}"', f'operation = "{operation}"', f'reason = "{reason}"']
     return "\n".join([*lines, *(f"{key} = {value}" for key, value in further.items())]) + "\n"
 
@@ -117,21 +119,24 @@ def test_an_incomplete_run_stays_incomplete(tmp_path: Path) -> None:
     assert status(results, load(tmp_path, entry())) == 6
 
 
-@pytest.mark.parametrize(("text", "names"), [
-    ("[[failure]\n", ["not valid TOML", "line 1"]),
-    ("[[failures]]\n", ["failures", "[[failure]]"]),
-    ("failure = 3\n", ["[[failure]]"]),
-    (entry(rule="list.wlak"), ["line 1", "list.wlak", "conformance rules"]),
-    (entry(operation="listWalets"), ["line 1", "listWalets", "listWallets"]),
-    (entry(operation="createWallet"), ["list.walk does not apply to createWallet", "matches nothing"]),
-    (entry("auth.precedence", "listAccounts"), ["open", "never fails"]),
-    ('[[failure]]\nrule = "list.walk"\noperation = "*"\n', ["reason", "missing"]),
-    (entry(reason="  "), ["reason", "non-empty"]),
-    (entry(expires='"soon"'), ["expires", "2027-03-31", "soon"]),
-    (entry(expires="7"), ["expires"]),
-    (entry(because='"x"'), ["because", "unknown key"]),
-    (entry() + entry(), ["already listed", "line 1", "line 5"]),
-])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("[[failure]\n", ["not valid TOML", "line 1"]),
+        ("[[failures]]\n", ["failures", "[[failure]]"]),
+        ("failure = 3\n", ["[[failure]]"]),
+        (entry(rule="list.wlak"), ["line 1", "list.wlak", "conformance rules"]),
+        (entry(operation="listWalets"), ["line 1", "listWalets", "listWallets"]),
+        (entry(operation="createWallet"), ["list.walk does not apply to createWallet", "matches nothing"]),
+        (entry("auth.precedence", "listAccounts"), ["open", "never fails"]),
+        ('[[failure]]\nrule = "list.walk"\noperation = "*"\n', ["reason", "missing"]),
+        (entry(reason="  "), ["reason", "non-empty"]),
+        (entry(expires='"soon"'), ["expires", "2027-03-31", "soon"]),
+        (entry(expires="7"), ["expires"]),
+        (entry(because='"x"'), ["because", "unknown key"]),
+        (entry() + entry(), ["already listed", "line 1", "line 5"]),
+    ],
+)
 def test_a_mistake_in_the_list_is_one_clear_paragraph(tmp_path: Path, text: str, names: list[str]) -> None:
     with pytest.raises(KnownFailuresError) as raised:
         load(tmp_path, text)
@@ -150,14 +155,21 @@ def test_a_missing_list_and_a_folder_are_clear_mistakes(tmp_path: Path) -> None:
         KnownFailures.load(tmp_path / "latin")
 
 
-CELLS = [(rule.id, operation) for rule in RULES.values() if rule.level is not Level.OPEN
-         for operation in rule.operations if operation != "createPayin"]
+CELLS = [
+    (rule.id, operation)
+    for rule in RULES.values()
+    if rule.level is not Level.OPEN
+    for operation in rule.operations
+    if operation != "createPayin"
+]
 
 
 @settings(max_examples=25, deadline=None)
 @given(broken=st.sets(st.sampled_from(CELLS), max_size=30), got=st.text(max_size=40))
 def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
-    tmp_path_factory: pytest.TempPathFactory, broken: set[tuple[str, str]], got: str,
+    tmp_path_factory: pytest.TempPathFactory,
+    broken: set[tuple[str, str]],
+    got: str,
 ) -> None:
     def verdict(rule: str) -> Verdict:
         return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
@@ -173,7 +185,10 @@ def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
 
 
 def test_reasons_survive_when_the_list_is_written_anew(tmp_path: Path) -> None:
-    results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry(reason=r'a \"quoted\" reason: \u00e9'))
+    results, known = (
+        whole_run({WALK: Verdict.FAILED}),
+        load(tmp_path, entry(reason=r"a \"quoted\" reason: \u00e9")),
+    )
     known.apply(results)
     again = KnownFailures.load(write_known(results, tmp_path / "again.toml"))
     assert [one.reason for one in again.entries] == [one.reason for one in known.entries]
@@ -189,5 +204,11 @@ def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:
     known = load(tmp_path, entry())
     made = document(whole_run(), known=known)
     assert made["known_failures"]["stale"] == [
-        {"line": 1, "rule": "list.walk", "operation": "listWallets", "why": "the rule holds now on listWallets"}]
+        {
+            "line": 1,
+            "rule": "list.walk",
+            "operation": "listWallets",
+            "why": "the rule holds now on listWallets",
+        }
+    ]
     assert run_info(known=known).outcome(whole_run()).exit_status == made["verdict"]["exit_status"] == 1

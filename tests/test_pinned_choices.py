@@ -46,8 +46,10 @@ def test_another_choice_warns_and_fails_under_fail_on_implied(tmp_path: Path) ->
 
 def test_a_violation_says_more_than_a_choice(tmp_path: Path) -> None:
     kept = pinned(tmp_path, run())
-    now = whole_run({("list.walk", "listWallets"): Verdict.FAILED},
-                    finding(*STATUS, Verdict.OBSERVED, observations={"status of a success": "200"}))
+    now = whole_run(
+        {("list.walk", "listWallets"): Verdict.FAILED},
+        finding(*STATUS, Verdict.OBSERVED, observations={"status of a success": "200"}),
+    )
     assert now.outcome(Level.IMPLIED, pinned=kept).name == "violations"
 
 
@@ -60,36 +62,65 @@ def test_a_question_that_was_not_asked_again_differs_in_nothing(tmp_path: Path) 
 def test_a_new_question_is_no_difference_but_counted(tmp_path: Path) -> None:
     kept = pinned(tmp_path, run())
     assert document(run(further="yes"), pinned=kept)["pinned_choices"] == {
-        "source": str(tmp_path / "pinned.toml"), "pinned": 1, "asked": 1, "new": 1, "differences": []}
+        "source": str(tmp_path / "pinned.toml"),
+        "pinned": 1,
+        "asked": 1,
+        "new": 1,
+        "differences": [],
+    }
 
 
 def test_two_checks_that_saw_different_things_give_one_answer_in_any_order() -> None:
-    one, two = (finding(*STATUS, Verdict.OBSERVED, observations={"question": answer}) for answer in ("a", "b"))
-    assert choices(whole_run(None, one, two)) == choices(whole_run(None, two, one)) == {(*STATUS, "question"): "a / b"}
+    one, two = (
+        finding(*STATUS, Verdict.OBSERVED, observations={"question": answer}) for answer in ("a", "b")
+    )
+    assert (
+        choices(whole_run(None, one, two))
+        == choices(whole_run(None, two, one))
+        == {(*STATUS, "question"): "a / b"}
+    )
 
 
-OPEN = [(rule.id, operation) for rule in RULES.values() if rule.level is Level.OPEN for operation in rule.operations]
+OPEN = [
+    (rule.id, operation)
+    for rule in RULES.values()
+    if rule.level is Level.OPEN
+    for operation in rule.operations
+]
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.dictionaries(st.sampled_from(OPEN), st.dictionaries(st.text(max_size=30), st.text(max_size=30), max_size=4), max_size=6))
-def test_whatever_a_server_answers_is_read_back(tmp_path_factory: pytest.TempPathFactory, seen: dict[tuple[str, str], dict[str, str]]) -> None:
-    results = whole_run(None, *(finding(*cell, Verdict.OBSERVED, observations=answers) for cell, answers in seen.items()))
+@given(
+    st.dictionaries(
+        st.sampled_from(OPEN),
+        st.dictionaries(st.text(max_size=30), st.text(max_size=30), max_size=4),
+        max_size=6,
+    )
+)
+def test_whatever_a_server_answers_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory, seen: dict[tuple[str, str], dict[str, str]]
+) -> None:
+    results = whole_run(
+        None, *(finding(*cell, Verdict.OBSERVED, observations=answers) for cell, answers in seen.items())
+    )
     kept = pinned(tmp_path_factory.mktemp("pinned"), results)
     assert kept.pinned == choices(results)
     assert kept.compare(results) == []
     assert all(clean(answer) == answer for answer in kept.pinned.values())
 
 
-@pytest.mark.parametrize(("text", "names"), [
-    ("choices = 3", ["choices", "table"]),
-    ("[[choices", ["not valid TOML"]),
-    ("[pins]", ["pins", "[choices]"]),
-    ('[choices."no.rule".createAccount]\na = "b"', ["no.rule", "conformance rules"]),
-    ('[choices.http.success-status]\na = "b"', ["choices.http", "quotes"]),
-    ('[choices."http.success-status".makeAccount]\na = "b"', ["makeAccount", "createAccount"]),
-    ('[choices."http.success-status".createAccount]\na = 201', ["'a'", "string", "201"]),
-])
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("choices = 3", ["choices", "table"]),
+        ("[[choices", ["not valid TOML"]),
+        ("[pins]", ["pins", "[choices]"]),
+        ('[choices."no.rule".createAccount]\na = "b"', ["no.rule", "conformance rules"]),
+        ('[choices.http.success-status]\na = "b"', ["choices.http", "quotes"]),
+        ('[choices."http.success-status".makeAccount]\na = "b"', ["makeAccount", "createAccount"]),
+        ('[choices."http.success-status".createAccount]\na = 201', ["'a'", "string", "201"]),
+    ],
+)
 def test_a_mistake_in_the_file_is_one_clear_paragraph(tmp_path: Path, text: str, names: list[str]) -> None:
     path = tmp_path / "pinned.toml"
     path.write_text(text, encoding="utf-8")

@@ -25,7 +25,7 @@ def badge(document: view.Document) -> str:
 <clipPath id="r"><rect width="{total}" height="20" rx="3"/></clipPath>
 <g clip-path="url(#r)">
 <rect width="{widths[0]}" height="20" fill="#444c56"/>
-<rect x="{widths[0]}" width="{widths[1]}" height="20" fill="{_COLOURS.get(verdict['exit_status'], '#c5221f')}"/>
+<rect x="{widths[0]}" width="{widths[1]}" height="20" fill="{_COLOURS.get(verdict["exit_status"], "#c5221f")}"/>
 </g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">
 <text x="{widths[0] / 2:g}" y="14" textLength="{widths[0] - 12}">{escape(left)}</text>
@@ -38,8 +38,12 @@ def badge(document: view.Document) -> str:
 def _words(document: view.Document) -> str:
     name = str(document["verdict"]["name"])
     if name != "violations":
-        return {"conforms": "conforms", "outdated": "known failures outdated", "changed": "choices changed",
-                "error": "suite error"}.get(name, name)
+        return {
+            "conforms": "conforms",
+            "outdated": "known failures outdated",
+            "changed": "choices changed",
+            "error": "suite error",
+        }.get(name, name)
     levels = {rule["id"]: rule["level"] for rule in document["rules"]}
     broken = {cell["rule"] for cell in document["cells"] if view.fails(document, cell, levels[cell["rule"]])}
     return f"{len(broken)} {'rule' if len(broken) == 1 else 'rules'} broken"

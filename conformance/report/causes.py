@@ -57,7 +57,9 @@ def causes(results: Results) -> list[Cause]:
             key = (blocked_by, cell.operation)
             rule = _root(key if key in violated else first[blocked_by], parents)[0]
             found[rule].took_along.append(cell)
-    return sorted(found.values(), key=lambda one: (one.level is not Level.REQUIRED, one.known, -len(one.cells)))
+    return sorted(
+        found.values(), key=lambda one: (one.level is not Level.REQUIRED, one.known, -len(one.cells))
+    )
 
 
 def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
@@ -65,7 +67,7 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     seen = [key]
     while (parent := parents[key]) is not None:
         if parent in seen:
-            return min(seen[seen.index(parent):])
+            return min(seen[seen.index(parent) :])
         seen.append(parent)
         key = parent
     return key
@@ -80,9 +82,13 @@ def _parent(cell: Cell, violated: Mapping[Key, Cell], first: Mapping[str, Key]) 
         same = (finding.cause, cell.operation)
         return same if same in violated else first[finding.cause]
     for rule in RULES[cell.rule].follows:
-        if (rule, cell.operation) not in violated:
+        parent = (rule, cell.operation)
+        if cell.operation not in RULES[rule].operations:
+            # Of a rule about other operations, any violation will do.
+            parent = first.get(rule, parent)
+        if parent not in violated:
             continue
         if rule == "error.shape" and not _REFUSED_WITHOUT_BODY.match(finding.got):
             continue
-        return rule, cell.operation
+        return parent
     return None

@@ -14,12 +14,18 @@ from conformance.report.write import FORMATS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand: one for each format."""
-    parser.description = ("Makes reports from results.json, the same as the run made. Without an option all formats are "
-                          "written beside it.")
-    parser.add_argument("results", type=Path, metavar="RESULTS", help="results.json of a run, or the folder it is in")
+    parser.description = (
+        "Makes reports from results.json, the same as the run made. Without an option all formats are "
+        "written beside it."
+    )
+    parser.add_argument(
+        "results", type=Path, metavar="RESULTS", help="results.json of a run, or the folder it is in"
+    )
     for name, (file, _) in FORMATS.items():
         if name != "json":
-            parser.add_argument(f"--{name}", type=Path, metavar="FILE", help=f"write {file} as FILE; - is standard output")
+            parser.add_argument(
+                f"--{name}", type=Path, metavar="FILE", help=f"write {file} as FILE; - is standard output"
+            )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,7 +33,9 @@ def run(options: argparse.Namespace) -> int:
     try:
         document = load(options.results)
         folder = options.results if options.results.is_dir() else options.results.parent
-        wanted = {name: getattr(options, name) for name in FORMATS if name != "json" and getattr(options, name)}
+        wanted = {
+            name: getattr(options, name) for name in FORMATS if name != "json" and getattr(options, name)
+        }
         wanted = wanted or {name: folder / file for name, (file, _) in FORMATS.items() if name != "json"}
         for name, path in wanted.items():
             try:

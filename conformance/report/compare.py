@@ -18,20 +18,43 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Compares the results of several implementations, or of two versions of one: what broke, what was mended, where "
         "they choose differently. Without --html or --markdown the Markdown goes to standard output. Exit status: 0; with "
-        "--gate 1 when a rule that held in the first results is violated in the last.")
-    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results.json of a run, or the folder it is in")
-    parser.add_argument("--name", action="append", default=[], metavar="NAME", help="the name of the first, second, ... results")
+        "--gate 1 when a rule that held in the first results is violated in the last."
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="+",
+        metavar="RESULTS",
+        help="results.json of a run, or the folder it is in",
+    )
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the name of the first, second, ... results",
+    )
     parser.add_argument("--html", type=Path, metavar="FILE", help="write the table as a page")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write the table as Markdown; - is standard output")
-    parser.add_argument("--gate", action="store_true", help="exit with 1 when something broke from the first to the last results")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the table as Markdown; - is standard output"
+    )
+    parser.add_argument(
+        "--gate",
+        action="store_true",
+        help="exit with 1 when something broke from the first to the last results",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Writes the comparison. Raises UsageError."""
     if len(options.results) < 2:
-        raise UsageError("give at least two results to compare: conformance compare before/results.json after/results.json.")
+        raise UsageError(
+            "give at least two results to compare: conformance compare before/results.json after/results.json."
+        )
     if options.name and len(options.name) != len(options.results):
-        raise UsageError(f"--name: give one for each of the {len(options.results)} results, in their order, or none.")
+        raise UsageError(
+            f"--name: give one for each of the {len(options.results)} results, in their order, or none."
+        )
     if len(set(options.name)) != len(options.name):
         raise UsageError("--name: the names should differ from one another.")
     document, source = {}, options.results[0]
@@ -61,5 +84,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
     except OSError as error:
         raise UsageError(f"{error.filename}: the comparison cannot be written ({error.strerror}).") from None
-    broke = found.broke if found.two else compare({columns[0]: documents[0], columns[-1]: documents[-1]}).broke
+    broke = (
+        found.broke if found.two else compare({columns[0]: documents[0], columns[-1]: documents[-1]}).broke
+    )
     return 1 if options.gate and broke else 0

@@ -79,7 +79,12 @@ def compare(documents: Mapping[str, view.Document]) -> Comparison:
     return found
 
 
-def _rule(found: Comparison, rule: dict[str, Any], keys: list[tuple[str, str]], cells: list[dict[tuple[str, str], dict[str, Any]]]) -> None:
+def _rule(
+    found: Comparison,
+    rule: dict[str, Any],
+    keys: list[tuple[str, str]],
+    cells: list[dict[tuple[str, str], dict[str, Any]]],
+) -> None:
     columns: list[dict[str, list[str]]] = []
     for one in cells:
         column: dict[str, list[str]] = {}

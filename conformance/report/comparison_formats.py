@@ -21,13 +21,24 @@ def comparison_markdown(found: Comparison) -> str:
 def comparison_html(found: Comparison) -> str:
     """The comparison as a page that loads nothing."""
     rules = [
-        {"rule": row.rule, "cells": [_column(row.rule, column) for column in row.cells]} for row in found.rules
+        {"rule": row.rule, "cells": [_column(row.rule, column) for column in row.cells]}
+        for row in found.rules
     ]
-    return render("compare.html.j2", {
-        "names": found.names, "documents": found.documents, "two": found.two, "rules": rules, "choices": found.choices,
-        "broke": _grouped(found.broke), "mended": _grouped(found.mended), "moved": _grouped(found.moved),
-        "signs": _SIGNS, "operations": found.documents[0]["operations"],
-    })
+    return render(
+        "compare.html.j2",
+        {
+            "names": found.names,
+            "documents": found.documents,
+            "two": found.two,
+            "rules": rules,
+            "choices": found.choices,
+            "broke": _grouped(found.broke),
+            "mended": _grouped(found.mended),
+            "moved": _grouped(found.moved),
+            "signs": _SIGNS,
+            "operations": found.documents[0]["operations"],
+        },
+    )
 
 
 def _column(rule: dict[str, object], column: dict[str, list[str]]) -> dict[str, object]:
@@ -35,10 +46,25 @@ def _column(rule: dict[str, object], column: dict[str, list[str]]) -> dict[str, 
     worst = min(column, key=lambda name: list(_GRAVITY).index(name))
     many = len(column) > 1 or len(column[worst]) > 1
     text = worst if len(column) == 1 else f"{worst} on {listed(column[worst], 3)}"
-    return {"verdict": worst, "sign": _SIGNS[worst], "text": text if many else worst, "broken": worst in VIOLATED}
+    return {
+        "verdict": worst,
+        "sign": _SIGNS[worst],
+        "text": text if many else worst,
+        "broken": worst in VIOLATED,
+    }
 
 
-_GRAVITY = ("failed", "error", "warning", "inconclusive", "not run", "passed", "observed", "not applicable", ABSENT)
+_GRAVITY = (
+    "failed",
+    "error",
+    "warning",
+    "inconclusive",
+    "not run",
+    "passed",
+    "observed",
+    "not applicable",
+    ABSENT,
+)
 
 
 def _grouped(changes: list[Change]) -> list[tuple[str, str, str, list[str]]]:
@@ -64,7 +90,10 @@ def _lines(found: Comparison) -> Iterator[str]:
         "required failed": [str(document["counts"]["required"]["failed"]) for document in found.documents],
         "required passed": [str(document["counts"]["required"]["passed"]) for document in found.documents],
         "warnings": [str(document["counts"]["implied"]["warning"]) for document in found.documents],
-        "inconclusive": [str(sum(row["inconclusive"] for row in document["counts"].values())) for document in found.documents],
+        "inconclusive": [
+            str(sum(row["inconclusive"] for row in document["counts"].values()))
+            for document in found.documents
+        ],
         "started": [document["run"]["started"][:16].replace("T", " ") for document in found.documents],
         "suite": [document["suite"]["version"] for document in found.documents],
     }
@@ -81,7 +110,10 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield _row(["rule", "level", *map(plain, found.names)])
         yield "|---|---|" + "---|" * len(found.names)
         for row in found.rules:
-            texts = [f"{one['sign']} {one['text']}".strip() for one in (_column(row.rule, column) for column in row.cells)]
+            texts = [
+                f"{one['sign']} {one['text']}".strip()
+                for one in (_column(row.rule, column) for column in row.cells)
+            ]
             yield _row([f"`{row.rule['id']}`", str(row.rule["level"]), *texts])
         yield ""
     yield f"### {count(len(found.choices), 'open question')} answered differently"
@@ -90,8 +122,14 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield _row(["rule", "operations", "question", *map(plain, found.names)])
         yield "|---|---|---|" + "---|" * len(found.names)
         for choice in found.choices:
-            yield _row([f"`{choice.rule}`", view.where(choice.operations, found.documents[-1]), plain(choice.question),
-                        *(code(answer, 120) if answer else "not asked" for answer in choice.answers)])
+            yield _row(
+                [
+                    f"`{choice.rule}`",
+                    view.where(choice.operations, found.documents[-1]),
+                    plain(choice.question),
+                    *(code(answer, 120) if answer else "not asked" for answer in choice.answers),
+                ]
+            )
         yield ""
 
 

@@ -32,7 +32,13 @@ if TYPE_CHECKING:
     from conformance.report.pinned import PinnedChoices
 
 #: Exchanges kept as evidence of one finding, by what it concludes.
-EVIDENCE = {Verdict.FAILED: 8, Verdict.ERROR: 8, Verdict.WARNING: 8, Verdict.INCONCLUSIVE: 3, Verdict.OBSERVED: 2}
+EVIDENCE = {
+    Verdict.FAILED: 8,
+    Verdict.ERROR: 8,
+    Verdict.WARNING: 8,
+    Verdict.INCONCLUSIVE: 3,
+    Verdict.OBSERVED: 2,
+}
 
 #: Replay files that a document carries.
 REPLAYS = 30
@@ -81,8 +87,11 @@ def build(results: Results, target: Target | None, run: RunInfo) -> dict[str, An
         "run": _run(results, run),
         "target": _target(target) if target else None,
         "verdict": {
-            "name": outcome.name, "exit_status": outcome.exit_status, "sentence": outcome.sentence,
-            "notes": list(outcome.notes), "fail_on": str(run.fail_on),
+            "name": outcome.name,
+            "exit_status": outcome.exit_status,
+            "sentence": outcome.sentence,
+            "notes": list(outcome.notes),
+            "fail_on": str(run.fail_on),
         },
         "counts": {
             str(level): {str(verdict): counts[verdict] for verdict in Verdict}
@@ -92,8 +101,11 @@ def build(results: Results, target: Target | None, run: RunInfo) -> dict[str, An
         "rules": [_rule(rule) for rule in RULES.values()],
         "cells": [_cell(cell, timings) for cell in results.cells.values()],
         "causes": [
-            {"rule": cause.rule, "operations": [cell.operation for cell in cause.cells],
-             "took_along": [{"rule": cell.rule, "operation": cell.operation} for cell in cause.took_along]}
+            {
+                "rule": cause.rule,
+                "operations": [cell.operation for cell in cause.cells],
+                "took_along": [{"rule": cell.rule, "operation": cell.operation} for cell in cause.took_along],
+            }
             for cause in causes(results)
         ],
         "known_failures": run.known.to_plain(results) if run.known else None,
@@ -137,8 +149,10 @@ def _target(target: Target) -> dict[str, Any]:
         if one is None:
             return None
         return {
-            "api_key": abbreviated(one.api_key), "customer_id": one.customer_id,
-            "other_customer_id": one.other_customer_id, "funded_account_id": one.funded_account_id,
+            "api_key": abbreviated(one.api_key),
+            "customer_id": one.customer_id,
+            "other_customer_id": one.other_customer_id,
+            "funded_account_id": one.funded_account_id,
         }
 
     return {
@@ -154,16 +168,25 @@ def _target(target: Target) -> dict[str, Any]:
 
 def _rule(rule: Rule) -> dict[str, Any]:
     return {
-        "id": rule.id, "section": list(rule.section), "level": str(rule.level), "statement": rule.statement,
-        "operations": list(rule.operations), "needs": list(rule.needs), "follows": list(rule.follows),
+        "id": rule.id,
+        "section": list(rule.section),
+        "level": str(rule.level),
+        "statement": rule.statement,
+        "operations": list(rule.operations),
+        "needs": list(rule.needs),
+        "follows": list(rule.follows),
     }
 
 
 def _cell(cell: Cell, timings: Mapping[int, Timing]) -> dict[str, Any]:
     findings = sorted(cell.findings, key=lambda finding: finding.verdict.rank)
     return {
-        "rule": cell.rule, "operation": cell.operation, "verdict": str(cell.verdict), "summary": cell.summary,
-        "known": cell.known, "findings": [_finding(finding, timings) for finding in findings],
+        "rule": cell.rule,
+        "operation": cell.operation,
+        "verdict": str(cell.verdict),
+        "summary": cell.summary,
+        "known": cell.known,
+        "findings": [_finding(finding, timings) for finding in findings],
     }
 
 
@@ -184,7 +207,9 @@ def kept_evidence(finding: Finding) -> list[int]:
 
 def _evidence(results: Results) -> Iterator[int]:
     """The numbers of the exchanges that are evidence, each once, in the order they were sent."""
-    numbers = {number for cell in results.cells.values() for one in cell.findings for number in kept_evidence(one)}
+    numbers = {
+        number for cell in results.cells.values() for one in cell.findings for number in kept_evidence(one)
+    }
     yield from sorted(numbers & results.exchanges.keys())
 
 

@@ -1,7 +1,5 @@
 """Annotations on a GitHub Actions run."""
 
-from __future__ import annotations
-
 from conformance.report import view
 from conformance.report.wording import clean, one_line
 
@@ -15,7 +13,8 @@ def annotations(document: view.Document) -> list[str]:
     There is an error exactly where the exit status is not 0.
     """
     cells, rules = view.cells(document), view.rules(document)
-    errors, warnings = [], []
+    errors: list[str] = []
+    warnings: list[str] = []
     for cause in document["causes"]:
         rule = rules[cause["rule"]]
         new = [one for one in cause["operations"] if not cells[rule["id"], one]["known"]]
@@ -24,7 +23,10 @@ def annotations(document: view.Document) -> list[str]:
         finding = view.decisive(cells[rule["id"], new[0]])
         text = f"expected {finding['expected']}; got {finding['got']}"
         title = f"{rule['id']} on {view.where(new, document)}"
-        failing = view.fails(document, cells[rule["id"], new[0]], rule["level"]) and document["verdict"]["exit_status"] != 0
+        failing = (
+            view.fails(document, cells[rule["id"], new[0]], rule["level"])
+            and document["verdict"]["exit_status"] != 0
+        )
         (errors if failing else warnings).append(_command("error" if failing else "warning", title, text))
     verdict = document["verdict"]
     if verdict["exit_status"]:

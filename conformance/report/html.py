@@ -49,12 +49,16 @@ def render(template: str, values: Mapping[str, Any], script: str = "") -> str:
     style = _asset("report.css")
     sources = _hash(script) if script else "'none'"
     policy = f"default-src 'none'; script-src {sources}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
-    return _template(template).render({**values, "policy": policy, "style": Markup(style), "script": Markup(script)})
+    return _template(template).render(
+        {**values, "policy": policy, "style": Markup(style), "script": Markup(script)}
+    )
 
 
 @functools.cache
 def _environment() -> Environment:
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     environment.filters["where"] = _where
     environment.filters["slug"] = lambda text: str(text).replace(" ", "-")
     return environment
@@ -104,19 +108,34 @@ class _Page:
         names = [one["id"] for one in document["operations"]]
         return {
             "data": embedded(kept),
-            "suite": document["suite"], "verdict": verdict, "run": run, "tone": tone, "mark": mark,
-            "label": view.label(document), "requests": count(run["requests"], "request"), "seconds": duration(run["seconds"]),
-            "signs": view.SIGNS, "verdicts": used, "levels": list(document["counts"]),
+            "suite": document["suite"],
+            "verdict": verdict,
+            "run": run,
+            "tone": tone,
+            "mark": mark,
+            "label": view.label(document),
+            "requests": count(run["requests"], "request"),
+            "seconds": duration(run["seconds"]),
+            "signs": view.SIGNS,
+            "verdicts": used,
+            "levels": list(document["counts"]),
             "numbers": [self._numbers(level, row, used) for level, row in document["counts"].items()],
-            "errors": document["errors"], "stale": known["stale"] if known else [], "source": known["source"] if known else "",
+            "errors": document["errors"],
+            "stale": known["stale"] if known else [],
+            "source": known["source"] if known else "",
             "changed": pinned["differences"] if pinned else [],
             "causes": [self._cause(one, index) for index, one in enumerate(document["causes"])],
             "missing": [self._missing(group) for group in view.inconclusive(document)],
             "blocked": any(cell["verdict"] == "inconclusive" for cell in document["cells"]),
-            "operations": document["operations"], "matrix": self._matrix(names), "sections": self._sections(),
-            "rule_count": len(self.rules), "observed": list(view.observations(document)),
-            "axis": plots.axis(), "latencies": [plots.row(row) for row in document["latency"]],
-            "facts": self._facts(), "kept": self._kept(len(kept)),
+            "operations": document["operations"],
+            "matrix": self._matrix(names),
+            "sections": self._sections(),
+            "rule_count": len(self.rules),
+            "observed": list(view.observations(document)),
+            "axis": plots.axis(),
+            "latencies": [plots.row(row) for row in document["latency"]],
+            "facts": self._facts(),
+            "kept": self._kept(len(kept)),
         }
 
     # ------------------------------------------------------------------ numbers
@@ -130,7 +149,12 @@ class _Page:
                 parts.append({"name": name, "x": f"{at:.2f}", "width": f"{width:.2f}"})
             at += width
         words = ", ".join(f"{row[name]} {name}" for name in used if row[name])
-        return {"level": level, "counts": {name: f"{row[name]:,}" if row[name] else 0 for name in used}, "parts": parts, "words": words}
+        return {
+            "level": level,
+            "counts": {name: f"{row[name]:,}" if row[name] else 0 for name in used},
+            "parts": parts,
+            "words": words,
+        }
 
     # ------------------------------------------------------------------ violations
 
@@ -144,23 +168,41 @@ class _Page:
             taken.setdefault(one["rule"], []).append(one["operation"])
         known = first["known"]
         return {
-            "rule": rule, "operations": cause["operations"], "where": view.where(cause["operations"], self.document),
-            "finding": finding, "verdict": first["verdict"], "tone": "known" if known else first["verdict"], "known": known,
-            "exchanges": [self._line(number, position == 0 and index < TRANSCRIPTS)
-                          for position, number in enumerate(finding["exchanges"])],
-            "command": view.reproduction(self.document, first), "took_along": list(taken.items()),
+            "rule": rule,
+            "operations": cause["operations"],
+            "where": view.where(cause["operations"], self.document),
+            "finding": finding,
+            "verdict": first["verdict"],
+            "tone": "known" if known else first["verdict"],
+            "known": known,
+            "exchanges": [
+                self._line(number, position == 0 and index < TRANSCRIPTS)
+                for position, number in enumerate(finding["exchanges"])
+            ],
+            "command": view.reproduction(self.document, first),
+            "took_along": list(taken.items()),
             "scripts": scripts(self.document, finding),
         }
 
     def _line(self, number: int, with_transcript: bool) -> dict[str, Any]:
         one = self.document["exchanges"].get(str(number))
         if one is None:
-            return {"number": number, "line": "", "status": "", "kind": "", "purpose": "not kept", "transcript": ""}
+            return {
+                "number": number,
+                "line": "",
+                "status": "",
+                "kind": "",
+                "purpose": "not kept",
+                "transcript": "",
+            }
         status = one["status"]
         kind = "none" if status is None else "ok" if status < 300 else "client" if status < 500 else "server"
         return {
-            "number": number, "line": clean(f"{one['method']} {one['target']}")[:160],
-            "status": "no answer" if status is None else status, "kind": kind, "purpose": clean(one["purpose"]),
+            "number": number,
+            "line": clean(f"{one['method']} {one['target']}")[:160],
+            "status": "no answer" if status is None else status,
+            "kind": kind,
+            "purpose": clean(one["purpose"]),
             "transcript": transcript(one) if with_transcript else "",
         }
 
@@ -177,8 +219,15 @@ class _Page:
         for rule in self.rules.values():
             area, _, short = rule["id"].partition(".")
             cells = [self.cells.get((rule["id"], name)) for name in names]
-            areas.setdefault(area, []).append({"id": rule["id"], "short": short, "level": rule["level"], "cells": cells,
-                                              "statement": rule["statement"]})
+            areas.setdefault(area, []).append(
+                {
+                    "id": rule["id"],
+                    "short": short,
+                    "level": rule["level"],
+                    "cells": cells,
+                    "statement": rule["statement"],
+                }
+            )
         return [{"name": name, "rules": found} for name, found in areas.items()]
 
     def _sections(self) -> list[dict[str, Any]]:
@@ -186,18 +235,37 @@ class _Page:
         for rule in self.rules.values():
             chapters.setdefault(sections.heading(rule["section"][0]), []).append(self._rule(rule))
         return [
-            {"number": number, "title": sections.title(number), "rules": chapters[number],
-             "tally": _tally(cell["verdict"] for rule in chapters[number] for cell in rule["cells"])}
+            {
+                "number": number,
+                "title": sections.title(number),
+                "rules": chapters[number],
+                "tally": _tally(cell["verdict"] for rule in chapters[number] for cell in rule["cells"]),
+            }
             for number in sorted(chapters, key=sections.order)
         ]
 
     def _rule(self, rule: dict[str, Any]) -> dict[str, Any]:
-        cells = [self._cell(self.cells[rule["id"], one]) for one in rule["operations"] if (rule["id"], one) in self.cells]
+        cells = [
+            self._cell(self.cells[rule["id"], one])
+            for one in rule["operations"]
+            if (rule["id"], one) in self.cells
+        ]
         verdicts = sorted({cell["verdict"] for cell in cells}, key=_GRAVITY.index)
-        checks = {finding["check"] for cell in cells for finding in self.cells[rule["id"], cell["operation"]]["findings"]}
+        checks = {
+            finding["check"]
+            for cell in cells
+            for finding in self.cells[rule["id"], cell["operation"]]["findings"]
+        }
         worst = verdicts[0] if verdicts else "not run"
-        return {**rule, "cells": cells, "verdicts": verdicts, "worst": worst, "tone": worst.replace(" ", "-"),
-                "tally": _tally(cell["verdict"] for cell in cells), "checks": sorted(checks)}
+        return {
+            **rule,
+            "cells": cells,
+            "verdicts": verdicts,
+            "worst": worst,
+            "tone": worst.replace(" ", "-"),
+            "tally": _tally(cell["verdict"] for cell in cells),
+            "checks": sorted(checks),
+        }
 
     def _cell(self, cell: dict[str, Any]) -> dict[str, Any]:
         findings = [self._finding(cell, one) for one in cell["findings"]]
@@ -208,8 +276,11 @@ class _Page:
             commands.add(one["command"])
         numbers = dict.fromkeys(number for one in cell["findings"] for number in one["exchanges"])
         return {
-            "operation": cell["operation"], "verdict": cell["verdict"], "known": cell["known"],
-            "findings": [one for one in findings if any(one.values())], "exchanges": list(numbers),
+            "operation": cell["operation"],
+            "verdict": cell["verdict"],
+            "known": cell["known"],
+            "findings": [one for one in findings if any(one.values())],
+            "exchanges": list(numbers),
             "summary": "" if cell["findings"] else cell["summary"],
         }
 
@@ -221,8 +292,12 @@ class _Page:
         if finding["verdict"] == "passed" and finding["probes"]:
             text = f"{count(finding['probes'], 'judgement')} by {finding['check'].removeprefix('test_')}"
         return {
-            "text": text, "expected": finding["expected"] if violated else "", "got": finding["got"] if violated else "",
-            "cure": finding["cure"], "observations": finding["observations"], "further": finding["further"],
+            "text": text,
+            "expected": finding["expected"] if violated else "",
+            "got": finding["got"] if violated else "",
+            "cure": finding["cure"],
+            "observations": finding["observations"],
+            "further": finding["further"],
             "command": view.reproduction(self.document, cell, finding) if violated else "",
             "confirmed": finding["confirmed"],
         }
@@ -243,7 +318,10 @@ class _Page:
                 continue
             one = {key: value for key, value in one.items() if key not in ("call", "url", "started")}
             if verdict not in ("failed", "error", "warning"):
-                one["request_body"], one["response_body"] = _brief(one["request_body"]), _brief(one["response_body"])
+                one["request_body"], one["response_body"] = (
+                    _brief(one["request_body"]),
+                    _brief(one["response_body"]),
+                )
             size += len(json.dumps(one))
             if size > EXCHANGES:
                 break
@@ -252,9 +330,11 @@ class _Page:
 
     def _kept(self, kept: int) -> str:
         document = self.document
-        return (f"Of {count(document['run']['requests'], 'request')}, results.json keeps the "
-                f"{count(len(document['exchanges']), 'exchange')} that prove something, and this page {kept:,} of those "
-                f"(at most {EXCHANGES / 1e6:g} MB, violations first).")
+        return (
+            f"Of {count(document['run']['requests'], 'request')}, results.json keeps the "
+            f"{count(len(document['exchanges']), 'exchange')} that prove something, and this page {kept:,} of those "
+            f"(at most {EXCHANGES / 1e6:g} MB, violations first)."
+        )
 
     # ------------------------------------------------------------------ the run
 
@@ -262,9 +342,12 @@ class _Page:
         document = self.document
         run, target = document["run"], document["target"]
         facts = [
-            ("Started", run["started"]), ("Ended", run["ended"]), ("Workers", str(run["workers"])),
+            ("Started", run["started"]),
+            ("Ended", run["ended"]),
+            ("Workers", str(run["workers"])),
             ("Seed", str(run["seed"]) if run["seed"] is not None else "none"),
-            ("Requests sent", f"{run['requests']:,}"), ("Suite", f"{document['suite']['name']} {document['suite']['version']}"),
+            ("Requests sent", f"{run['requests']:,}"),
+            ("Suite", f"{document['suite']['name']} {document['suite']['version']}"),
         ]
         facts += [(f"Option {name}", value) for name, value in run["options"].items()]
         if run["selection"]:
@@ -274,21 +357,40 @@ class _Page:
         if document["lost"]:
             facts.append(("Server lost", document["lost"]))
         if target:
-            facts += [("Server", target["base_url"]),
-                      *((f"{name.capitalize()} organization", _organization(target[name])) for name in ("primary", "secondary")),
-                      ("Declared features", ", ".join(f"{key}: {value}" for key, value in target["features"].items() if value is not None)),
-                      ("Several statuses", target["array_style"])]
+            facts += [
+                ("Server", target["base_url"]),
+                *(
+                    (f"{name.capitalize()} organization", _organization(target[name]))
+                    for name in ("primary", "secondary")
+                ),
+                (
+                    "Declared features",
+                    ", ".join(
+                        f"{key}: {value}" for key, value in target["features"].items() if value is not None
+                    ),
+                ),
+                ("Several statuses", target["array_style"]),
+            ]
         if pinned := document["pinned_choices"]:
-            facts.append(("Pinned choices", f"{pinned['source']}: {pinned['pinned']} pinned, {pinned['asked']} asked again, {pinned['new']} new"))
+            facts.append(
+                (
+                    "Pinned choices",
+                    f"{pinned['source']}: {pinned['pinned']} pinned, {pinned['asked']} asked again, {pinned['new']} new",
+                )
+            )
         if known := document["known_failures"]:
-            facts.append(("Known failures", f"{known['source']}: {listed([one['rule'] for one in known['entries']])}"))
+            facts.append(
+                ("Known failures", f"{known['source']}: {listed([one['rule'] for one in known['entries']])}")
+            )
         return facts
 
 
 def _organization(one: dict[str, Any] | None) -> str:
     if one is None:
         return "none"
-    return ", ".join(f"{name.removesuffix('_id').replace('_', ' ')} {value}" for name, value in one.items() if value)
+    return ", ".join(
+        f"{name.removesuffix('_id').replace('_', ' ')} {value}" for name, value in one.items() if value
+    )
 
 
 def _brief(body: dict[str, Any]) -> dict[str, Any]:

@@ -30,8 +30,10 @@ def junit(document: view.Document) -> str:
     for suite in suites:
         root.append(suite)
         counts = {
-            "tests": len(suite.findall("testcase")), "failures": len(suite.findall("testcase/failure")),
-            "errors": len(suite.findall("testcase/error")), "skipped": len(suite.findall("testcase/skipped")),
+            "tests": len(suite.findall("testcase")),
+            "failures": len(suite.findall("testcase/failure")),
+            "errors": len(suite.findall("testcase/error")),
+            "skipped": len(suite.findall("testcase/skipped")),
         }
         for name, value in counts.items():
             suite.set(name, str(value))
@@ -44,7 +46,10 @@ def junit(document: view.Document) -> str:
 
 
 def _suite(
-    document: view.Document, area: str, cells: list[dict[str, Any]], rules: dict[str, dict[str, Any]],
+    document: view.Document,
+    area: str,
+    cells: list[dict[str, Any]],
+    rules: dict[str, dict[str, Any]],
 ) -> ElementTree.Element:
     time = sum(finding["seconds"] for cell in cells for finding in cell["findings"])
     suite = ElementTree.Element("testsuite", name=area, time=_seconds(time))
@@ -55,14 +60,19 @@ def _suite(
 
 def _case(document: view.Document, cell: dict[str, Any], rule: dict[str, Any]) -> ElementTree.Element:
     case = ElementTree.Element(
-        "testcase", classname=rule["id"], name=f"{rule['id']} [{cell['operation']}]",
-        time=_seconds(sum(finding["seconds"] for finding in cell["findings"])))
+        "testcase",
+        classname=rule["id"],
+        name=f"{rule['id']} [{cell['operation']}]",
+        time=_seconds(sum(finding["seconds"] for finding in cell["findings"])),
+    )
     finding, verdict = view.decisive(cell), cell["verdict"]
     text = _text(document, cell, rule, finding)
     if cell["known"]:
         _add(case, "skipped", f"known failure: {cell['known']}", text)
     elif view.fails(document, cell, rule["level"]):
-        _add(case, "failure", f"expected {finding['expected']}; got {finding['got']}", text, type=rule["level"])
+        _add(
+            case, "failure", f"expected {finding['expected']}; got {finding['got']}", text, type=rule["level"]
+        )
     elif verdict == "error":
         _add(case, "error", cell["summary"] or "the suite itself failed", text, type="error of the suite")
     elif verdict in ("inconclusive", "not run", "not applicable"):
@@ -72,23 +82,33 @@ def _case(document: view.Document, cell: dict[str, Any], rule: dict[str, Any]) -
     return case
 
 
-def _text(document: view.Document, cell: dict[str, Any], rule: dict[str, Any], finding: dict[str, Any]) -> str:
-    lines = [f"{rule['id']} on {cell['operation']}: {cell['verdict']} ({rule['level']}, section {', '.join(rule['section'])})",
-             rule["statement"]]
+def _text(
+    document: view.Document, cell: dict[str, Any], rule: dict[str, Any], finding: dict[str, Any]
+) -> str:
+    lines = [
+        f"{rule['id']} on {cell['operation']}: {cell['verdict']} ({rule['level']}, section {', '.join(rule['section'])})",
+        rule["statement"],
+    ]
     for name in ("expected", "got", "cure", "confirmed"):
         if finding[name]:
             lines.append(f"{name}: {finding[name]}")
     if cell["verdict"] in ("failed", "warning"):
         lines.append(f"reproduce: {view.reproduction(document, cell)}")
         lines += [f"further: {one}" for one in finding["further"]]
-    lines += [f"{question}: {answer}" for one in cell["findings"] for question, answer in one["observations"].items()]
+    lines += [
+        f"{question}: {answer}"
+        for one in cell["findings"]
+        for question, answer in one["observations"].items()
+    ]
     return "\n".join(lines)
 
 
 def _verdict(document: view.Document) -> ElementTree.Element:
     verdict = document["verdict"]
     suite = ElementTree.Element("testsuite", name="verdict", time="0.000")
-    case = ElementTree.SubElement(suite, "testcase", classname="verdict", name=f"verdict: {verdict['name']}", time="0.000")
+    case = ElementTree.SubElement(
+        suite, "testcase", classname="verdict", name=f"verdict: {verdict['name']}", time="0.000"
+    )
     text = "\n".join([verdict["sentence"], *verdict["notes"], *document["errors"]])
     if verdict["name"] == "error":
         _add(case, "error", verdict["sentence"], text, type=verdict["name"])
@@ -100,7 +120,7 @@ def _verdict(document: view.Document) -> ElementTree.Element:
 
 
 def _add(case: ElementTree.Element, tag: str, message: str, text: str, **attributes: str) -> None:
-    element = ElementTree.SubElement(case, tag, message=clean(message).replace("\n", " "), **attributes)
+    element = ElementTree.SubElement(case, tag, {"message": clean(message).replace("\n", " "), **attributes})
     element.text = clean(text)
 
 

@@ -65,7 +65,9 @@ class Stale:
 class KnownFailures:
     """The entries of a file, in its order."""
 
-    def __init__(self, entries: list[Entry], source: str = "", today: Callable[[], date] | None = None) -> None:
+    def __init__(
+        self, entries: list[Entry], source: str = "", today: Callable[[], date] | None = None
+    ) -> None:
         self.entries = entries
         self.source = source
         self._today = today or (lambda: datetime.now(UTC).date())
@@ -76,18 +78,24 @@ class KnownFailures:
         text, tables = read_toml(path, "list of known failures", KnownFailuresError)
         for key in tables:
             if key != "failure":
-                raise KnownFailuresError(f"{path}: {key}: unknown key; each known failure is a table [[failure]].")
+                raise KnownFailuresError(
+                    f"{path}: {key}: unknown key; each known failure is a table [[failure]]."
+                )
         rows = tables.get("failure", [])
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            raise KnownFailuresError(f"{path}: failure: write each known failure as a table of its own, [[failure]].")
+            raise KnownFailuresError(
+                f"{path}: failure: write each known failure as a table of its own, [[failure]]."
+            )
         lines = _lines(text, len(rows))
         entries = [_entry(row, line, str(path)) for row, line in zip(rows, lines, strict=True)]
         first: dict[tuple[str, str], int] = {}
         for entry in entries:
             twin = first.setdefault((entry.rule, entry.operation), entry.line)
             if twin != entry.line:
-                raise KnownFailuresError(f"{path}, line {entry.line}: {entry.rule} on {entry.operation} is already listed "
-                                         f"on line {twin}; delete one of the two.")
+                raise KnownFailuresError(
+                    f"{path}, line {entry.line}: {entry.rule} on {entry.operation} is already listed "
+                    f"on line {twin}; delete one of the two."
+                )
         return cls(entries, str(path))
 
     def apply(self, results: Results) -> list[Stale]:
@@ -118,7 +126,11 @@ class KnownFailures:
         """Why a violation is known; empty when it is not listed, or no longer."""
         today = self._today()
         for entry in self.entries:
-            if entry.rule == rule and operation in entry.operations and (entry.expires is None or entry.expires >= today):
+            if (
+                entry.rule == rule
+                and operation in entry.operations
+                and (entry.expires is None or entry.expires >= today)
+            ):
                 return entry.reason
         return ""
 
@@ -127,8 +139,13 @@ class KnownFailures:
         return {
             "source": self.source,
             "entries": [
-                {"line": one.line, "rule": one.rule, "operation": one.operation, "reason": one.reason,
-                 "expires": one.expires.isoformat() if one.expires else None}
+                {
+                    "line": one.line,
+                    "rule": one.rule,
+                    "operation": one.operation,
+                    "reason": one.reason,
+                    "expires": one.expires.isoformat() if one.expires else None,
+                }
                 for one in self.entries
             ],
             "stale": [
@@ -140,7 +157,11 @@ class KnownFailures:
 
 def _lines(text: str, entries: int) -> list[int]:
     """The line on which each [[failure]] starts; 1 for all where they are written otherwise (as inline tables)."""
-    found = [number for number, line in enumerate(text.splitlines(), 1) if re.match(r"\s*\[\[\s*failure\s*\]\]", line)]
+    found = [
+        number
+        for number, line in enumerate(text.splitlines(), 1)
+        if re.match(r"\s*\[\[\s*failure\s*\]\]", line)
+    ]
     return found if len(found) == entries else [1] * entries
 
 
@@ -151,20 +172,30 @@ def _entry(row: dict[str, Any], line: int, source: str) -> Entry:
             raise KnownFailuresError(f"{place}: {key}: unknown key; a known failure has {', '.join(_KEYS)}.")
     for key in ("rule", "operation", "reason"):
         if key not in row:
-            raise KnownFailuresError(f"{place}: {key}: missing; a known failure names its rule, its operation (or \"*\") "
-                                     "and the reason why it stands.")
+            raise KnownFailuresError(
+                f'{place}: {key}: missing; a known failure names its rule, its operation (or "*") '
+                "and the reason why it stands."
+            )
         if not isinstance(row[key], str) or not row[key].strip():
             raise KnownFailuresError(f"{place}: {key}: it should be a non-empty string.")
     rule, operation = row["rule"], row["operation"]
     if rule not in RULES:
-        raise KnownFailuresError(f"{place}: rule: the catalogue has no rule {rule!r}; `conformance rules` lists them.")
+        raise KnownFailuresError(
+            f"{place}: rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
+        )
     if RULES[rule].level is Level.OPEN:
-        raise KnownFailuresError(f"{place}: rule: {rule} is open in the specification, so it never fails; delete the entry.")
+        raise KnownFailuresError(
+            f"{place}: rule: {rule} is open in the specification, so it never fails; delete the entry."
+        )
     if operation != "*" and operation not in OPERATIONS:
-        raise KnownFailuresError(f"{place}: operation: there is no operation {operation!r}; they are {', '.join(OPERATIONS)}.")
+        raise KnownFailuresError(
+            f"{place}: operation: there is no operation {operation!r}; they are {', '.join(OPERATIONS)}."
+        )
     if operation != "*" and operation not in RULES[rule].operations:
-        raise KnownFailuresError(f"{place}: operation: {rule} does not apply to {operation}, so the entry matches nothing; "
-                                 f"the rule is about {', '.join(RULES[rule].operations)}.")
+        raise KnownFailuresError(
+            f"{place}: operation: {rule} does not apply to {operation}, so the entry matches nothing; "
+            f"the rule is about {', '.join(RULES[rule].operations)}."
+        )
     return Entry(line, rule, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
 
 
@@ -176,27 +207,42 @@ def _expiry(value: Any, place: str) -> date | None:
     try:
         return date.fromisoformat(value)
     except (TypeError, ValueError):
-        raise KnownFailuresError(f"{place}: expires: it should be a date such as 2027-03-31, not {str(value)[:40]!r}.") from None
+        raise KnownFailuresError(
+            f"{place}: expires: it should be a date such as 2027-03-31, not {str(value)[:40]!r}."
+        ) from None
 
 
-def write_known(results: Results, path: Path, reason: str = "listed when this file was written; say why it stands") -> Path:
+def write_known(
+    results: Results, path: Path, reason: str = "listed when this file was written; say why it stands"
+) -> Path:
     """Writes the list of a run's violations; an entry covers all operations of its rule where all of them fail.
 
     Reasons that the run's own list gave are kept. Raises OSError.
     """
-    lines = ["# Violations that do not fail the run. Delete an entry when its violation is mended: the run says so."]
+    lines = [
+        "# Violations that do not fail the run. Delete an entry when its violation is mended: the run says so."
+    ]
     by_rule: dict[str, list[Cell]] = {}
     for cell in results.with_verdict(*VIOLATED):
         by_rule.setdefault(cell.rule, []).append(cell)
     for rule, cells in by_rule.items():
         reasons = {cell.known or reason for cell in cells}
-        wide = len(cells) > 1 and len(reasons) == 1 and {cell.operation for cell in cells} == set(RULES[rule].operations)
+        wide = (
+            len(cells) > 1
+            and len(reasons) == 1
+            and {cell.operation for cell in cells} == set(RULES[rule].operations)
+        )
         for cell in cells[:1] if wide else cells:
             operation = "*" if wide else cell.operation
             finding = cell.decisive
             got = f"  # {_comment(finding.got)}" if finding and finding.got and not wide else ""
-            lines += ["", "[[failure]]", f"rule = {_quoted(rule)}", f"operation = {_quoted(operation)}{got}",
-                      f"reason = {_quoted(cell.known or reason)}"]
+            lines += [
+                "",
+                "[[failure]]",
+                f"rule = {_quoted(rule)}",
+                f"operation = {_quoted(operation)}{got}",
+                f"reason = {_quoted(cell.known or reason)}",
+            ]
     return written(path, "\n".join(lines) + "\n")
 
 

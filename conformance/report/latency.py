@@ -25,8 +25,10 @@ def latency(timings: Iterable[Timing]) -> list[dict[str, Any]]:
     by_operation: dict[str, list[Timing]] = {}
     for timing in timings:
         by_operation.setdefault(timing.operation or "", []).append(timing)
-    return [_row(operation, rows) for operation, rows in
-            sorted(by_operation.items(), key=lambda item: _ORDER.get(item[0], len(_ORDER)))]
+    return [
+        _row(operation, rows)
+        for operation, rows in sorted(by_operation.items(), key=lambda item: _ORDER.get(item[0], len(_ORDER)))
+    ]
 
 
 def _row(operation: str, timings: list[Timing]) -> dict[str, Any]:

@@ -58,9 +58,11 @@ def _lines(document: view.Document) -> Iterator[str]:
         yield from (f"- {code(error)}" for error in document["errors"][:10])
         yield ""
     seed = f", seed {run['seed']}" if run["seed"] is not None else ""
-    yield (f"Judged {code(view.label(document), 120)}: {count(run['requests'], 'request')} in {duration(run['seconds'])}"
-           f"{seed}, exit status {verdict['exit_status']}, suite {document['suite']['version']}. "
-           "Everything is in `report.html` and `results.json`.")
+    yield (
+        f"Judged {code(view.label(document), 120)}: {count(run['requests'], 'request')} in {duration(run['seconds'])}"
+        f"{seed}, exit status {verdict['exit_status']}, suite {document['suite']['version']}. "
+        "Everything is in `report.html` and `results.json`."
+    )
 
 
 def _counts(document: view.Document) -> Iterator[str]:
@@ -77,8 +79,11 @@ def _counts(document: view.Document) -> Iterator[str]:
 
 def _causes(document: view.Document) -> Iterator[str]:
     cells, rules = view.cells(document), view.rules(document)
-    causes = [cause for cause in document["causes"]
-              if any(not cells[cause["rule"], one]["known"] for one in cause["operations"])]
+    causes = [
+        cause
+        for cause in document["causes"]
+        if any(not cells[cause["rule"], one]["known"] for one in cause["operations"])
+    ]
     if not causes:
         return
     yield "### What is broken"
@@ -89,8 +94,10 @@ def _causes(document: view.Document) -> Iterator[str]:
         cell = cells[rule["id"], new[0]]
         finding = view.decisive(cell)
         confirmed = f", {finding['confirmed']}" if finding["confirmed"] else ""
-        yield (f"<details><summary><b>{rule['id']}</b> on {view.where(new, document)} "
-               f"({rule['level']}, section {', '.join(rule['section'])}{confirmed})</summary>")
+        yield (
+            f"<details><summary><b>{rule['id']}</b> on {view.where(new, document)} "
+            f"({rule['level']}, section {', '.join(rule['section'])}{confirmed})</summary>"
+        )
         yield ""
         yield plain(rule["statement"])
         yield ""
@@ -122,14 +129,26 @@ def _lists(document: view.Document) -> Iterator[str]:
     if standing:
         yield f"### {count(len(standing), 'known failure')}"
         yield ""
-        yield from _rows(["rule", "operation", "reason"],
-                         [[f"`{cell['rule']}`", cell["operation"], plain(cell["known"])] for cell in standing[:SHOWN]])
+        yield from _rows(
+            ["rule", "operation", "reason"],
+            [[f"`{cell['rule']}`", cell["operation"], plain(cell["known"])] for cell in standing[:SHOWN]],
+        )
     if pinned and pinned["differences"]:
         yield "### Choices that differ from the pinned ones"
         yield ""
-        yield from _rows(["rule", "operation", "question", "pinned", "now"],
-                         [[f"`{one['rule']}`", one["operation"], plain(one["question"]), code(one["pinned"], 100),
-                           code(one["now"], 100)] for one in pinned["differences"][:SHOWN]])
+        yield from _rows(
+            ["rule", "operation", "question", "pinned", "now"],
+            [
+                [
+                    f"`{one['rule']}`",
+                    one["operation"],
+                    plain(one["question"]),
+                    code(one["pinned"], 100),
+                    code(one["now"], 100),
+                ]
+                for one in pinned["differences"][:SHOWN]
+            ],
+        )
 
 
 def _rows(head: list[str], rows: list[list[Any]]) -> Iterator[str]:

@@ -16,7 +16,13 @@ if TYPE_CHECKING:
 
 #: Name of a verdict -> exit status.
 EXIT_STATUS = {
-    "conforms": 0, "violations": 1, "outdated": 1, "changed": 1, "interrupted": 2, "error": 3, "incomplete": 6,
+    "conforms": 0,
+    "violations": 1,
+    "outdated": 1,
+    "changed": 1,
+    "interrupted": 2,
+    "error": 3,
+    "incomplete": 6,
 }
 
 
@@ -34,7 +40,10 @@ class Outcome:
 
 
 def decide(
-    results: Results, fail_on: Level, known: KnownFailures | None = None, pinned: PinnedChoices | None = None,
+    results: Results,
+    fail_on: Level,
+    known: KnownFailures | None = None,
+    pinned: PinnedChoices | None = None,
     interrupted: str = "",
 ) -> Outcome:
     """Decides a run. An error of the suite comes before everything, then an interruption, then violations.
@@ -61,22 +70,31 @@ def decide(
         if violations:
             sentence += f" Until then the server broke {_broken(results, violations)}."
     elif violations:
-        name, sentence = "violations", f"The server does not conform: it breaks {_broken(results, violations)}."
+        name, sentence = (
+            "violations",
+            f"The server does not conform: it breaks {_broken(results, violations)}.",
+        )
     elif stale:
         name = "outdated"
-        sentence = ("The list of known failures is out of date: delete "
-                    f"{'line' if len(stale) == 1 else 'lines'} {listed([str(one.line) for one in stale], 10)}.")
+        sentence = (
+            "The list of known failures is out of date: delete "
+            f"{'line' if len(stale) == 1 else 'lines'} {listed([str(one.line) for one in stale], 10)}."
+        )
     elif changed and fail_on is Level.IMPLIED:
         name = "changed"
-        sentence = (f"The server chooses otherwise than pinned on {count(len(changed), 'question')} "
-                    "that the specification leaves open.")
+        sentence = (
+            f"The server chooses otherwise than pinned on {count(len(changed), 'question')} "
+            "that the specification leaves open."
+        )
     elif results.lost:
         name = "incomplete"
         sentence = f"Incomplete: the server was lost during the run ({results.lost}); no violation was seen until then."
     elif incomplete:
         name = "incomplete"
-        sentence = (f"Incomplete: no violation was seen, but {count(len(incomplete), 'case')} of {_rules(incomplete)} could "
-                    f"not be exercised ({listed([cell.rule for cell in incomplete], 4)}).")
+        sentence = (
+            f"Incomplete: no violation was seen, but {count(len(incomplete), 'case')} of {_rules(incomplete)} could "
+            f"not be exercised ({listed([cell.rule for cell in incomplete], 4)})."
+        )
     elif not judged:
         name, sentence = "incomplete", "Incomplete: no rule was exercised."
     else:
@@ -88,23 +106,31 @@ def decide(
 
 def _conforms(results: Results, gating: tuple[Level, ...]) -> str:
     passed = results.with_verdict(Verdict.PASSED, levels=gating)
-    known = [cell for cell in results.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=gating) if cell.known]
+    known = [
+        cell for cell in results.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=gating) if cell.known
+    ]
     which = "required" if len(gating) == 1 else "required or implied"
     if results.selection:
         left = len(results.with_verdict(Verdict.NOT_RUN, levels=gating))
-        return (f"No violation in the part that was run ({results.selection}): {count(len(passed), f'{which} case')} passed, "
-                f"{left:,} were left out.")
+        return (
+            f"No violation in the part that was run ({results.selection}): {count(len(passed), f'{which} case')} passed, "
+            f"{left:,} were left out."
+        )
     sentence = f"The server conforms: {_rules(passed)} hold on every operation ({count(len(passed), f'{which} case')} passed)."
     if known:
-        sentence = (f"No new violation: {count(len(passed), f'{which} case')} passed, "
-                    f"{count(len(known), 'known failure')} stand.")
+        sentence = (
+            f"No new violation: {count(len(passed), f'{which} case')} passed, "
+            f"{count(len(known), 'known failure')} stand."
+        )
     return sentence
 
 
 def _notes(results: Results, fail_on: Level, gating: tuple[Level, ...]) -> list[str]:
     notes = []
     if fail_on is Level.REQUIRED and (warned := results.with_verdict(Verdict.WARNING)):
-        notes.append(f"{count(len(warned), 'warning')} on {_rules(warned)} that the specification only implies")
+        notes.append(
+            f"{count(len(warned), 'warning')} on {_rules(warned)} that the specification only implies"
+        )
     if known := [cell for cell in results.cells.values() if cell.known]:
         notes.append(f"{count(len(known), 'known failure')}")
     if results.violations(fail_on) and (missing := results.incomplete(fail_on)):

@@ -63,19 +63,27 @@ class PinnedChoices:
         pinned: dict[Question, str] = {}
         for key in tables:
             if key != "choices":
-                raise PinnedChoicesError(f"{path}: {key}: unknown key; everything pinned stands under [choices].")
+                raise PinnedChoicesError(
+                    f"{path}: {key}: unknown key; everything pinned stands under [choices]."
+                )
         for rule, operations in _table(tables.get("choices", {}), path, "choices").items():
             if rule not in RULES:
-                raise PinnedChoicesError(f"{path}: choices.{rule}: the catalogue has no such rule; `conformance rules` "
-                                         "lists them. Write the rule in quotes, as it has a dot.")
+                raise PinnedChoicesError(
+                    f"{path}: choices.{rule}: the catalogue has no such rule; `conformance rules` "
+                    "lists them. Write the rule in quotes, as it has a dot."
+                )
             for operation, answers in _table(operations, path, f"choices.{rule}").items():
                 if operation not in OPERATIONS:
-                    raise PinnedChoicesError(f"{path}: choices.{rule}.{operation}: there is no such operation; they are "
-                                             f"{', '.join(OPERATIONS)}.")
+                    raise PinnedChoicesError(
+                        f"{path}: choices.{rule}.{operation}: there is no such operation; they are "
+                        f"{', '.join(OPERATIONS)}."
+                    )
                 for question, answer in _table(answers, path, f"choices.{rule}.{operation}").items():
                     if not isinstance(answer, str):
-                        raise PinnedChoicesError(f"{path}: choices.{rule}.{operation}, {question!r}: the answer should be "
-                                                 f"a string, not {str(answer)[:40]!r}.")
+                        raise PinnedChoicesError(
+                            f"{path}: choices.{rule}.{operation}, {question!r}: the answer should be "
+                            f"a string, not {str(answer)[:40]!r}."
+                        )
                     pinned[rule, operation, question] = answer
         return cls(pinned, str(path))
 
@@ -108,8 +116,10 @@ def _table(value: Any, path: Path, place: str) -> dict[str, Any]:
 
 def write_pinned(results: Results, path: Path) -> Path:
     """Writes the choices of a run. Raises OSError."""
-    lines = ["# What the server does where the specification leaves it open.",
-             "# Written by a run with --write-pinned-choices; --pinned-choices compares later runs with it."]
+    lines = [
+        "# What the server does where the specification leaves it open.",
+        "# Written by a run with --write-pinned-choices; --pinned-choices compares later runs with it.",
+    ]
     place = ("", "")
     for (rule, operation, question), answer in choices(results).items():
         if place != (rule, operation):

@@ -26,8 +26,9 @@ def axis() -> Markup:
         Markup('<text x="{}" y="12" text-anchor="middle">{}</text>').format(_x(value), text)
         for value, text in ((0.001, "1 ms"), (0.01, "10 ms"), (0.1, "100 ms"), (1.0, "1 s"), (10.0, "10 s"))
     )
-    return Markup('<svg class="plot" width="{}" height="16" viewBox="0 0 {} 16" role="img" aria-label="{}">{}</svg>').format(
-        _WIDTH, _WIDTH, "axis from 1 ms to 10 s", ticks)
+    return Markup(
+        '<svg class="plot" width="{}" height="16" viewBox="0 0 {} 16" role="img" aria-label="{}">{}</svg>'
+    ).format(_WIDTH, _WIDTH, "axis from 1 ms to 10 s", ticks)
 
 
 def row(latency: dict[str, Any]) -> dict[str, Any]:
@@ -35,8 +36,13 @@ def row(latency: dict[str, Any]) -> dict[str, Any]:
     answered = latency["p50"] is not None
     texts = {name: milliseconds(latency[name]) if answered else "–" for name in ("p50", "p95", "max")}
     statuses = ", ".join(f"{status} × {number:,}" for status, number in latency["statuses"].items())
-    return {"operation": latency["operation"], "exchanges": f"{latency['exchanges']:,}", "statuses": statuses,
-            **texts, "plot": _plot(latency, texts) if answered else ""}
+    return {
+        "operation": latency["operation"],
+        "exchanges": f"{latency['exchanges']:,}",
+        "statuses": statuses,
+        **texts,
+        "plot": _plot(latency, texts) if answered else "",
+    }
 
 
 def _plot(latency: dict[str, Any], texts: dict[str, str]) -> Markup:
@@ -51,11 +57,19 @@ def _plot(latency: dict[str, Any], texts: dict[str, str]) -> Markup:
             left, right = _x(edges[index]), _x(edges[index + 1])
             # Even one answer among thousands can be seen.
             height = max(round((_HEIGHT - 4) * number / most, 1), 1.5)
-            parts.append(Markup('<rect x="{}" y="{}" width="{}" height="{}"/>').format(
-                left, round(_HEIGHT - height, 1), round(max(right - left - 1, 1), 1), height))
+            parts.append(
+                Markup('<rect x="{}" y="{}" width="{}" height="{}"/>').format(
+                    left, round(_HEIGHT - height, 1), round(max(right - left - 1, 1), 1), height
+                )
+            )
     y = _HEIGHT / 2
-    parts.append(Markup('<line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(_x(latency["p50"]), _x(latency["p95"]) + 1, y, y))
+    parts.append(
+        Markup('<line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
+            _x(latency["p50"]), _x(latency["p95"]) + 1, y, y
+        )
+    )
     parts.append(Markup('<circle cx="{}" cy="{}" r="3"/>').format(_x(latency["max"]), y))
     words = f"median {texts['p50']}, 95 % within {texts['p95']}, slowest {texts['max']}"
-    return Markup('<svg class="plot" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
-        _WIDTH, _HEIGHT, _WIDTH, _HEIGHT, escape(words), Markup("").join(parts))
+    return Markup(
+        '<svg class="plot" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
+    ).format(_WIDTH, _HEIGHT, _WIDTH, _HEIGHT, escape(words), Markup("").join(parts))

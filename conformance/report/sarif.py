@@ -26,24 +26,34 @@ def sarif(document: view.Document) -> str:
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
-        "runs": [{
-            "tool": {"driver": {
-                "name": document["suite"]["name"],
-                "semanticVersion": document["suite"]["version"],
-                "rules": [_rule(rule) for rule in rules],
-            }},
-            "invocations": [{
-                "executionSuccessful": verdict["name"] not in ("error", "interrupted"),
-                "exitCode": verdict["exit_status"],
-                "exitCodeDescription": verdict["sentence"],
-                "startTimeUtc": run["started"],
-                "endTimeUtc": run["ended"],
-                "toolExecutionNotifications": [{"level": "error", "message": {"text": text}} for text in document["errors"]],
-            }],
-            "columnKind": "unicodeCodePoints",
-            "results": [_result(document, cell, rules[index[cell["rule"]]], index, paths) for cell in shown],
-            "properties": {"verdict": verdict["name"], "requests": run["requests"]},
-        }],
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": document["suite"]["name"],
+                        "semanticVersion": document["suite"]["version"],
+                        "rules": [_rule(rule) for rule in rules],
+                    }
+                },
+                "invocations": [
+                    {
+                        "executionSuccessful": verdict["name"] not in ("error", "interrupted"),
+                        "exitCode": verdict["exit_status"],
+                        "exitCodeDescription": verdict["sentence"],
+                        "startTimeUtc": run["started"],
+                        "endTimeUtc": run["ended"],
+                        "toolExecutionNotifications": [
+                            {"level": "error", "message": {"text": text}} for text in document["errors"]
+                        ],
+                    }
+                ],
+                "columnKind": "unicodeCodePoints",
+                "results": [
+                    _result(document, cell, rules[index[cell["rule"]]], index, paths) for cell in shown
+                ],
+                "properties": {"verdict": verdict["name"], "requests": run["requests"]},
+            }
+        ],
     }
     return json.dumps(log, indent=1) + "\n"
 
@@ -53,15 +63,27 @@ def _rule(rule: dict[str, Any]) -> dict[str, Any]:
         "id": rule["id"],
         "name": "".join(part.capitalize() for part in rule["id"].replace(".", "-").split("-")),
         "shortDescription": {"text": rule["statement"]},
-        "help": {"text": f"Section {', '.join(rule['section'])} of the Financial Accounts API specification. "
-                         f"`conformance explain {rule['id']}` says more."},
-        "defaultConfiguration": {"level": {"required": "error", "implied": "warning"}.get(rule["level"], "note")},
-        "properties": {"level": rule["level"], "section": rule["section"], "tags": [rule["id"].partition(".")[0]]},
+        "help": {
+            "text": f"Section {', '.join(rule['section'])} of the Financial Accounts API specification. "
+            f"`conformance explain {rule['id']}` says more."
+        },
+        "defaultConfiguration": {
+            "level": {"required": "error", "implied": "warning"}.get(rule["level"], "note")
+        },
+        "properties": {
+            "level": rule["level"],
+            "section": rule["section"],
+            "tags": [rule["id"].partition(".")[0]],
+        },
     }
 
 
 def _result(
-    document: view.Document, cell: dict[str, Any], rule: dict[str, Any], index: dict[str, int], paths: dict[str, str],
+    document: view.Document,
+    cell: dict[str, Any],
+    rule: dict[str, Any],
+    index: dict[str, int],
+    paths: dict[str, str],
 ) -> dict[str, Any]:
     finding = view.decisive(cell)
     violated = cell["verdict"] != "inconclusive"
@@ -71,21 +93,30 @@ def _result(
         "ruleIndex": index[rule["id"]],
         "kind": "fail" if violated else "review",
         # SARIF wants no level on what is no failure.
-        "level": ("error" if view.fails(document, cell, rule["level"]) or rule["level"] == "required" else "warning")
-        if violated else "none",
+        "level": (
+            "error" if view.fails(document, cell, rule["level"]) or rule["level"] == "required" else "warning"
+        )
+        if violated
+        else "none",
         "message": {"text": text if violated else f"Inconclusive: {text}. {finding['cure']}".strip()},
-        "locations": [{
-            "physicalLocation": {
-                "artifactLocation": {"uri": quote(paths.get(cell["operation"], "/").lstrip("/"))},
-                "region": {"startLine": 1},
-            },
-            "logicalLocations": [{"fullyQualifiedName": cell["operation"], "kind": "function"}],
-        }],
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": {"uri": quote(paths.get(cell["operation"], "/").lstrip("/"))},
+                    "region": {"startLine": 1},
+                },
+                "logicalLocations": [{"fullyQualifiedName": cell["operation"], "kind": "function"}],
+            }
+        ],
         "partialFingerprints": {
             "ruleAndOperation/v1": hashlib.sha256(f"{rule['id']}@{cell['operation']}".encode()).hexdigest(),
         },
-        "properties": {"operation": cell["operation"], "expected": finding["expected"], "got": finding["got"],
-                       "reproduce": view.reproduction(document, cell) if violated else ""},
+        "properties": {
+            "operation": cell["operation"],
+            "expected": finding["expected"],
+            "got": finding["got"],
+            "reproduce": view.reproduction(document, cell) if violated else "",
+        },
     }
     if cell["known"]:
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": cell["known"]}]

@@ -32,8 +32,16 @@ _RED = {"red": True}
 _BOLD = {"bold": True}
 _FAINT = {"light": True}
 _YELLOW = {"yellow": True}
-_VERDICTS = (Verdict.PASSED, Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE, Verdict.ERROR, Verdict.NOT_RUN,
-             Verdict.OBSERVED, Verdict.NOT_APPLICABLE)
+_VERDICTS = (
+    Verdict.PASSED,
+    Verdict.FAILED,
+    Verdict.WARNING,
+    Verdict.INCONCLUSIVE,
+    Verdict.ERROR,
+    Verdict.NOT_RUN,
+    Verdict.OBSERVED,
+    Verdict.NOT_APPLICABLE,
+)
 
 
 def summary(results: Results, run: RunInfo, *, width: int, verbose: bool) -> list[Line]:
@@ -60,12 +68,15 @@ def _fit(text: str, width: int) -> list[str]:
         return [text.rstrip()]
     label = _LABEL.match(text)
     start = len(label[0]) if label else len(text) - len(text.lstrip()) + 2
-    first, *rest = textwrap.wrap(text, width - 1, subsequent_indent=" " * start, break_on_hyphens=False) or [""]
+    first, *rest = textwrap.wrap(text, width - 1, subsequent_indent=" " * start, break_on_hyphens=False) or [
+        ""
+    ]
     # What a server says must not start a line that a CI system reads as a command.
     return [first, *(f"{line[:start]}.{line[start:]}" if _COMMAND.match(line) else line for line in rest)]
 
 
 # ---------------------------------------------------------------------- numbers
+
 
 def _table(results: Results) -> Iterator[Line]:
     counts = results.counts()
@@ -79,9 +90,12 @@ def _table(results: Results) -> Iterator[Line]:
 
 # ---------------------------------------------------------------------- violations
 
+
 def _violations(results: Results, run: RunInfo, verbose: bool) -> Iterator[Line]:
     gating = results.gating(run.fail_on)
-    found = [one for one in causes(results) if not one.known and any(_level(cell) in gating for cell in _all(one))]
+    found = [
+        one for one in causes(results) if not one.known and any(_level(cell) in gating for cell in _all(one))
+    ]
     shown = found if verbose else found[:SHOWN]
     for number, cause in enumerate(shown, 1):
         yield "", {}
@@ -94,7 +108,10 @@ def _violations(results: Results, run: RunInfo, verbose: bool) -> Iterator[Line]
 def _cause(number: int, cause: Cause, run: RunInfo, verbose: bool) -> Iterator[Line]:
     rule = RULES[cause.rule]
     where = operations([cell.operation for cell in cause.cells], len(OPERATIONS))
-    yield f"{number}. {rule.id} on {where} ({rule.level}, section {', '.join(rule.section)})", {**_RED, **_BOLD}
+    yield (
+        f"{number}. {rule.id} on {where} ({rule.level}, section {', '.join(rule.section)})",
+        {**_RED, **_BOLD},
+    )
     if verbose:
         yield f"   {rule.statement}", {}
     cells = sorted(cause.cells, key=lambda cell: bool(cell.known))
@@ -103,7 +120,12 @@ def _cause(number: int, cause: Cause, run: RunInfo, verbose: bool) -> Iterator[L
         if finding is None:
             continue
         if verbose and len(cells) > 1:
-            yield f"   {cell.operation}:" if index == 0 else f"   {cell.operation}: got {one_line(finding.got)}", {}
+            yield (
+                f"   {cell.operation}:"
+                if index == 0
+                else f"   {cell.operation}: got {one_line(finding.got)}",
+                {},
+            )
         if index == 0:
             yield f"   expected   {one_line(finding.expected)}", {}
             yield f"   got        {one_line(finding.got)}{_confirmed(finding)}", {}
@@ -112,7 +134,10 @@ def _cause(number: int, cause: Cause, run: RunInfo, verbose: bool) -> Iterator[L
         yield f"   operations {listed([cell.operation for cell in cells], 4)}", _FAINT
     if cause.took_along:
         rules = list(dict.fromkeys(cell.rule for cell in cause.took_along))
-        yield (f"   took along {count(len(cause.took_along), 'case')} of {listed(rules, 10 ** 6 if verbose else 3)}", _FAINT)
+        yield (
+            f"   took along {count(len(cause.took_along), 'case')} of {listed(rules, 10**6 if verbose else 3)}",
+            _FAINT,
+        )
 
 
 def _all(cause: Cause) -> list[Cell]:
@@ -125,8 +150,10 @@ def _level(cell: Cell) -> Level:
 
 
 def _confirmed(finding: Finding) -> str:
-    return {"confirmed": " (confirmed by repeating it alone)",
-            "not reproduced": " (not reproduced alone; it is a violation all the same)"}.get(finding.confirmed, "")
+    return {
+        "confirmed": " (confirmed by repeating it alone)",
+        "not reproduced": " (not reproduced alone; it is a violation all the same)",
+    }.get(finding.confirmed, "")
 
 
 def reproduction(rule: str, operation: str, finding: Finding, run: RunInfo) -> str:
@@ -157,11 +184,16 @@ def _warnings(results: Results, run: RunInfo, verbose: bool) -> Iterator[Line]:
         yield "Warnings: the specification implies these, it does not state them", {**_YELLOW, **_BOLD}
     for rule, cells in by_rule.items():
         finding = cells[0].decisive
-        got = f": expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}" if finding else ""
+        got = (
+            f": expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}"
+            if finding
+            else ""
+        )
         yield f"   {rule} on {operations([cell.operation for cell in cells], len(OPERATIONS))}{got}", {}
 
 
 # ---------------------------------------------------------------------- lists that the user keeps
+
 
 def _known(results: Results, run: RunInfo) -> Iterator[Line]:
     if run.known is None:
@@ -176,7 +208,10 @@ def _known(results: Results, run: RunInfo) -> Iterator[Line]:
     for (rule, reason), names in reasons.items():
         yield f"known failure: {rule} on {operations(names, len(OPERATIONS))}: {one_line(reason)}", _YELLOW
     for one in stale:
-        yield f"{run.known.source}, line {one.line}: delete {one.entry.rule} on {one.entry.operation}: {one.why}", _RED
+        yield (
+            f"{run.known.source}, line {one.line}: delete {one.entry.rule} on {one.entry.operation}: {one.why}",
+            _RED,
+        )
 
 
 def _pinned(results: Results, run: RunInfo) -> Iterator[Line]:
@@ -190,6 +225,7 @@ def _pinned(results: Results, run: RunInfo) -> Iterator[Line]:
 
 # ---------------------------------------------------------------------- what is missing
 
+
 def _inconclusive(results: Results, run: RunInfo, verbose: bool) -> Iterator[Line]:
     blocked = {(cell.rule, cell.operation) for cause in causes(results) for cell in cause.took_along}
     groups: dict[tuple[str, str], list[Cell]] = {}
@@ -197,7 +233,9 @@ def _inconclusive(results: Results, run: RunInfo, verbose: bool) -> Iterator[Lin
         finding = cell.decisive
         if (cell.rule, cell.operation) not in blocked:
             groups.setdefault((cell.summary, finding.cure if finding else ""), []).append(cell)
-    if not results.selection and (missing := results.with_verdict(Verdict.NOT_RUN, levels=results.gating(run.fail_on))):
+    if not results.selection and (
+        missing := results.with_verdict(Verdict.NOT_RUN, levels=results.gating(run.fail_on))
+    ):
         groups["no check came to run", ""] = missing
     if groups:
         yield "", {}
@@ -207,7 +245,7 @@ def _inconclusive(results: Results, run: RunInfo, verbose: bool) -> Iterator[Lin
         yield f"   {count(len(cells), 'case')}: {one_line(reason)}", {}
         if cure:
             yield f"   cure       {one_line(cure)}", {}
-        yield f"   rules      {listed([cell.rule for cell in cells], 10 ** 6 if verbose else 4)}", _FAINT
+        yield f"   rules      {listed([cell.rule for cell in cells], 10**6 if verbose else 4)}", _FAINT
     if not verbose and len(ordered) > SHOWN:
         yield f"   and {len(ordered) - SHOWN} more reasons, listed in the report or with -v", {}
 
@@ -224,6 +262,7 @@ def _errors(results: Results) -> Iterator[Line]:
 
 
 # ---------------------------------------------------------------------- the verdict
+
 
 def _verdict(outcome: Outcome, results: Results, run: RunInfo) -> Iterator[Line]:
     yield "", {}

@@ -30,7 +30,7 @@ def _body(body: dict[str, Any]) -> list[str]:
         return ["(no body)"]
     if "text" not in body:
         return [f"({body['size']} bytes that are no UTF-8 text)"]
-    text = body["text"]
+    text = str(body["text"])
     if not body["cut"]:
         try:
             text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)

@@ -17,7 +17,13 @@ FORMAT = "1.0"
 
 #: Verdicts in the order in which tables show them, with the sign of each.
 SIGNS = {
-    "passed": "✓", "failed": "✗", "warning": "!", "inconclusive": "?", "error": "E", "not run": "·", "observed": "○",
+    "passed": "✓",
+    "failed": "✗",
+    "warning": "!",
+    "inconclusive": "?",
+    "error": "E",
+    "not run": "·",
+    "observed": "○",
     "not applicable": "–",
 }
 
@@ -33,17 +39,23 @@ def load(path: Path) -> Document:
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise DocumentError(f"{path}: there is no such file; a run writes results.json into its report folder.") from None
+        raise DocumentError(
+            f"{path}: there is no such file; a run writes results.json into its report folder."
+        ) from None
     except OSError as error:
         raise DocumentError(f"{path}: the results cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
-        raise DocumentError(f"{path}: this is no JSON, so no results of a run; name a results.json.") from None
+        raise DocumentError(
+            f"{path}: this is no JSON, so no results of a run; name a results.json."
+        ) from None
     given = document.get("format") if isinstance(document, dict) else None
     if not isinstance(given, str):
         raise DocumentError(f"{path}: these are no results of a run; name a results.json.")
     if given.partition(".")[0] != FORMAT.partition(".")[0]:
-        raise DocumentError(f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of the "
-                            "suite that wrote it.")
+        raise DocumentError(
+            f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of the "
+            "suite that wrote it."
+        )
     return dict(document)
 
 
@@ -56,7 +68,9 @@ def why_unreadable(document: Document, source: object) -> DocumentError:
     if error is None:
         return DocumentError(f"{source}: the results contradict themselves; make them anew.")
     place = "/".join(map(str, error.absolute_path)) or "the document"
-    return DocumentError(f"{source}: the results do not fit spec/results.schema.json: {place}: {one_line(error.message, 200)}.")
+    return DocumentError(
+        f"{source}: the results do not fit spec/results.schema.json: {place}: {one_line(error.message, 200)}."
+    )
 
 
 def cells(document: Document) -> dict[tuple[str, str], dict[str, Any]]:
@@ -81,8 +95,21 @@ def fails(document: Document, cell: dict[str, Any], level: str) -> bool:
 
 def decisive(cell: dict[str, Any]) -> dict[str, Any]:
     """The gravest finding of a cell; empty texts where it has none."""
-    nothing = {"expected": "", "got": "", "cure": "", "cause": "", "check": "", "exchanges": [], "replay": "",
-               "confirmed": "", "further": [], "observations": {}, "summary": "", "probes": 0, "seconds": 0}
+    nothing = {
+        "expected": "",
+        "got": "",
+        "cure": "",
+        "cause": "",
+        "check": "",
+        "exchanges": [],
+        "replay": "",
+        "confirmed": "",
+        "further": [],
+        "observations": {},
+        "summary": "",
+        "probes": 0,
+        "seconds": 0,
+    }
     found: dict[str, Any] = cell["findings"][0] if cell["findings"] else nothing
     return found
 

@@ -82,4 +82,6 @@ def replay(file: str, options: Mapping[str, str]) -> str:
 
 
 def _server(options: Mapping[str, str]) -> str:
-    return "".join(f" --{name} {shlex.quote(options[name])}" for name in ("target", "base-url") if options.get(name))
+    return "".join(
+        f" --{name} {shlex.quote(options[name])}" for name in ("target", "base-url") if options.get(name)
+    )

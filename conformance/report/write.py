@@ -1,7 +1,5 @@
 """Writes the formats of a results document."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Mapping
@@ -54,8 +52,12 @@ def write_all(document: Document, folder: Path) -> list[Path | WriteProblem]:
         except OSError as error:
             outcome.append(WriteProblem(f"{folder / file} could not be written: {error.strerror or error}."))
         except Exception as error:
-            outcome.append(WriteProblem(f"{file} could not be made: {type(error).__name__}: {error}. "
-                                        f"`conformance report results.json --{name} {file}` makes it again."))
+            outcome.append(
+                WriteProblem(
+                    f"{file} could not be made: {type(error).__name__}: {error}. "
+                    f"`conformance report results.json --{name} {file}` makes it again."
+                )
+            )
     try:
         append_step_summary(document, os.environ)
     except OSError as error:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from conformance.exchange import Exchange
-from conformance.listing import Page, Walk, page_of, pages_of
-from conformance.trial import Trial
+from conformance.listing import MAX_SIZE, Page, Walk, page_of, pages_of
+from conformance.trial import Trial, show
 
 PAGES, ECHO, WALK = "list.pages", "list.echo", "list.walk"
 
@@ -58,6 +58,50 @@ def count_of_pages(trial: Trial, found: Page, size: int, what: str, known: int |
         expected.add(1)
     of = f"total {found.total} at size {size}"
     number(trial, PAGES, found, "pages", expected, f"{what}, {of}")
+
+
+# ---------------------------------------------------------------------- what is out of range
+
+
+def page_or_refusal(trial: Trial, rule: str, exchange: Exchange, expected: str, what: str) -> Page | None:
+    """The page that answers what may be refused; a refusal keeps the rule."""
+    if not trial.usable(rule, exchange):
+        return None
+    found = page_of(exchange)
+    if found is None:
+        if exchange.succeeded:
+            trial.set_aside(rule, f"{what} was answered {exchange.described()}, not with a page", exchange, cause="list.envelope")
+        else:
+            trial.judge(rule, exchange.refused, expected, exchange.described(), exchange)
+    return found
+
+
+def size_in_range(trial: Trial, exchange: Exchange, what: str, *, filled: bool = True) -> None:
+    """Judges list.size-range on the answer to a size out of it; `filled` says that the page has elements to show."""
+    expected = f"{what}: a refusal (4xx), or a page of a size from 1 to {MAX_SIZE}"
+    found = page_or_refusal(trial, "list.size-range", exchange, expected, what)
+    if found is None:
+        return
+    size, count = found.size, len(found.items)
+    good = size is not None and 1 <= size <= MAX_SIZE and count <= size
+    # No elements, where there are some: a size of nothing was obeyed, whatever the answer calls it.
+    good = good and (count > 0 or not filled)
+    trial.judge("list.size-range", good, expected, f"{count} items with size {show(exchange.get('size'))}", exchange)
+
+
+def page_in_range(trial: Trial, exchange: Exchange, sound: Exchange | None, what: str) -> None:
+    """Judges list.page-range on the answer to a page below 1; `sound` answers the page that it calls itself."""
+    rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
+    found = page_or_refusal(trial, rule, exchange, expected, what)
+    if found is None:
+        return
+    good = found.page is not None and found.page >= 1
+    trial.judge(rule, good, expected, f"page {show(exchange.get('page'))}", exchange)
+    there = page_of(sound) if sound else None
+    if good and sound and there is not None:
+        others = len(set(found.ids) - set(there.ids))
+        trial.judge(rule, sorted(found.ids) == sorted(there.ids), f"{what}, answered as page {found.page}: its items",
+                    f"{len(found.ids)} items, {others} of them others", exchange, sound)
 
 
 # ---------------------------------------------------------------------- walks

@@ -192,9 +192,7 @@ def _populate(suite: Suite) -> dict[str, Stock | Inconclusive]:
     stocks = {operation: stock for operation, stock in made.items() if isinstance(stock, Stock)}
     for batch in range(3):
         for operation, stock in stocks.items():
-            for planned in plans[operation][batch::3]:
-                if len(stock.created) < SMALL * (batch + 1) // 3 or planned.known:
-                    _add_one(suite, scene, stock, planned)
+            _add_batch(suite, scene, stock, plans[operation], batch)
         if batch == 1:
             _add_strangers(suite, scene, stocks)
         if batch < 2:
@@ -203,18 +201,31 @@ def _populate(suite: Suite) -> dict[str, Stock | Inconclusive]:
     return made
 
 
-def _add_one(suite: Suite, scene: Scene, stock: Stock, planned: Planned) -> None:
-    """Adds an element, or its plainer counterpart where the server refuses it.
+def _add_batch(suite: Suite, scene: Scene, stock: Stock, plan: list[Planned], batch: int) -> None:
+    """Adds a third of the elements, taking from the plan what is used up.
 
-    A server that has refused several plain ones is not asked for more, but for those it must know.
+    What the server must know is spread over the batches and always tried; of the rest it is not asked for
+    more once it has refused several.
     """
+    known = [planned for planned in plan if planned.known]
+    for planned in known[: -(-len(known) // (3 - batch))]:
+        plan.remove(planned)
+        _add_one(suite, scene, stock, planned)
+    while plan and len(stock.created) < SMALL * (batch + 1) // 3 and stock.refusals < _MOST_REFUSALS:
+        planned = next((planned for planned in plan if not planned.known), None)
+        if planned is None:
+            break
+        plan.remove(planned)
+        _add_one(suite, scene, stock, planned)
+
+
+def _add_one(suite: Suite, scene: Scene, stock: Stock, planned: Planned) -> None:
+    """Adds an element, or its plainer counterpart where the server refuses it."""
     operation = CREATES[str(stock.call.operation)]
     if planned.plain is not None and planned.kind not in stock.refused_kinds:
         if stock.add(suite, scene, operation, planned.body):
             return
         stock.refused_kinds.add(planned.kind)
-    if stock.refusals >= _MOST_REFUSALS and not planned.known:
-        return
     stock.refusals += not stock.add(suite, scene, operation, planned.plain or planned.body)
 
 

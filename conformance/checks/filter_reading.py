@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from conformance import paging
+from conformance.checks.list_reading import status_filter, stocked
 from conformance.exchange import Exchange
-from conformance.listing import MAX_SIZE, Page, Parameters, query, statuses
-from conformance.populated import populated
+from conformance.listing import MAX_SIZE, Page, Parameters, query
 from conformance.samples import OTHER_CURRENCIES
 from conformance.timestamps import parse
 from conformance.trial import Trial
@@ -48,7 +48,7 @@ class Filtered:
 
     def __init__(self, trial: Trial) -> None:
         self.trial = trial
-        self.stock = populated(trial.suite, trial.operation.id)
+        self.stock = stocked(trial)
         self.call = self.stock.call
         exchange = trial.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
         items = exchange.get("items")
@@ -111,8 +111,10 @@ class Filtered:
             started = {one.id for one in self.elements if one.created >= early.created}
             ended = {one.id for one in self.elements if one.created < late.created}
             same = {one.id for one in self.elements if one.currency == currency}
-            together = [started & ended, started & same, ended & same, started & ended & same]
-            score = len({*map(frozenset, (*together, started, ended, same))}) + 2 * sum(map(bool, together))
+            pairs = [(started, ended), (started, same), (ended, same)]
+            # That each filter of a pair leaves out something of the other comes first, that something is left next.
+            score = sum(3 * (not one <= other) for pair in pairs for one, other in (pair, pair[::-1]))
+            score += sum(bool(one & other) for one, other in pairs) + bool(started & ended & same)
             if score > best:
                 best, chosen = score, (early, late, currency)
         return chosen
@@ -138,13 +140,6 @@ def start_date(text: str) -> Parameters:
 
 def end_date(text: str) -> Parameters:
     return [("end_date", text)]
-
-
-def status_filter(trial: Trial, status: str) -> Parameters:
-    """The filter for one status, by the name and in the style that the list takes it."""
-    if trial.operation.id == "listWallets":
-        return [("status", status)]
-    return statuses(trial.target.array_style, status)
 
 
 def absent_currencies(operation: str, elements: Sequence[Element]) -> list[str]:

@@ -8,9 +8,29 @@ from typing import Any
 
 from conformance import contract
 from conformance.exchange import Call, Exchange
-from conformance.listing import Walk, identity, page_of, pages_of, query, sample, walk
+from conformance.listing import Parameters, Walk, identity, page_of, pages_of, query, sample, statuses, walk
+from conformance.populated import Stock, populated
 from conformance.timestamps import parse, step
 from conformance.trial import Trial, same, show
+
+
+def stocked(trial: Trial, least: int = 1) -> Stock:
+    """The small list of the trial's operation; raises Inconclusive when it has fewer elements than needed."""
+    stock = populated(trial.suite, trial.operation.id)
+    stock.need(least)
+    return stock
+
+
+def active(trial: Trial) -> Parameters:
+    """The filter for active elements, of the lists that have filters."""
+    return status_filter(trial, "active")
+
+
+def status_filter(trial: Trial, status: str) -> Parameters:
+    """The filter for one status, by the name and in the style in which the list takes it."""
+    if trial.operation.id == "listWallets":
+        return [("status", status)]
+    return statuses(trial.target.array_style, status)
 
 
 @dataclass

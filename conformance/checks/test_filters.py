@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from conformance import paging
 from conformance.checks.filter_reading import (
-    FAR_FUTURE, FAR_PAST, Element, Filtered, Filters, absent_currencies, end_date, start_date, status_filter,
+    FAR_FUTURE, FAR_PAST, Element, Filtered, Filters, absent_currencies, end_date, start_date,
 )
-from conformance.checks.list_reading import item_fields
+from conformance.checks.list_reading import item_fields, status_filter
 from conformance.exchange import Exchange
 from conformance.listing import Parameters, page_of, pages_of, statuses, walk
 from conformance.rules import RULES
@@ -172,8 +172,9 @@ def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
     kept = [one.id for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
     parameters = [pair for each in filters for pair in each.parameters]
     named = " and ".join(dict.fromkeys(name for name, _ in parameters))
-    what = f"pages of size {_SIZE} filtered by {named}"
-    done = walk(trial, lists.call, size=_SIZE, filters=parameters)
+    size = _SIZE if len(kept) > _SIZE + 1 else 1
+    what = f"pages of size {size} filtered by {named}"
+    done = walk(trial, lists.call, size=size, filters=parameters)
     if not kept or not paging.whole(trial, _COMBINE, done, kept, what):
         return
     extra = (set(done.ids) & lists.ids) - set(kept)
@@ -181,11 +182,11 @@ def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
     if len(set(done.ids)) == len(kept):
         paging.totals(trial, _COMBINE, done.pages, len(kept), what)
     for found in done.pages:
-        paging.count_of_pages(trial, found, _SIZE, what)
+        paging.count_of_pages(trial, found, size, what)
         # Only the number of pages of all elements is sure to be a mistake about the filter.
-        if found.pages is not None and found.pages != pages_of(len(kept), _SIZE):
-            trial.judge(_COMBINE, found.pages != pages_of(len(lists.ids), _SIZE),
-                        f"{what}: pages {pages_of(len(kept), _SIZE)}, as many as the {len(kept)} elements fill",
+        right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
+        if found.pages is not None and right != unfiltered:
+            trial.judge(_COMBINE, found.pages != unfiltered, f"{what}: pages {right}, as many as the {len(kept)} elements fill",
                         f"pages {found.pages}, which is those of all {len(lists.ids)} elements", found.exchange)
 
 

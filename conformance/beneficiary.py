@@ -20,6 +20,8 @@ class Beneficiary:
 
     def __init__(self, trial: Trial, scene: Scene, body: Body | None = None) -> None:
         self.trial = trial
+        # What an omitted type means is not at stake here.
+        body = body or {"beneficiary_type": "individual", **scene.body("createBeneficiary")}
         self.created = scene.create("createBeneficiary", body)
         self.ids = {"account_id": scene.account_id, "beneficiary_id": identifier(self.created)}
         #: What is known of it even if the create's answer shows something else.

@@ -109,8 +109,10 @@ def _beneficiaries(scene: Scene) -> Iterator[Kind]:
     yield "type business", [{**business, "company_name": f"Dombey & Son's {samples.marker()}"},
                             {"company_name": f"Analytical Engines {samples.marker()}", **business}]
     other = {**make(), **_OTHER_PERSON}
-    yield "another person", [other,
-                             {**other, "country_code": make()["country_code"], "address": make()["address"]}]
+    compatriot = {**other, "country_code": make()["country_code"], "address": make()["address"]}
+    # Before the @ capitals make another address, and a plus sign is none of a query's spaces.
+    email = f"Grace.Hopper+{samples.marker()}@example.org"
+    yield "another person", [{**other, "email": email}, {**compatriot, "email": email}, compatriot]
     texts = {name: LETTERS for name in ("first_name", "middle_name", "last_name", "display_name", "note")}
     foreign = {**make(), **texts, "title": LETTERS[:3]}
     yield "letters of several scripts", [{**foreign, "beneficiary_type": "business", "company_name": LETTERS},

@@ -67,10 +67,9 @@ def identifiers(value: Any) -> list[str] | None:
     """The ids in an array of resources, sorted; None where it is no array of objects with ids."""
     if not isinstance(value, list):
         return None
-    ids = [one.get("id") for one in value if isinstance(one, dict)]
-    if len(ids) != len(value) or not all(isinstance(one, str) for one in ids):
-        return None
-    return sorted(ids)
+    ids = [one.get("id") if isinstance(one, dict) else None for one in value]
+    texts = [one for one in ids if isinstance(one, str)]
+    return sorted(texts) if len(texts) == len(ids) else None
 
 
 def objects(value: Any) -> list[dict[str, Any]]:

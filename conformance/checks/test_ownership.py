@@ -4,6 +4,7 @@ ignored."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.creations import place
@@ -15,7 +16,12 @@ from conformance.stated import INITIAL, PARENTS, initial_state
 from conformance.trial import Trial, show
 from conformance.world import Scene, call, identifier
 
+#: The rule of everything that is sent on create.
+RULE = "create.server-owned"
+
+#: A timestamp and an amount that nothing has of itself.
 _PAST = "2001-02-03T04:05:06Z"
+_AMOUNT = "987654.32"
 
 #: Where a created resource is looked at again: the operation, and the path parameter that its id is, if any.
 _LATER = {
@@ -28,7 +34,7 @@ _LATER = {
 
 
 def _money(currency: str) -> dict[str, str]:
-    amounts = dict.fromkeys(("available_balance", "total_balance"), "987654.32")
+    amounts = dict.fromkeys(("available_balance", "total_balance"), _AMOUNT)
     return {"currency": currency, "currency_type": "fiat", "pending_payout": "0.00", "pending_payin": "0.00",
             **amounts,
             "updated_at": _PAST}
@@ -60,7 +66,7 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
         case "createPayout":
             stated = {name: word for name in ("provider", "provider_reference_id", "failed_reason")}
             instants = dict.fromkeys(("initiated_at", "submitted_at", "completed_at", "failed_at"), _PAST)
-            return {**common, **stated, **instants, "status": "completed", "amount_in_usd": "987654.32"}
+            return {**common, **stated, **instants, "status": "completed", "amount_in_usd": _AMOUNT}
         case "createVirtualAccount":
             return {**common, "status": "suspended", "reference": word, "provider_reference_id": word,
                     "bank_details": {"bank_name": f"Bank {word}", "account_number": digits(10)}}
@@ -75,103 +81,117 @@ def test_server_owned_fields_on_create(trial: Trial) -> None:
     by one. What is created all the same is in the stated initial state, in the answer and when it is
     looked at again."""
     operation = trial.operation.id
-    without = trial.accept(place(trial.suite, operation).call(operation),
-                           "the same without server-owned fields")
+    scene = place(trial.suite, operation)
+    created = trial.accept(scene.call(operation), "the same without server-owned fields")
+    without = Shown(created, _look(trial, scene, created))
     owned = owned_fields(operation, _other_parent(trial))
     answer = _create(trial, owned, without, "all server-owned fields")
-    if answer is not None and answer.refused:
+    if answer.refused and not answer.throttled:
         for name, value in owned.items():
             _create(trial, {name: value}, without, f"a {name} of the client's own")
 
 
+@dataclass(frozen=True)
+class Shown:
+    """A created resource as the create answered it, and as it was shown when it was looked at again."""
+
+    created: Exchange
+    later: Exchange | None
+
+
 def _other_parent(trial: Trial) -> str:
     """An existing parent of the same kind, beside the one in the path."""
+    suite = trial.suite
     match PARENTS[trial.operation.id]:
         case "customer_id":
             return trial.target.primary.other_customer_id or f"cus_{marker()}"
         case "beneficiary_id":
-            return identifier(place(trial.suite, "createBeneficiary").create("createBeneficiary"))
-    path, others = place(trial.suite, trial.operation.id).account_id, (trial.suite.shared(),
-                                                                       place(trial.suite,
-                                                                             "createBeneficiary"))
-    return next(scene.account_id for scene in others if scene.account_id != path)
+            return identifier(place(suite, "createBeneficiary").create("createBeneficiary"))
+    path = place(suite, trial.operation.id).account_id
+    others = suite.shared().account_id, place(suite, "createBeneficiary").account_id
+    return next(one for one in others if one != path)
 
 
-def _create(trial: Trial, owned: Mapping[str, Any], without: Exchange, what: str) -> Exchange | None:
-    """Sends a sound body with server-owned fields beside and judges what comes of it; a state that shows
+def _create(trial: Trial, owned: Mapping[str, Any], without: Shown, what: str) -> Exchange:
+    """Sends a sound body with server-owned fields beside and judges what comes of it; what is wrong
     `without` them, too, does not come of them."""
-    operation, rule = trial.operation.id, "create.server-owned"
+    operation = trial.operation.id
     scene = place(trial.suite, operation)
     body = scene.body(operation)
     answer = trial.send(call(operation, scene.ids(operation), {**body, **owned}), what)
-    if not trial.usable(rule, answer):
-        return None
+    if not trial.usable(RULE, answer):
+        return answer
     if not answer.succeeded:
-        trial.judge(rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
+        trial.judge(RULE, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
         return answer
     expected = initial_state(operation, body)
     for name, value in owned.items():
-        if name in expected:
-            judge_member(trial, rule, answer, name, expected[name], what, without.get(name))
-        else:
-            _judge_ignored(trial, rule, answer, name, value, what)
+        usual = without.created.get(name)
+        if name in expected and alike(operation, name, usual, expected[name]):
+            judge_member(trial, RULE, answer, name, expected[name], what)
+        elif not alike(operation, name, usual, value):
+            judge_ignored(trial, RULE, answer, name, value, what)
     _judge_later(trial, scene, answer, without, what)
     return answer
 
 
-def _judge_ignored(trial: Trial, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
+def judge_ignored(trial: Trial, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
     """Judges that one member does not have the value that the client sent for it."""
     got = answer.get(name)
-    obeyed = alike(trial.operation.id, name, got,
-                   value) or (name == "amount_in_usd" and same_amount(got, value))
-    trial.judge(rule, got is MISSING or not obeyed,
-                f"{what}: a {name} other than the {show(value)} that was sent",
-                shown(got), answer)
+    obeyed = alike(trial.operation.id, name, got, value)
+    obeyed = obeyed or (name == "amount_in_usd" and same_amount(got, value))
+    expected = f"{what}: a {name} other than the {show(value)} that was sent"
+    trial.judge(rule, got is MISSING or not obeyed, expected, shown(got), answer)
 
 
-def _judge_later(trial: Trial, scene: Scene, created: Exchange, without: Exchange, what: str) -> None:
+def _look(trial: Trial, scene: Scene, created: Exchange) -> Exchange | None:
+    """The created resource, or the list it is in, shown once more; None where no operation shows it."""
+    operation, made = trial.operation.id, created.get("id")
+    if operation not in _LATER or not isinstance(made, str):
+        return None
+    read, parameter = _LATER[operation]
+    ids = scene.ids(operation) | ({parameter: made} if parameter else {})
+    look = call(read, ids) if parameter else call(read, ids).with_query({"page": 1, "size": 100})
+    return trial.send(look, f"{created.purpose}, looked at again")
+
+
+def _judge_later(trial: Trial, scene: Scene, created: Exchange, without: Shown, what: str) -> None:
     """Looks at the created resource again: an answer can hide what was stored."""
-    operation, rule = trial.operation.id, "create.server-owned"
+    operation = trial.operation.id
     state = INITIAL[operation]
     if operation == "createAccount":
         _judge_listed(trial, _account_item(trial, scene, created), created, without, what)
-    made = created.get("id")
-    if operation not in _LATER or not isinstance(made, str):
+    later = _look(trial, scene, created)
+    if later is None or not trial.usable(RULE, later):
         return
     read, parameter = _LATER[operation]
-    ids = {"customer_id": scene.customer_id,
-           "account_id": scene.account_id if operation != "createAccount" else made}
-    if operation == "createPayoutDestination":
-        ids["beneficiary_id"] = scene.beneficiary_id
-    if parameter:
-        ids[parameter] = made
-    look = call(read, ids)
-    if not parameter:
-        look = look.with_query({"page": 1, "size": 100})
-    later = trial.send(look, f"what was created with {what}, looked at again")
-    if not trial.usable(rule, later):
-        return
     if not later.succeeded:
-        trial.judge(rule, False, f"{what}: {read} shows what was created", later.described(), later, created)
+        if without.later is not None and without.later.succeeded:
+            expected = f"{what}: {read} shows what was created"
+            trial.judge(RULE, False, expected, later.described(), later, created)
     elif operation == "createAccount":
-        invented = [one for one in objects(later.get("balances"))
-                    if same_amount(one.get("available_balance"), "987654.32")]
-        trial.judge(rule, not invented, f"{what}: no balance of the client's own", show(invented), later,
-                    created)
+        invented = [one for one in objects(later.get("balances")) if _is_sent(one)]
+        expected = f"{what}: no balance of the client's own"
+        trial.judge(RULE, not invented, expected, show(invented), later, created)
     elif parameter:
-        judge_members(trial, rule, later, state, f"{what}, read again", otherwise=document(without))
+        usual = document(without.later) if without.later is not None else {}
+        judge_members(trial, RULE, later, state, f"{what}, read again", otherwise=usual)
     else:
         _judge_listed(trial, later, created, without, what)
 
 
-def _judge_listed(trial: Trial, listing: Exchange, created: Exchange, without: Exchange, what: str) -> None:
+def _is_sent(balance: Mapping[str, Any]) -> bool:
+    return same_amount(balance.get("available_balance"), _AMOUNT)
+
+
+def _judge_listed(trial: Trial, listing: Exchange, created: Exchange, without: Shown, what: str) -> None:
     """Judges the status of a created resource by the list it is in, if it is on that page."""
     expected = INITIAL[trial.operation.id]["status"]
     for item in objects(listing.get("items")):
         if item.get("id") == created.get("id") and isinstance(status := item.get("status"), str):
-            good = status in (expected, without.get("status"))
-            trial.judge("create.server-owned", good, f"{what}, listed: status {show(expected)}", show(status),
-                        listing, created)
+            good = status in (expected, without.created.get("status"))
+            sentence = f"{what}, listed: status {show(expected)}"
+            trial.judge(RULE, good, sentence, show(status), listing, created)
 
 
 def _account_item(trial: Trial, scene: Scene, created: Exchange) -> Exchange:
@@ -212,7 +232,7 @@ def test_server_owned_fields_on_update(trial: Trial) -> None:
                 stays = {name: earlier.get(name) for name in fields if name != "updated"}
                 judge_members(trial, rule, one, stays, f"{what}, {where}")
                 if "updated" in fields:
-                    _judge_ignored(trial, rule, one, "updated", _PAST, f"{what}, {where}")
+                    judge_ignored(trial, rule, one, "updated", _PAST, f"{what}, {where}")
         return answer
 
     if patch(owned, "a PATCH with all server-owned fields").refused:

@@ -71,16 +71,17 @@ def _judge_value(trial: Trial, rule: str, name: str, answer: Exchange, sent: str
     got = answer.get(name)
     if got is MISSING:
         trial.set_aside(rule, f"the answer shows no {name}", answer, cause="format.fields")
-        return
-    trial.judge(rule, _decimal(got) == Decimal(sent), f'{name} of the value "{sent}"', show(got), answer)
+    elif not isinstance(got, str):
+        # Digits that are lost on the way to a JSON number are lost for that reason.
+        trial.set_aside(rule, f"{name} is {show(got)}, no string", answer, cause="format.money")
+    else:
+        trial.judge(rule, _decimal(got) == Decimal(sent), f'{name} of the value "{sent}"', show(got), answer)
 
 
 def _decimal(value: Any) -> Decimal | None:
-    """The number that a JSON value stands for; what is none, or no string, is the matter of format.money."""
-    if isinstance(value, bool):
-        return None
+    """The number that a JSON string stands for."""
     try:
-        return Decimal(str(value))
+        return Decimal(value) if isinstance(value, str) else None
     except InvalidOperation:
         return None
 

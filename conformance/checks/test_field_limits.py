@@ -73,11 +73,11 @@ def _judge_longest(trial: Trial, bench: Bench, field: Field, value: str) -> None
 def _harm(answer: Exchange, name: str, value: str) -> str:
     """How a value came back cut or with letters replaced; other differences are the matter of create.echo."""
     got = answer.get(name)
-    if not isinstance(got, str) or got == value:
+    if not isinstance(got, str) or not got or got == value:
         return ""
-    if len(got) != len(value):
-        return f"{len(got)} characters"
-    return "other letters" if "?" in got or "\ufffd" in got else ""
+    if value.startswith(got.rstrip(".\u2026")):
+        return f"the first {len(got)} characters"
+    return "other letters" if len(got) == len(value) and ("?" in got or "\ufffd" in got) else ""
 
 
 def _call(trial: Trial, bench: Bench, changes: dict[str, Any]) -> Call:

@@ -1,0 +1,132 @@
+"""A server of sockets and threads that keeps the bytes of every request and answers as it is told."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@dataclass
+class Received:
+    """One request as it came over the wire."""
+
+    head: bytes
+    body: bytes
+
+    @property
+    def line(self) -> bytes:
+        """The request line."""
+        return self.head.partition(b"\r\n")[0]
+
+    @property
+    def target(self) -> bytes:
+        return self.line.split(b" ", 1)[1].rpartition(b" ")[0]
+
+    def values(self, name: bytes) -> list[bytes]:
+        """The values of a header, its name in any case."""
+        lines = self.head.split(b"\r\n")[1:]
+        return [line.split(b": ", 1)[1] for line in lines if line.lower().startswith(name.lower() + b": ")]
+
+    def names(self) -> list[bytes]:
+        """The names of the headers as they are spelled."""
+        return [line.partition(b":")[0] for line in self.head.split(b"\r\n")[1:]]
+
+    def signed_by(self, secret: bytes) -> bool:
+        """Whether the signature is that of these bytes (section 5.3), by no code of the suite's own."""
+        method = self.line.partition(b" ")[0]
+        (timestamp,), (nonce,) = self.values(b"x-timestamp"), self.values(b"x-nonce")
+        string = method + self.target + timestamp + nonce + self.body
+        return self.values(b"x-signature") == [hmac.new(secret, string, hashlib.sha256).hexdigest().encode()]
+
+
+#: Answers one request on a connection; `index` counts the requests of the server. Returning False closes it.
+Reply = Callable[[socket.socket, int], object]
+
+
+def answering(*answers: bytes) -> Reply:
+    """The answers in their order, the last one for ever."""
+    return lambda connection, index: connection.sendall(answers[min(index, len(answers) - 1)])
+
+
+@dataclass
+class Wire:
+    """The server: its base URL, and what it received."""
+
+    url: str
+    requests: list[Received] = field(default_factory=list)
+    closing: threading.Event = field(default_factory=threading.Event)
+
+    @property
+    def last(self) -> Received:
+        return self.requests[-1]
+
+
+@contextlib.contextmanager
+def wire(reply: Reply | None = None, prefix: str = "") -> Iterator[Wire]:
+    """Serves on a port of the system's choice while the context lasts; answers OK unless told otherwise."""
+    reply = reply or answering(OK)
+    listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+    server = Wire(f"http://127.0.0.1:{listener.getsockname()[1]}{prefix}")
+    lock = threading.Lock()
+    connections: list[socket.socket] = []
+
+    def serve(connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError, EOFError):
+            buffer = b""
+            while True:
+                received, buffer = _receive(connection, buffer)
+                with lock:
+                    index = len(server.requests)
+                    server.requests.append(received)
+                if reply(connection, index) is False:
+                    return
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                connections.append(connection)
+                threading.Thread(target=serve, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.closing.set()
+        for one in (listener, *connections):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+
+
+def _receive(connection: socket.socket, buffer: bytes) -> tuple[Received, bytes]:
+    """One request, and what was read beyond it."""
+    while b"\r\n\r\n" not in buffer:
+        buffer += _more(connection)
+    head, _, rest = buffer.partition(b"\r\n\r\n")
+    received = Received(head, b"")
+    length = int((received.values(b"content-length") or [b"0"])[0])
+    while len(rest) < length:
+        rest += _more(connection)
+    received.body = rest[:length]
+    return received, rest[length:]
+
+
+def _more(connection: socket.socket) -> bytes:
+    data = connection.recv(65536)
+    if not data:
+        raise EOFError
+    return data
+
+
+def nowhere() -> str:
+    """A base URL at which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"

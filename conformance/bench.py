@@ -32,6 +32,9 @@ _LISTS = {"createPayoutDestination": "listPayoutDestinations", "createVirtualAcc
 #: Operations on resources that other clients of the server may change at the same time.
 _SHARED = ("createAccount", "createPayout")
 
+#: How often the effect of refused requests on a shared list must show.
+_ROUNDS = 5
+
 #: Added to a sound amount, makes one that no other payout of the suite has.
 _CENTS = Decimal("0.37")
 
@@ -196,31 +199,51 @@ class Bench:
             return
         change, looked = self._change()
         if change and self.operation in _SHARED:
-            change, looked = self._repeated()
+            # Others may be at work on the same resources.
+            accounts = self.operation == "createAccount"
+            change, looked = self._new_accounts() if accounts else self._new_payouts()
         if looked is not None:
             what = f"no effect of {len(self._refused)} refused requests"
             self.trial.judge(UNTOUCHED, not change, what, change or "none", looked, self._refused[-1])
         if self.operation == "createWallet":
             self._judge_pair()
 
-    def _repeated(self) -> tuple[str, Exchange | None]:
-        """What the refused requests change when they are sent once more.
+    def _new_accounts(self) -> tuple[str, Exchange | None]:
+        """How many accounts more there are each time when the refused requests are sent once more.
 
-        Others may be at work on the same resources, and earlier payouts may be carried out meanwhile: hardly
-        twice, and not with an amount that only the repeated payouts have.
+        Other clients create accounts, too, but hardly the same number in each of several rounds and none in
+        the pauses of the same length between them.
+        """
+        bodies = [exchange.call.document for exchange in self._refused]
+        found, looked = set(), None
+        for _ in range(_ROUNDS):
+            self._before = self._state()[0]
+            for _body in bodies:
+                pause, looked = self._change()
+            if pause or looked is None:
+                return "", looked
+            for body in bodies:
+                self.trial.send(call(self.operation, self.ids, body), "a refused request once more")
+            change, looked = self._change()
+            found.add(change)
+            if not change or len(found) > 1:
+                return "", looked
+        return change, looked
+
+    def _new_payouts(self) -> tuple[str, Exchange | None]:
+        """How money moves when the refused payouts are sent once more, with an amount that no others have.
+
+        Earlier payouts may be carried out meanwhile.
         """
         self._before = self._state()[0]
-        sound, unit = self.good("amount"), None
-        if sound is not None:
-            unit = Decimal(sound) + _CENTS
+        sound = self.good("amount")
+        telling = Decimal(sound) + _CENTS
         for exchange in self._refused:
             body = exchange.call.document
-            if unit is not None:
-                if body.get("amount") != sound:
-                    continue
-                body = {**body, "amount": str(unit)}
-            self.trial.send(call(self.operation, self.ids, body), f"{exchange.purpose}, again")
-        return self._change(unit)
+            if body.get("amount") == sound:
+                again = call(self.operation, self.ids, {**body, "amount": str(telling)})
+                self.trial.send(again, f"{exchange.purpose}, again")
+        return self._change(telling)
 
     def _judge_pair(self) -> None:
         """A refused wallet must not take its pair: a sound one of the same pair can still be created."""

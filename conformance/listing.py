@@ -48,7 +48,9 @@ def page_of(exchange: Exchange) -> Page | None:
     items = exchange.get("items")
     if not exchange.succeeded or not isinstance(items, list):
         return None
-    return Page(exchange, items, *(integer(exchange.get(name)) for name in ("total", "page", "size", "pages")))
+    return Page(
+        exchange, items, *(integer(exchange.get(name)) for name in ("total", "page", "size", "pages"))
+    )
 
 
 def integer(value: Any) -> int | None:
@@ -68,7 +70,9 @@ def pages_of(total: int, size: int) -> int:
     return -(-total // size)
 
 
-def query(page: int | None = None, size: int | None = None, filters: Iterable[tuple[str, str]] = ()) -> Parameters:
+def query(
+    page: int | None = None, size: int | None = None, filters: Iterable[tuple[str, str]] = ()
+) -> Parameters:
     """The parameters of a list request: the filters first, then page and size where given."""
     numbers = [("page", page), ("size", size)]
     return [*filters, *((name, str(value)) for name, value in numbers if value is not None)]
@@ -139,7 +143,9 @@ def walk(
     number = 0
     while True:
         number += 1
-        exchange = trial.send(call.with_query(query(number, size, filters)), f"page {number} of size {size}", organization)
+        exchange = trial.send(
+            call.with_query(query(number, size, filters)), f"page {number} of size {size}", organization
+        )
         page = page_of(exchange)
         total = done.total
         beyond = total is not None and number > pages_of(total, size)
@@ -182,8 +188,10 @@ def steady(trial: Trial, call: Call, act: Callable[[], T], *, attempts: int = 5)
             result = act()
             if before == _total(trial, call):
                 return result
-    raise Inconclusive(f"the total of {call.operation} changed each time while its pages were read",
-                       "Run the suite while no other client creates accounts for this customer.")
+    raise Inconclusive(
+        f"the total of {call.operation} changed each time while its pages were read",
+        "Run the suite while no other client creates accounts for this customer.",
+    )
 
 
 def _total(trial: Trial, call: Call) -> int | None:

@@ -22,13 +22,20 @@ def page(trial: Trial, rule: str, exchange: Exchange, what: str) -> Page | None:
     found = page_of(exchange)
     if found is None:
         if exchange.succeeded:
-            trial.set_aside(rule, f"{what} was answered {exchange.described()}, not with a page", exchange, cause="list.envelope")
+            trial.set_aside(
+                rule,
+                f"{what} was answered {exchange.described()}, not with a page",
+                exchange,
+                cause="list.envelope",
+            )
         else:
             trial.judge(rule, False, f"{what}: a page (2xx)", exchange.described(), exchange)
     return found
 
 
-def number(trial: Trial, rule: str, found: Page, name: str, expected: int | Collection[int], what: str) -> bool:
+def number(
+    trial: Trial, rule: str, found: Page, name: str, expected: int | Collection[int], what: str
+) -> bool:
     """Judges a number of the envelope; one that is no integer is the business of list.envelope."""
     value = getattr(found, name)
     if value is None:
@@ -70,14 +77,19 @@ def page_or_refusal(trial: Trial, rule: str, exchange: Exchange, expected: str, 
     found = page_of(exchange)
     if found is None:
         if exchange.succeeded:
-            trial.set_aside(rule, f"{what} was answered {exchange.described()}, not with a page", exchange, cause="list.envelope")
+            trial.set_aside(
+                rule,
+                f"{what} was answered {exchange.described()}, not with a page",
+                exchange,
+                cause="list.envelope",
+            )
         else:
             trial.judge(rule, exchange.refused, expected, exchange.described(), exchange)
     return found
 
 
 def size_in_range(trial: Trial, exchange: Exchange, what: str, *, filled: bool = True) -> None:
-    """Judges list.size-range on the answer to a size out of it; `filled` says that the page has elements to show."""
+    """Judges list.size-range on the answer to a size out of it; `filled`: the page has elements to show."""
     expected = f"{what}: a refusal (4xx), or a page of a size from 1 to {MAX_SIZE}"
     found = page_or_refusal(trial, "list.size-range", exchange, expected, what)
     if found is None:
@@ -86,11 +98,13 @@ def size_in_range(trial: Trial, exchange: Exchange, what: str, *, filled: bool =
     good = size is not None and 1 <= size <= MAX_SIZE and count <= size
     # No elements, where there are some: a size of nothing was obeyed, whatever the answer calls it.
     good = good and (count > 0 or not filled)
-    trial.judge("list.size-range", good, expected, f"{count} items with size {show(exchange.get('size'))}", exchange)
+    trial.judge(
+        "list.size-range", good, expected, f"{count} items with size {show(exchange.get('size'))}", exchange
+    )
 
 
 def page_in_range(trial: Trial, exchange: Exchange, sound: Exchange | None, what: str) -> None:
-    """Judges list.page-range on the answer to a page below 1; `sound` answers the page that it calls itself."""
+    """Judges list.page-range on the answer to a page below 1; `sound` is the page that it calls itself."""
     rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
     found = page_or_refusal(trial, rule, exchange, expected, what)
     if found is None:
@@ -100,8 +114,14 @@ def page_in_range(trial: Trial, exchange: Exchange, sound: Exchange | None, what
     there = page_of(sound) if sound else None
     if good and sound and there is not None:
         others = len(set(found.ids) - set(there.ids))
-        trial.judge(rule, sorted(found.ids) == sorted(there.ids), f"{what}, answered as page {found.page}: its items",
-                    f"{len(found.ids)} items, {others} of them others", exchange, sound)
+        trial.judge(
+            rule,
+            sorted(found.ids) == sorted(there.ids),
+            f"{what}, answered as page {found.page}: its items",
+            f"{len(found.ids)} items, {others} of them others",
+            exchange,
+            sound,
+        )
 
 
 # ---------------------------------------------------------------------- walks
@@ -126,8 +146,14 @@ def whole(trial: Trial, rule: str, done: Walk, expected: Sequence[str] | Collect
         problems.append(f"{len(missing)} of them not at all")
     count = len(set(done.ids))
     found = "; ".join(problems) or f"{count} elements, each once"
-    good = trial.judge(rule, not problems, f"{what}: each of the {len(set(expected))} elements exactly once", found,
-                       *done.exchanges[:4], last)
+    good = trial.judge(
+        rule,
+        not problems,
+        f"{what}: each of the {len(set(expected))} elements exactly once",
+        found,
+        *done.exchanges[:4],
+        last,
+    )
     if not problems and not done.cut:
         good &= _full(trial, rule, done, what)
     return good
@@ -145,7 +171,13 @@ def _full(trial: Trial, rule: str, done: Walk, what: str) -> bool:
         wanted = max(0, min(done.size, count - index * done.size))
         if len(one.items) != wanted:
             elements = "elements" if wanted != 1 else "element"
-            return trial.judge(rule, False, f"{what}: {wanted} {elements} on page {index + 1}", f"{len(one.items)}", one.exchange)
+            return trial.judge(
+                rule,
+                False,
+                f"{what}: {wanted} {elements} on page {index + 1}",
+                f"{len(one.items)}",
+                one.exchange,
+            )
     return True
 
 
@@ -156,17 +188,35 @@ def totals(trial: Trial, rule: str, pages: Iterable[Page], count: int, what: str
         if found.total is None:
             trial.set_aside(rule, f"total of {what} is no integer", found.exchange, cause="list.envelope")
         elif found.total != count:
-            return trial.judge(rule, False, f"{what}: total {count}, as many as there are", f"total {found.total}", found.exchange)
+            return trial.judge(
+                rule,
+                False,
+                f"{what}: total {count}, as many as there are",
+                f"total {found.total}",
+                found.exchange,
+            )
         else:
             good &= trial.judge(rule, True, f"{what}: total {count}", "the same", found.exchange)
     return good
 
 
-def belongs(trial: Trial, shown: Iterable[str], created: Collection[str], strangers: Mapping[str, str], exact: bool,
-            what: str, *exchanges: Exchange) -> bool:
-    """Judges that a list shows nothing of another parent: the part of list.complete that filtered lists keep, too."""
+def belongs(
+    trial: Trial,
+    shown: Iterable[str],
+    created: Collection[str],
+    strangers: Mapping[str, str],
+    exact: bool,
+    what: str,
+    *exchanges: Exchange,
+) -> bool:
+    """Judges that a list shows nothing of another parent: of list.complete, what filtered lists keep, too."""
     foreign = [one for one in dict.fromkeys(shown) if one in strangers or (exact and one not in created)]
     named = sorted({strangers[one] for one in foreign if one in strangers})
     whose = f", among them {' and '.join(named)}" if named else ""
-    return trial.judge("list.complete", not foreign, f"{what}: only elements that were created there",
-                       f"{len(foreign)} others{whose}" if foreign else "no others", *exchanges)
+    return trial.judge(
+        "list.complete",
+        not foreign,
+        f"{what}: only elements that were created there",
+        f"{len(foreign)} others{whose}" if foreign else "no others",
+        *exchanges,
+    )

@@ -20,10 +20,13 @@ from conformance.verdict import Inconclusive
 from conformance.world import Scene, call
 
 #: Each list in an account -> the operation that adds to it.
-CREATES = {"listPayoutDestinations": "createPayoutDestination", "listVirtualAccounts": "createVirtualAccount",
-           "listWallets": "createWallet"}
+CREATES = {
+    "listPayoutDestinations": "createPayoutDestination",
+    "listVirtualAccounts": "createVirtualAccount",
+    "listWallets": "createWallet",
+}
 
-#: Elements of a small list: more than a page of the default size. Elements of a large one: more than any page.
+#: Elements of a small list, more than a page of the default size, and of a large one, more than any page.
 SMALL, LARGE = 12, 101
 
 MORE_PAIRS = "Name further pairs of currency and network in the target file: [samples.wallet] pairs."
@@ -31,9 +34,12 @@ MORE_PAIRS = "Name further pairs of currency and network in the target file: [sa
 #: Accounts that a run adds to a customer's list at least, whatever the list holds already.
 _OWN_ACCOUNTS = 3
 
-#: Currencies and networks of section 2.7's examples, which are tried in pairs where the target file names none; a
+#: Currencies and networks of section 2.7's examples, tried in pairs where the target file names none; a
 #: server may know few of them.
-_EXAMPLES = ("USDC", "USDT", "ETH", "BTC", "USDC_ETHEREUM"), ("ethereum", "polygon", "bitcoin", "solana_devnet")
+_EXAMPLES = (
+    ("USDC", "USDT", "ETH", "BTC", "USDC_ETHEREUM"),
+    ("ethereum", "polygon", "bitcoin", "solana_devnet"),
+)
 
 Body = dict[str, Any]
 
@@ -66,7 +72,7 @@ class Stock:
     strangers: dict[str, str] = field(default_factory=dict)
     #: Nothing else than `created` is in the list.
     exact: bool = True
-    #: The answer that refused a further element last; how many plain ones were refused, and which special ones.
+    #: The answer that refused an element last; how many plain ones were refused, and which special ones.
     refusal: Exchange | None = None
     refusals: int = 0
     refused_kinds: set[str] = field(default_factory=set)
@@ -79,8 +85,12 @@ class Stock:
         cure = stop.cure
         if self.call.operation == "listWallets":
             cure = MORE_PAIRS
-        raise Inconclusive(f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
-                           + (f": {stop.reason}" if stop.reason else ""), cure, stop.cause)
+        raise Inconclusive(
+            f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
+            + (f": {stop.reason}" if stop.reason else ""),
+            cure,
+            stop.cause,
+        )
 
     def add(self, suite: Suite, scene: Scene, operation: str, body: Body | None = None) -> bool:
         """Creates an element; whether the server accepted it."""
@@ -113,7 +123,7 @@ def populated(suite: Suite, operation: str) -> Stock:
 
 
 def large(suite: Suite, operation: str) -> Stock:
-    """A list of more elements than the greatest page. Raises Inconclusive when the server allows less than three."""
+    """A list of more elements than the greatest page; raises Inconclusive where less than three are allowed."""
     if operation == "listAccounts":
         return _accounts(suite)
     key = f"large {operation}"
@@ -143,7 +153,9 @@ def _accounts(suite: Suite) -> Stock:
     if key not in suite.shelf:
         scene = suite.shared()
         stock = Stock(scene.call("listAccounts"), exact=False)
-        page = page_of(suite.send(scene.client, stock.call.with_query(query(1, 1)), "how many accounts are there?"))
+        page = page_of(
+            suite.send(scene.client, stock.call.with_query(query(1, 1)), "how many accounts are there?")
+        )
         there = page.total if page and page.total is not None else LARGE
         for _ in range(max(_OWN_ACCOUNTS, min(LARGE - there, LARGE))):
             if not stock.add(suite, scene, "createAccount"):
@@ -182,8 +194,11 @@ def _populate(suite: Suite) -> dict[str, Stock | Inconclusive]:
     scene = suite.fresh()
     made: dict[str, Stock | Inconclusive] = {}
     plans: dict[str, list[Planned]] = {}
-    for operation, plan in (("listPayoutDestinations", _destinations), ("listVirtualAccounts", _virtual_accounts),
-                            ("listWallets", _wallets)):
+    for operation, plan in (
+        ("listPayoutDestinations", _destinations),
+        ("listVirtualAccounts", _virtual_accounts),
+        ("listWallets", _wallets),
+    ):
         try:
             made[operation] = Stock(scene.call(operation))
             plans[operation] = list(plan(scene))
@@ -283,8 +298,11 @@ def _add_strangers(suite: Suite, scene: Scene, stocks: dict[str, Stock]) -> None
             return
         ids = {"account_id": scene.account_id, "beneficiary_id": sibling}
         if isinstance(sibling, str):
-            exchange = suite.send(scene.client, call("createPayoutDestination", ids, scene.body("createPayoutDestination")),
-                                  "an element of another list")
+            exchange = suite.send(
+                scene.client,
+                call("createPayoutDestination", ids, scene.body("createPayoutDestination")),
+                "an element of another list",
+            )
             created = exchange.get("id")
             if exchange.succeeded and isinstance(created, str):
                 stock.strangers[created] = "another beneficiary's"

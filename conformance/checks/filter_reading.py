@@ -52,10 +52,16 @@ class Filtered:
         self.call = self.stock.call
         exchange = trial.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
         items = exchange.get("items")
-        self.elements = [one for one in map(element, items if isinstance(items, list) else []) if one and one.id in self.stock.created]
+        self.elements = [
+            one
+            for one in map(element, items if isinstance(items, list) else [])
+            if one and one.id in self.stock.created
+        ]
         if not self.elements:
-            raise Inconclusive("the list shows no element with id, status and created, by which filters are judged",
-                               cause="list.item-fields")
+            raise Inconclusive(
+                "the list shows no element with id, status and created, by which filters are judged",
+                cause="list.item-fields",
+            )
         self.ids = {one.id for one in self.elements}
 
     @property
@@ -78,28 +84,45 @@ class Filtered:
             return None
         wanted, shown = {one.id for one in expected}, set(found.ids) & self.ids
         wrong, missing = len(shown - wanted), len(wanted - shown)
-        got = [f"{wrong} that it should leave out"] * bool(wrong) + [f"{missing} of them missing"] * bool(missing)
+        got = [f"{wrong} that it should leave out"] * bool(wrong) + [f"{missing} of them missing"] * bool(
+            missing
+        )
         of = f"the {len(wanted)} of {len(self.ids)} elements" if wanted else "none of the elements"
         self.trial.judge(rule, not got, f"{what}: {of}", " and ".join(got) or "just these", exchange)
         if "list.complete" in self.trial.rules:
-            paging.belongs(self.trial, set(found.ids), self.stock.created, self.stock.strangers, self.stock.exact, what, exchange)
+            paging.belongs(
+                self.trial,
+                set(found.ids),
+                self.stock.created,
+                self.stock.strangers,
+                self.stock.exact,
+                what,
+                exchange,
+            )
         return found
 
     def filters(self) -> dict[str, Filters]:
-        """Filters to combine, by name: of each kind one that keeps some elements, and ones that keep all or none."""
+        """Filters to combine, by name; of each kind one keeps some elements, others keep all or none."""
         early, late, currency = self._telling()
         unused = self._unused()
         found = {
-            "start_date": Filters("list.start-date", start_date(early.text), lambda one: one.created >= early.created),
+            "start_date": Filters(
+                "list.start-date", start_date(early.text), lambda one: one.created >= early.created
+            ),
             "start_date in the past": Filters("list.start-date", start_date(FAR_PAST), lambda one: True),
             "end_date": Filters("list.end-date", end_date(late.text), lambda one: one.created < late.created),
             "end_date in the future": Filters("list.end-date", end_date(FAR_FUTURE), lambda one: True),
-            "status": Filters("list.status-filter", status_filter(self.trial, "active"), lambda one: one.status == "active"),
-            "status that nothing has": Filters("list.status-filter", status_filter(self.trial, unused),
-                                               lambda one: one.status == unused),
+            "status": Filters(
+                "list.status-filter", status_filter(self.trial, "active"), lambda one: one.status == "active"
+            ),
+            "status that nothing has": Filters(
+                "list.status-filter", status_filter(self.trial, unused), lambda one: one.status == unused
+            ),
         }
         if "currency" in self.trial.operation.query_parameters:
-            found["currency"] = Filters("list.currency-filter", [("currency", currency)], lambda one: one.currency == currency)
+            found["currency"] = Filters(
+                "list.currency-filter", [("currency", currency)], lambda one: one.currency == currency
+            )
         return found
 
     def _telling(self) -> tuple[Element, Element, str]:
@@ -107,12 +130,14 @@ class Filtered:
         and from what they keep together."""
         by_date = sorted({one.created: one for one in self.elements}.values(), key=lambda one: one.created)
         best, chosen = -1, (by_date[0], by_date[-1], by_date[0].currency)
-        for early, late, currency in itertools.product(by_date, by_date, sorted({one.currency for one in self.elements})):
+        for early, late, currency in itertools.product(
+            by_date, by_date, sorted({one.currency for one in self.elements})
+        ):
             started = {one.id for one in self.elements if one.created >= early.created}
             ended = {one.id for one in self.elements if one.created < late.created}
             same = {one.id for one in self.elements if one.currency == currency}
             pairs = [(started, ended), (started, same), (ended, same)]
-            # That each filter of a pair leaves out something of the other comes first, that something is left next.
+            # First that each filter of a pair leaves out something of the other, then that something is left.
             score = sum(3 * (not one <= other) for pair in pairs for one, other in (pair, pair[::-1]))
             score += sum(bool(one & other) for one, other in pairs) + bool(started & ended & same)
             if score > best:
@@ -131,7 +156,9 @@ def element(item: object) -> Element | None:
     created = parse(text)
     if created is None or not all(isinstance(value, str) for value in (identifier, status)):
         return None
-    return Element(str(identifier), str(text), created, str(status), currency if isinstance(currency, str) else "")
+    return Element(
+        str(identifier), str(text), created, str(status), currency if isinstance(currency, str) else ""
+    )
 
 
 def start_date(text: str) -> Parameters:
@@ -145,5 +172,9 @@ def end_date(text: str) -> Parameters:
 def absent_currencies(operation: str, elements: Sequence[Element]) -> list[str]:
     """Currencies that nothing in the list has, among them beginnings of such as it has."""
     present = {one.currency for one in elements}
-    candidates = ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"] if operation == "listWallets" else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
+    candidates = (
+        ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"]
+        if operation == "listWallets"
+        else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
+    )
     return [code for code in candidates if code not in present][:3]

@@ -50,14 +50,19 @@ class PageReading:
     def in_order(self) -> bool:
         """The first walk shows each known element once, so that its order can be compared with."""
         first = self.walks[0]
-        return first.broken is None and not first.repeated and (first.cut or len(first.ids) == len(self.known))
+        return (
+            first.broken is None and not first.repeated and (first.cut or len(first.ids) == len(self.known))
+        )
 
 
 def read_at_all_sizes(trial: Trial, call: Call, sizes: Sequence[int]) -> PageReading:
-    """Reads a list at the greatest size and at these; judges nothing. Of very many pages only some are read."""
+    """Reads a list at the greatest size and at these; of very many pages only some. Judges nothing."""
     reading = PageReading([walk(trial, call)])
     first = reading.walks[0]
     count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
+    if count > 1 and all(count % size == 0 for size in sizes if size < count):
+        # A last page that is not full tells some mistakes from none.
+        sizes = [*sizes, *[size for size in range(3, count) if count % size][:1]]
     for size in sizes:
         numbers = sample(pages_of(count, size))
         if len(numbers) == pages_of(count, size):
@@ -87,7 +92,9 @@ def _item_schema(operation: str) -> Mapping[str, Any]:
     raise KeyError(f"{operation} answers no list")
 
 
-def compared(trial: Trial, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]) -> None:
+def compared(
+    trial: Trial, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
+) -> None:
     """Judges that each element is shown as its create answered it: the part of list.complete about fields."""
     names = item_fields(trial.operation.id)
     differences = []
@@ -105,8 +112,14 @@ def compared(trial: Trial, items: Sequence[Any], created: Mapping[str, Exchange]
     for name, answered, shown, origin in differences:
         if name not in seen:
             seen.add(name)
-            trial.judge("list.complete", False, f"{name} of each element as its create answered it: {show(answered)}",
-                        show(shown), exchanges[0], origin)
+            trial.judge(
+                "list.complete",
+                False,
+                f"{name} of each element as its create answered it: {show(answered)}",
+                show(shown),
+                exchanges[0],
+                origin,
+            )
     if not differences:
         trial.judge("list.complete", True, "each element as its create answered it", "the same", *exchanges)
 
@@ -161,5 +174,3 @@ def out_of_range(trial: Trial, exchange: Exchange, name: str, value: str) -> Non
     else:
         answer = f"answered {exchange.status}"
     trial.observe("list.out-of-range", f"{name}={value}", answer, exchange)
-
-

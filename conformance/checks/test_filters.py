@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from conformance import paging
 from conformance.checks.filter_reading import (
-    FAR_FUTURE, FAR_PAST, Element, Filtered, Filters, absent_currencies, end_date, start_date,
+    FAR_FUTURE,
+    FAR_PAST,
+    Element,
+    Filtered,
+    Filters,
+    absent_currencies,
+    end_date,
+    start_date,
 )
 from conformance.checks.list_reading import item_fields, status_filter
 from conformance.exchange import Exchange
@@ -41,8 +48,12 @@ def test_start_date(trial: Trial) -> None:
     for what, text in _dates(lists.elements):
         instant = parse(text)
         assert instant is not None
-        lists.keeps("list.start-date", start_date(text), [one for one in lists.elements if one.created >= instant],
-                    f"start_date {what}")
+        lists.keeps(
+            "list.start-date",
+            start_date(text),
+            [one for one in lists.elements if one.created >= instant],
+            f"start_date {what}",
+        )
 
 
 @check("list.end-date", "list.complete", operations=tuple(RULES["list.end-date"].operations))
@@ -52,17 +63,26 @@ def test_end_date(trial: Trial) -> None:
     for what, text in _dates(lists.elements):
         instant = parse(text)
         assert instant is not None
-        lists.keeps("list.end-date", end_date(text), [one for one in lists.elements if one.created < instant],
-                    f"end_date {what}")
+        lists.keeps(
+            "list.end-date",
+            end_date(text),
+            [one for one in lists.elements if one.created < instant],
+            f"end_date {what}",
+        )
 
 
 def _dates(elements: list[Element]) -> list[tuple[str, str]]:
-    """Dates to filter by: those of the first and last elements and of some between, and such as no element has."""
+    """Dates to filter by: those of the first and last elements and of some between, and some of none."""
     by_date = {one.created: one for one in sorted(elements, key=lambda one: one.created)}
     distinct = list(by_date.values())
-    chosen = dict.fromkeys(index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0)
-    dates = [(f"at the created of an element, number {index + 1} of {len(distinct)}", distinct[index].text)
-             for index in chosen if index < len(distinct)]
+    chosen = dict.fromkeys(
+        index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0
+    )
+    dates = [
+        (f"at the created of an element, number {index + 1} of {len(distinct)}", distinct[index].text)
+        for index in chosen
+        if index < len(distinct)
+    ]
     for index in dict.fromkeys((len(distinct) // 2, len(distinct) - 1)):
         second = whole_second(distinct[index].text)
         if second is not None and second != distinct[index].text:
@@ -83,7 +103,11 @@ def test_status_filter(trial: Trial) -> None:
         expected = [one for one in lists.elements if one.status == status]
         exchange = lists.send(parameters, what)
         if exchange.refused and status not in _NAMED_STATUSES[trial.operation.id]:
-            trial.set_aside("list.status-filter", f"{what} was refused, which may be as the server does not know it", exchange)
+            trial.set_aside(
+                "list.status-filter",
+                f"{what} was refused, which may be as the server does not know it",
+                exchange,
+            )
         else:
             lists.judge("list.status-filter", exchange, expected, what)
 
@@ -99,8 +123,12 @@ def test_currency_filter(trial: Trial) -> None:
     """Filters by each currency in the list, and by currencies that nothing in it has."""
     lists = Filtered(trial)
     for currency in sorted({one.currency for one in lists.elements}):
-        lists.keeps("list.currency-filter", [("currency", currency)],
-                    [one for one in lists.elements if one.currency == currency], f"currency {currency}")
+        lists.keeps(
+            "list.currency-filter",
+            [("currency", currency)],
+            [one for one in lists.elements if one.currency == currency],
+            f"currency {currency}",
+        )
     refused = []
     for currency in absent_currencies(trial.operation.id, lists.elements):
         what = f"currency {currency}, which nothing has"
@@ -117,7 +145,12 @@ def test_currency_filter(trial: Trial) -> None:
 # ---------------------------------------------------------------------- several filters
 
 
-@check("list.filters-combine", "list.complete", "list.pages", operations=tuple(RULES["list.filters-combine"].operations))
+@check(
+    "list.filters-combine",
+    "list.complete",
+    "list.pages",
+    operations=tuple(RULES["list.filters-combine"].operations),
+)
 def test_filters_combine(trial: Trial) -> None:
     """Joins filters of which each alone keeps something else, and pages through what they keep."""
     lists = Filtered(trial)
@@ -132,21 +165,33 @@ def test_filters_combine(trial: Trial) -> None:
     if len(everything) > 2:
         _combine(trial, lists, everything, "all filters together")
         _combine(trial, lists, everything[::-1], "all filters together, in reverse order")
-    walked = [("start_date",), ("currency",) if "currency" in sound else ("end_date",), ("start_date", "end_date"),
-              ("status", "end_date")]
+    walked = [
+        ("start_date",),
+        ("currency",) if "currency" in sound else ("end_date",),
+        ("start_date", "end_date"),
+        ("status", "end_date"),
+    ]
     if {"start_date", "end_date"} <= sound.keys():
         _no_period(trial, lists)
     plain = walk(trial, lists.call, size=_SIZE)
     if plain.broken or plain.repeated or plain.total != len(plain.ids):
-        trial.set_aside(_COMBINE, "the list cannot be paged through even without filters", *plain.exchanges[:2], cause="list.walk")
+        trial.set_aside(
+            _COMBINE,
+            "the list cannot be paged through even without filters",
+            *plain.exchanges[:2],
+            cause="list.walk",
+        )
         return
-    for filters in [*([sound[name] for name in names] for names in walked if sound.keys() >= set(names)), everything]:
+    for filters in [
+        *([sound[name] for name in names] for names in walked if sound.keys() >= set(names)),
+        everything,
+    ]:
         if filters:
             _walk(trial, lists, filters)
 
 
 def _sound_filters(trial: Trial, lists: Filtered) -> dict[str, Filters]:
-    """The filters that work alone; those that do not are other rules' business. Totals are judged on the way."""
+    """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
     sound = {}
     for name, one in lists.filters().items():
         exchange = lists.send(one.parameters, f"{name} alone")
@@ -178,7 +223,13 @@ def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
     if not kept or not paging.whole(trial, _COMBINE, done, kept, what):
         return
     extra = (set(done.ids) & lists.ids) - set(kept)
-    trial.judge(_COMBINE, not extra, f"{what}: none but the {len(kept)} elements that fit", f"{len(extra)} others", *done.exchanges[:4])
+    trial.judge(
+        _COMBINE,
+        not extra,
+        f"{what}: none but the {len(kept)} elements that fit",
+        f"{len(extra)} others",
+        *done.exchanges[:4],
+    )
     if len(set(done.ids)) == len(kept):
         paging.totals(trial, _COMBINE, done.pages, len(kept), what)
     for found in done.pages:
@@ -186,8 +237,13 @@ def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
         # Only the number of pages of all elements is sure to be a mistake about the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
         if found.pages is not None and right != unfiltered:
-            trial.judge(_COMBINE, found.pages != unfiltered, f"{what}: pages {right}, as many as the {len(kept)} elements fill",
-                        f"pages {found.pages}, which is those of all {len(lists.ids)} elements", found.exchange)
+            trial.judge(
+                _COMBINE,
+                found.pages != unfiltered,
+                f"{what}: pages {right}, as many as the {len(kept)} elements fill",
+                f"pages {found.pages}, which is those of all {len(lists.ids)} elements",
+                found.exchange,
+            )
 
 
 def _no_period(trial: Trial, lists: Filtered) -> None:
@@ -211,7 +267,12 @@ def test_several_statuses(trial: Trial) -> None:
     style = trial.target.array_style
     for values in (("active", "inactive"), ("inactive", "active")):
         exchange = lists.send(statuses(style, *values), f"statuses {' and '.join(values)}")
-        trial.observe("list.several-statuses", f"statuses {', '.join(values)} ({style})", _effect(lists, exchange), exchange)
+        trial.observe(
+            "list.several-statuses",
+            f"statuses {', '.join(values)} ({style})",
+            _effect(lists, exchange),
+            exchange,
+        )
 
 
 @check("list.odd-filters")

@@ -41,10 +41,15 @@ def test_page_out_of_range(trial: Trial) -> None:
         for size in (3, MAX_SIZE):
             sound: dict[int, Exchange] = {}
             for value in values if size == 3 else values[:2]:
-                exchange = trial.send(stock.call.with_query([("page", value), ("size", str(size))]), f"page={value} at size {size}")
+                exchange = trial.send(
+                    stock.call.with_query([("page", value), ("size", str(size))]),
+                    f"page={value} at size {size}",
+                )
                 number = (found := page_of(exchange)) and found.page
                 if number is not None and number >= 1 and number not in sound:
-                    sound[number] = trial.send(stock.call.with_query(query(number, size)), f"page {number} of size {size}")
+                    sound[number] = trial.send(
+                        stock.call.with_query(query(number, size)), f"page {number} of size {size}"
+                    )
                 answers.append((value, size, exchange, sound.get(number or 0)))
         return answers
 
@@ -72,13 +77,20 @@ def test_page_past_the_last(trial: Trial) -> None:
         probes = []
         for size, steps in ((DEFAULT_SIZE, (1, 2, 100)), (1, (1, 2)), (MAX_SIZE, (1,))):
             last = max(1, pages_of(count, size))
-            probes += [(f"page {step} past the last of size {size}", query(last + step, size)) for step in steps]
+            probes += [
+                (f"page {step} past the last of size {size}", query(last + step, size)) for step in steps
+            ]
         # Times 16, 2**28 makes an offset that is 0 again in 32 bits.
-        probes += [("page=1000000000000", query(page=10**12)), ("page=268435457 at size 16", query(2**28 + 1, 16))]
+        probes += [
+            ("page=1000000000000", query(page=10**12)),
+            ("page=268435457 at size 16", query(2**28 + 1, 16)),
+        ]
         probes += [(what, query(far, 16)) for what, far in _BEYOND_NUMBERS.items()]
         if trial.operation.id != "listAccounts":
             last = max(1, pages_of(count, DEFAULT_SIZE))
-            probes.append(("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(trial))))
+            probes.append(
+                ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(trial)))
+            )
         return [(what, trial.send(stock.call.with_query(parameters), what)) for what, parameters in probes]
 
     rule = "list.page-beyond"

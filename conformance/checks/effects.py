@@ -25,8 +25,8 @@ MONEY = ("createPayout", "createPayin")
 #: Pages that a walk reads at most.
 MOST_PAGES = 200
 
-#: No amount is rounded.
-_EXACT = Context(prec=500)
+#: No amount is rounded, and none is too strange to reckon with.
+_EXACT = Context(prec=500, traps=[])
 
 _AMOUNTS = ("available_balance", "pending_payout", "pending_payin", "total_balance")
 
@@ -71,8 +71,8 @@ class Effects:
         self._lock = contextlib.ExitStack()
 
     def __enter__(self) -> Effects:
-        if self.operation == "createAccount":
-            # Other workers' accounts would show as effects, each of which costs a walk of the whole list.
+        if self.operation in ("createAccount", "createPayout"):
+            # What other workers create would show as an effect, and cost a walk of all accounts to tell apart.
             self._lock.enter_context(self.trial.suite.quiet_accounts())
         try:
             self.start()
@@ -140,8 +140,11 @@ class Effects:
         if self.operation == "createAccount":
             return self._new_accounts(sent, looked) if after > before else ("", looked)
         if self.operation in LISTS:
-            new = after - before - self.accepted
-            return (f"{len(new)} more in {LISTS[self.operation]}" if new else ""), looked
+            new = [one for one in after if one not in before and one not in self.accepted]
+            other = [one for one in before if one in after and not same(before[one], after[one])]
+            shown = [f"{len(new)} more in {LISTS[self.operation]}"] * bool(new)
+            shown += [f"{len(other)} changed in {LISTS[self.operation]}"] * bool(other)
+            return ", ".join(shown), looked
         changed = [name for name in {**before, **after} if not same(before.get(name), after.get(name))]
         shown = [f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160] for name in changed]
         return "; ".join(shown), looked
@@ -202,7 +205,11 @@ class Effects:
                 exchange = trial.send(balances, "the balances as they are", owner(scene))
                 return (amounts(exchange.get("balances")) if exchange.succeeded else None), exchange
         items, exchange = walk(trial, scene, LISTS[self.operation], "what is in the list?")
-        return (None if items is None else {str(one.get("id")) for one in items}), exchange
+        return (None if items is None else {str(one.get("id")): self._documented(one) for one in items}), exchange
+
+    def _documented(self, document: dict[str, Any]) -> dict[str, Any]:
+        """What a resource shows in documented members: others may change at any time."""
+        return {name: document[name] for name in documented(self.operation) if name in document}
 
     def _members(self, reading: Call, purpose: str) -> tuple[dict[str, Any] | None, Exchange]:
         exchange = self.trial.send(reading, purpose, owner(self.scene))
@@ -231,5 +238,7 @@ def amounts(balances: Any) -> dict[str, Decimal] | None:
             return None
         for kind in _AMOUNTS:
             with contextlib.suppress(InvalidOperation, TypeError, ValueError):
-                found[f"{one.get('currency')} {kind}"] = Decimal(one.get(kind))
+                amount = Decimal(one.get(kind))
+                if amount.is_finite():
+                    found[f"{one.get('currency')} {kind}"] = amount
     return found

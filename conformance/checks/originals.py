@@ -37,14 +37,27 @@ def place(trial: Trial) -> Scene:
     return trial.scene(fresh=trial.operation.id in ONCE)
 
 
-def own_place(trial: Trial) -> Scene:
+class LongScene(Scene):
+    """A scene one of whose texts in each body is so long that whoever compares only a part of a body misses something."""
+
+    def body(self, operation: str) -> Body:
+        body = super().body(operation)
+        laid_over = {name for sample in self.suite.target.samples.values() for name in sample}
+        name = next((name for name in ("name", "label", "note", "description") if isinstance(body.get(name), str)), None)
+        if name is not None and name not in laid_over:
+            body[name] = f"{body[name]} {'and so on ' * 8}{samples.marker()}"
+        return body
+
+
+def own_place(trial: Trial, kind: type[Scene] = Scene) -> Scene:
     """A place with resources of its own, in a shared account where that hides nothing."""
     operation, suite = trial.operation.id, trial.suite
-    if operation in ("createAccount", "createWallet"):
-        return suite.fresh()
+    account = None
     if operation == "createPayout":
-        return suite.payouts(fresh=True)
-    return Scene(suite, account_id=suite.shared().account_id)
+        account = suite.payouts().account_id
+    elif operation not in ("createAccount", "createWallet"):
+        account = suite.shared().account_id
+    return kind(suite, account_id=account)
 
 
 class Original:
@@ -167,12 +180,6 @@ def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[t
     if "other forms" in seen:
         return
     seen.add("other forms")
-    text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
-    if text is not None:
-        if body[text].upper() != body[text]:
-            yield f"{text} in upper case", {**body, text: body[text].upper()}
-        if body[text][:1] != body[text][1:2]:
-            yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
     for name in reversed(body):
         if name not in OPERATIONS[operation].required_fields and name in _FREE:
             yield f"without {name}", {key: value for key, value in body.items() if key != name}
@@ -181,6 +188,13 @@ def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[t
         yield "with an address", {**body, "address": samples.address("state")}
     elif operation == "createPayoutDestination":
         yield "with is_default true", {**body, "is_default": True}
+    # What changes a value comes last: of several effects on one resource, that of the last request stays.
+    text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
+    if text is not None:
+        if body[text].upper() != body[text]:
+            yield f"{text} in upper case", {**body, text: body[text].upper()}
+        if body[text][:1] != body[text][1:2]:
+            yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
 
 
 def further_originals(trial: Trial, first: Original) -> Iterator[Original]:
@@ -194,16 +208,6 @@ def further_originals(trial: Trial, first: Original) -> Iterator[Original]:
     for body in bodies:
         with contextlib.suppress(Inconclusive):
             yield Original(trial, first.scene, body)
-
-
-def lengthened(trial: Trial, scene: Scene) -> Body:
-    """The sample with one of its texts so long that whoever compares only a part of it misses something."""
-    body = scene.body(trial.operation.id)
-    laid_over = {name for sample in trial.target.samples.values() for name in sample}
-    name = next((name for name in ("name", "label", "note", "description") if isinstance(body.get(name), str)), None)
-    if name is not None and name not in laid_over:
-        body[name] = f"{body[name]} {'and so on ' * 8}{samples.marker()}"
-    return body
 
 
 def _other(name: str, value: str, original: Original) -> str | None:

@@ -113,7 +113,7 @@ class Facts:
             if fact not in sent and any(fact in text for text in shown):
                 return f"{fact[:60]!r} of the other's resource"
         for name, value in _members(answer.document):
-            if value in (None, "", [], {}) or (isinstance(value, str) and (value in given or value in sent)):
+            if value in (None, "", [], {}) or (isinstance(value, str) and (value in given or value in sent or _may_be_now(value))):
                 continue
             if any(name in document and same(document[name], value) for document in self.documents):
                 return f"the member {name[:60]!r} of the other's resource"
@@ -132,11 +132,13 @@ def _documents(scene: Scene) -> list[dict[str, Any]]:
 
 
 def _is_telling(text: str) -> bool:
-    if len(text) < _TELLING:
-        return False
-    # An instant of a whole second may be the present one, which any answer may show.
+    return len(text) >= _TELLING and not _may_be_now(text)
+
+
+def _may_be_now(text: str) -> bool:
+    """Whether a text is an instant of a whole second: perhaps the present one, which any answer may show."""
     step = timestamps.step(text)
-    return step is None or step < 1
+    return step is not None and step >= 1
 
 
 def _json(request: Call) -> Any:

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_samples import document, finding, run_info, whole_run
 
 from conformance.report.known import KnownFailures, KnownFailuresError, write_known
 from conformance.results import Results
 from conformance.rules import RULES, Level
 from conformance.verdict import Verdict
+from tests.report_samples import document, finding, run_info, whole_run
 
 WALK = ("list.walk", "listWallets")
 

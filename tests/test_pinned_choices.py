@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_samples import document, finding, whole_run
 
 from conformance.report.pinned import PinnedChoices, PinnedChoicesError, choices, write_pinned
 from conformance.report.wording import clean
 from conformance.results import Results
 from conformance.rules import RULES, Level
 from conformance.verdict import Verdict
+from tests.report_samples import document, finding, whole_run
 
 STATUS = ("http.success-status", "createAccount")
 

@@ -17,17 +17,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from report_samples import (
-    API_KEY,
-    SECRET,
-    TARGET,
-    document,
-    exchange,
-    finding,
-    keep,
-    run_info,
-    whole_run,
-)
 
 from conformance.report import write
 from conformance.report.causes import VIOLATED, causes
@@ -42,6 +31,17 @@ from conformance.results import Results, Timing
 from conformance.rules import RULES, SPEC, Level
 from conformance.target import Features, Target
 from conformance.verdict import Verdict
+from tests.report_samples import (
+    API_KEY,
+    SECRET,
+    TARGET,
+    document,
+    exchange,
+    finding,
+    keep,
+    run_info,
+    whole_run,
+)
 
 SCHEMA = Draft202012Validator(json.loads((SPEC / "results.schema.json").read_text("utf-8")))
 WALK = ("list.walk", "listWallets")
@@ -49,36 +49,61 @@ WALK = ("list.walk", "listWallets")
 CELLS = [(rule.id, operation) for rule in RULES.values() for operation in rule.operations]
 _JUDGED = [cell for cell in CELLS if RULES[cell[0]].level is not Level.OPEN]
 #: Verdicts that a run can give to a cell.
-_VERDICTS = (Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.PASSED, Verdict.ERROR, Verdict.FAILED, Verdict.WARNING)
+_VERDICTS = (
+    Verdict.INCONCLUSIVE,
+    Verdict.NOT_RUN,
+    Verdict.PASSED,
+    Verdict.ERROR,
+    Verdict.FAILED,
+    Verdict.WARNING,
+)
 
 
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[Results, dict[str, Any]]:
     """Results of any kind, and how the run went."""
     gravest = draw(st.sampled_from(_VERDICTS))
-    chosen = draw(st.dictionaries(st.sampled_from(_JUDGED), st.just(gravest) | st.sampled_from(_VERDICTS[:3]), max_size=6))
+    chosen = draw(
+        st.dictionaries(
+            st.sampled_from(_JUDGED), st.just(gravest) | st.sampled_from(_VERDICTS[:3]), max_size=6
+        )
+    )
     findings = []
     for (rule, operation), verdict in chosen.items():
         if verdict in VIOLATED:
             verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
         if verdict is not Verdict.NOT_RUN:
             cause = draw(st.sampled_from(["", *sorted({one[0] for one in chosen})]))
-            text = draw(st.sampled_from(["201 with a JSON body", "401 without error type and code", "<b>&\x00\ud800|`"]))
+            text = draw(
+                st.sampled_from(
+                    ["201 with a JSON body", "401 without error type and code", "<b>&\x00\ud800|`"]
+                )
+            )
             findings.append(finding(rule, operation, verdict, cause=cause, got=text))
     answers = draw(st.sampled_from(["200", "201"]))
-    findings.append(finding("http.success-status", "createAccount", Verdict.OBSERVED, observations={"status": answers}))
+    findings.append(
+        finding("http.success-status", "createAccount", Verdict.OBSERVED, observations={"status": answers})
+    )
     left_out = {cell: Verdict.NOT_RUN for cell, verdict in chosen.items() if verdict is Verdict.NOT_RUN}
     results = whole_run(left_out, *findings)
     results.selection = draw(st.sampled_from(["", "", "-k auth"]))
     results.lost = draw(st.sampled_from(["", "", "", "the server stopped answering"]))
     results.errors += draw(st.sampled_from([[], [], [], ["a check raised KeyError"]]))
-    entries = [Entry(index, *cell, "reason", draw(st.sampled_from([None, date(2020, 1, 1)])))
-               for index, cell in enumerate(draw(st.lists(st.sampled_from(sorted(chosen) or _JUDGED[:3]), unique=True, max_size=2)))]
+    entries = [
+        Entry(index, *cell, "reason", draw(st.sampled_from([None, date(2020, 1, 1)])))
+        for index, cell in enumerate(
+            draw(st.lists(st.sampled_from(sorted(chosen) or _JUDGED[:3]), unique=True, max_size=2))
+        )
+    ]
     return results, {
         "fail_on": draw(st.sampled_from([Level.REQUIRED, Level.IMPLIED])),
         "interrupted": draw(st.sampled_from(["", "", "", "stopped from the keyboard"])),
         "known": draw(st.sampled_from([None, KnownFailures(entries, "known.toml")])),
-        "pinned": draw(st.sampled_from([None, PinnedChoices({("http.success-status", "createAccount", "status"): "201"})])),
+        "pinned": draw(
+            st.sampled_from(
+                [None, PinnedChoices({("http.success-status", "createAccount", "status"): "201"})]
+            )
+        ),
     }
 
 
@@ -108,7 +133,9 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Results, d
     if verdict["name"] == "violations":
         assert any(one["level"] == "error" and "suppressions" not in one for one in log["results"])
     cases = list(ElementTree.fromstring(texts["junit"]).iter("testcase"))
-    assert any(case.find("failure") is not None or case.find("error") is not None for case in cases) == (status != 0)
+    assert any(case.find("failure") is not None or case.find("error") is not None for case in cases) == (
+        status != 0
+    )
     assert f"exit status {status}," in texts["markdown"]
     assert f"conformance: {verdict['name']}" in texts["markdown"]
     page = html_module.unescape(texts["html"])
@@ -120,20 +147,23 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Results, d
     assert any(line.startswith("::error ") for line in annotations(made)) == (status != 0)
 
 
-@pytest.mark.parametrize(("verdicts", "how", "status"), [
-    ({}, {}, 0),
-    ({WALK: Verdict.FAILED}, {}, 1),
-    ({WALK: Verdict.INCONCLUSIVE}, {}, 6),
-    ({WALK: Verdict.NOT_RUN}, {}, 6),
-    ({WALK: Verdict.ERROR}, {}, 3),
-    ({("auth.unknown-key-status", "listAccounts"): Verdict.WARNING}, {}, 0),
-    ({("auth.unknown-key-status", "listAccounts"): Verdict.WARNING}, {"fail_on": Level.IMPLIED}, 1),
-    ({("auth.unknown-key-status", "listAccounts"): Verdict.INCONCLUSIVE}, {}, 0),
-    ({("auth.unknown-key-status", "listAccounts"): Verdict.INCONCLUSIVE}, {"fail_on": Level.IMPLIED}, 6),
-    ({("auth.precedence", "listAccounts"): Verdict.INCONCLUSIVE}, {"fail_on": Level.IMPLIED}, 0),
-    ({WALK: Verdict.FAILED}, {"interrupted": "by the user"}, 2),
-    ({}, {"interrupted": "by the user"}, 2),
-])
+@pytest.mark.parametrize(
+    ("verdicts", "how", "status"),
+    [
+        ({}, {}, 0),
+        ({WALK: Verdict.FAILED}, {}, 1),
+        ({WALK: Verdict.INCONCLUSIVE}, {}, 6),
+        ({WALK: Verdict.NOT_RUN}, {}, 6),
+        ({WALK: Verdict.ERROR}, {}, 3),
+        ({("auth.unknown-key-status", "listAccounts"): Verdict.WARNING}, {}, 0),
+        ({("auth.unknown-key-status", "listAccounts"): Verdict.WARNING}, {"fail_on": Level.IMPLIED}, 1),
+        ({("auth.unknown-key-status", "listAccounts"): Verdict.INCONCLUSIVE}, {}, 0),
+        ({("auth.unknown-key-status", "listAccounts"): Verdict.INCONCLUSIVE}, {"fail_on": Level.IMPLIED}, 6),
+        ({("auth.precedence", "listAccounts"): Verdict.INCONCLUSIVE}, {"fail_on": Level.IMPLIED}, 0),
+        ({WALK: Verdict.FAILED}, {"interrupted": "by the user"}, 2),
+        ({}, {"interrupted": "by the user"}, 2),
+    ],
+)
 def test_exit_status(verdicts: Mapping[tuple[str, str], Verdict], how: dict[str, Any], status: int) -> None:
     assert whole_run(verdicts).exit_status(**{"fail_on": Level.REQUIRED, **how}) == status
 
@@ -173,20 +203,32 @@ def test_what_the_target_file_declares_absent_neither_fails_nor_is_missing() -> 
 
 
 def test_a_rule_on_several_operations_is_one_cause() -> None:
-    cells = {("auth.signature", one): Verdict.FAILED for one in RULES["auth.signature"].operations if one != "createPayin"}
+    cells = {
+        ("auth.signature", one): Verdict.FAILED
+        for one in RULES["auth.signature"].operations
+        if one != "createPayin"
+    }
     [cause] = causes(whole_run(cells))
     assert (cause.rule, len(cause.cells), cause.took_along) == ("auth.signature", 15, [])
 
 
 def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
-    results = whole_run({("auth.nonce-replay", "createAccount"): Verdict.FAILED,
-                         ("auth.nonce-replay-idempotent", "createAccount"): Verdict.FAILED,
-                         ("auth.nonce-replay-idempotent", "createWallet"): Verdict.FAILED})
+    results = whole_run(
+        {
+            ("auth.nonce-replay", "createAccount"): Verdict.FAILED,
+            ("auth.nonce-replay-idempotent", "createAccount"): Verdict.FAILED,
+            ("auth.nonce-replay-idempotent", "createWallet"): Verdict.FAILED,
+        }
+    )
     first, second = causes(results)
     assert {(first.rule, first.cells[0].operation), (second.rule, second.cells[0].operation)} == {
-        ("auth.nonce-replay", "createAccount"), ("auth.nonce-replay-idempotent", "createWallet")}
+        ("auth.nonce-replay", "createAccount"),
+        ("auth.nonce-replay-idempotent", "createWallet"),
+    }
     taken = next(one for one in (first, second) if one.rule == "auth.nonce-replay").took_along
-    assert [(cell.rule, cell.operation) for cell in taken] == [("auth.nonce-replay-idempotent", "createAccount")]
+    assert [(cell.rule, cell.operation) for cell in taken] == [
+        ("auth.nonce-replay-idempotent", "createAccount")
+    ]
 
 
 def test_a_chain_of_causes_ends_at_its_start() -> None:
@@ -205,7 +247,9 @@ def test_what_a_violation_kept_from_being_judged_stands_with_it() -> None:
 
 def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
     shape = {("error.shape", "listAccounts"): Verdict.FAILED}
-    unshaped = finding("auth.signature", "listAccounts", Verdict.FAILED, got="401 without error type and code")
+    unshaped = finding(
+        "auth.signature", "listAccounts", Verdict.FAILED, got="401 without error type and code"
+    )
     accepted = finding("auth.signature", "listAccounts", Verdict.FAILED, got="200 with a JSON body")
     assert [one.rule for one in causes(whole_run(shape, unshaped))] == ["error.shape"]
     assert {one.rule for one in causes(whole_run(shape, accepted))} == {"error.shape", "auth.signature"}
@@ -216,15 +260,26 @@ def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
 def test_every_violation_is_in_exactly_one_cause(run: tuple[Results, dict[str, Any]]) -> None:
     results, _ = run
     found = causes(results)
-    grouped = [(cell.rule, cell.operation) for one in found for cell in [*one.cells, *one.took_along] if cell.verdict in VIOLATED]
+    grouped = [
+        (cell.rule, cell.operation)
+        for one in found
+        for cell in [*one.cells, *one.took_along]
+        if cell.verdict in VIOLATED
+    ]
     assert sorted(grouped) == sorted(key for key, cell in results.cells.items() if cell.verdict in VIOLATED)
     assert all(one.cells for one in found)
     assert all(cell.rule == one.rule for one in found for cell in one.cells)
 
 
 def test_a_rule_about_other_operations_is_followed_wherever_it_is_broken() -> None:
-    [cause] = causes(whole_run({("idempotency.conflict", "createWallet"): Verdict.FAILED,
-                                ("idempotency.conflict-no-body", "disableBeneficiary"): Verdict.WARNING}))
+    [cause] = causes(
+        whole_run(
+            {
+                ("idempotency.conflict", "createWallet"): Verdict.FAILED,
+                ("idempotency.conflict-no-body", "disableBeneficiary"): Verdict.WARNING,
+            }
+        )
+    )
     assert (cause.rule, len(cause.took_along)) == ("idempotency.conflict", 1)
 
 
@@ -246,9 +301,12 @@ def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> No
 
 
 def test_exchanges_are_kept_once_and_only_as_evidence() -> None:
-    results = whole_run(None, finding(*WALK, Verdict.FAILED, exchanges=[3, 1]),
-                        finding("list.pages", "listWallets", Verdict.FAILED, exchanges=[3]),
-                        finding("list.stable", "listWallets", Verdict.PASSED, exchanges=[4, 5]))
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, exchanges=[3, 1]),
+        finding("list.pages", "listWallets", Verdict.FAILED, exchanges=[3]),
+        finding("list.stable", "listWallets", Verdict.PASSED, exchanges=[4, 5]),
+    )
     keep(results, *(exchange(number) for number in range(1, 8)))
     made = document(results)
     assert list(made["exchanges"]) == ["1", "3", "4"]
@@ -259,8 +317,11 @@ def test_exchanges_are_kept_once_and_only_as_evidence() -> None:
 def test_no_format_shows_a_secret_or_a_whole_key() -> None:
     body = json.dumps({"secret": SECRET, "key": API_KEY}).encode()
     text = f"the server said {SECRET} and {API_KEY}"
-    results = whole_run(None, finding(*WALK, Verdict.FAILED, exchanges=[1], expected=text, got=text, summary=text, further=[text]),
-                        finding("http.success-status", "createAccount", Verdict.OBSERVED, observations={text: text}))
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, exchanges=[1], expected=text, got=text, summary=text, further=[text]),
+        finding("http.success-status", "createAccount", Verdict.OBSERVED, observations={text: text}),
+    )
     keep(results, exchange(1, body, response_headers=[("x-echo", SECRET)]))
     results.errors.append(text)
     made = document(results, options={"target": text}, interrupted=text)
@@ -270,7 +331,9 @@ def test_no_format_shows_a_secret_or_a_whole_key() -> None:
 
 
 def test_bodies_and_texts_are_bounded() -> None:
-    results = whole_run(None, finding(*WALK, Verdict.FAILED, exchanges=[1], got="x" * 10**6, further=["y" * 10**6] * 50))
+    results = whole_run(
+        None, finding(*WALK, Verdict.FAILED, exchanges=[1], got="x" * 10**6, further=["y" * 10**6] * 50)
+    )
     keep(results, exchange(1, b'"' + b"z" * 10**6 + b'"'))
     made = document(results)
     assert len(json.dumps(made["exchanges"])) < 20_000
@@ -281,9 +344,20 @@ def test_bodies_and_texts_are_bounded() -> None:
 def test_latency_counts_every_exchange_and_no_missing_answer_as_a_time() -> None:
     timings = [Timing("createAccount", 201, 0, seconds) for seconds in (0.0005, 0.001, 0.0011, 0.3, 60.0)]
     [row, other] = latency([*timings, Timing("createAccount", None, 0, 9.0), Timing(None, 404, 0, 0.1)])
-    assert (row["operation"], row["exchanges"], row["p50"], row["p95"], row["max"]) == ("createAccount", 6, 0.0011, 60.0, 60.0)
+    assert (row["operation"], row["exchanges"], row["p50"], row["p95"], row["max"]) == (
+        "createAccount",
+        6,
+        0.0011,
+        60.0,
+        60.0,
+    )
     assert row["statuses"] == {"201": 5, "none": 1}
-    assert (sum(row["histogram"]), row["histogram"][0], row["histogram"][1], row["histogram"][-1]) == (5, 2, 1, 1)
+    assert (sum(row["histogram"]), row["histogram"][0], row["histogram"][1], row["histogram"][-1]) == (
+        5,
+        2,
+        1,
+        1,
+    )
     assert other["operation"] == ""
     [unanswered] = latency([Timing("createAccount", None, 0, 9.0)])
     assert unanswered["p50"] is None
@@ -308,14 +382,18 @@ def made(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
 def test_every_format_is_written_readable_for_all(made: dict[str, Any], tmp_path: Path) -> None:
     written = write_all(made, tmp_path / "new" / "reports")
     assert [one.name for one in written if isinstance(one, Path)] == [file for file, _ in FORMATS.values()]
-    assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == {file for file, _ in FORMATS.values()}
+    assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == {
+        file for file, _ in FORMATS.values()
+    }
     mode = (tmp_path / "new" / "reports" / "results.json").stat().st_mode
     mask = os.umask(0)
     os.umask(mask)
     assert stat.S_IMODE(mode) == 0o666 & ~mask
 
 
-def test_a_problem_with_one_format_loses_no_other(made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_problem_with_one_format_loses_no_other(
+    made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(_: object) -> str:
         raise KeyError("a mistake")
 
@@ -331,7 +409,9 @@ def test_a_problem_with_one_format_loses_no_other(made: dict[str, Any], tmp_path
     assert not list(tmp_path.glob(".*"))
 
 
-def test_an_old_file_stands_until_the_new_one_is_whole(made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_file_stands_until_the_new_one_is_whole(
+    made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "results.json").write_text("old", "utf-8")
 
     def full(*_: object) -> None:
@@ -344,7 +424,9 @@ def test_an_old_file_stands_until_the_new_one_is_whole(made: dict[str, Any], tmp
     assert (tmp_path / "results.json").read_text("utf-8") == "old"
 
 
-def test_the_step_summary_is_appended_and_bounded(made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_step_summary_is_appended_and_bounded(
+    made: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps = tmp_path / "steps.md"
     steps.write_text("before\n", "utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(steps))
@@ -368,7 +450,7 @@ def lines_of(results: Results, *, width: int = 100, verbose: bool = False, **cha
 def test_a_violation_takes_a_title_and_three_lines() -> None:
     lines = lines_of(whole_run({WALK: Verdict.FAILED}), options={"target": "my server.toml"})
     start = lines.index("1. list.walk on listWallets (required, section 8)")
-    assert lines[start + 1:start + 4] == [
+    assert lines[start + 1 : start + 4] == [
         "   expected   a refusal (4xx)",
         "   got        201 with a JSON body",
         "   reproduce  pytest --rule list.walk@listWallets --target 'my server.toml'",
@@ -376,9 +458,13 @@ def test_a_violation_takes_a_title_and_three_lines() -> None:
     assert lines[start + 4] == ""
 
 
-def test_a_replay_file_is_named_from_where_the_user_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_replay_file_is_named_from_where_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    results = whole_run(None, finding(*WALK, Verdict.FAILED, replay="replays/a.json", confirmed="not reproduced"))
+    results = whole_run(
+        None, finding(*WALK, Verdict.FAILED, replay="replays/a.json", confirmed="not reproduced")
+    )
     lines = lines_of(results, folder=tmp_path / "reports")
     assert "   reproduce  conformance replay reports/replays/a.json" in lines
     assert any("not reproduced alone; it is a violation all the same" in line for line in lines)
@@ -387,9 +473,14 @@ def test_a_replay_file_is_named_from_where_the_user_is(tmp_path: Path, monkeypat
 
 @settings(max_examples=25, deadline=None)
 @given(text=st.text(max_size=300), width=st.integers(20, 200), verbose=st.booleans())
-def test_no_line_holds_a_control_character_or_starts_a_workflow_command(text: str, width: int, verbose: bool) -> None:
-    results = whole_run(None, finding(*WALK, Verdict.FAILED, expected=text, got=text, further=[text]),
-                        finding("list.pages", "listWallets", Verdict.INCONCLUSIVE, summary=text, cure=text))
+def test_no_line_holds_a_control_character_or_starts_a_workflow_command(
+    text: str, width: int, verbose: bool
+) -> None:
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, expected=text, got=text, further=[text]),
+        finding("list.pages", "listWallets", Verdict.INCONCLUSIVE, summary=text, cure=text),
+    )
     for line in lines_of(results, width=width, verbose=verbose):
         assert all(letter.isprintable() or letter == "\t" or ord(letter) > 0xFF for letter in line)
         assert "\n" not in line
@@ -405,15 +496,24 @@ def test_what_a_server_says_can_not_start_a_command_on_a_wrapped_line() -> None:
 
 
 def test_many_violations_are_cut_unless_verbose() -> None:
-    cells = {(rule.id, rule.operations[0]): Verdict.FAILED for rule in RULES.values() if rule.level is Level.REQUIRED and not rule.follows}
+    cells = {
+        (rule.id, rule.operations[0]): Verdict.FAILED
+        for rule in RULES.values()
+        if rule.level is Level.REQUIRED and not rule.follows
+    }
     short, long = lines_of(whole_run(cells)), lines_of(whole_run(cells), verbose=True)
     assert any(re.match(r"and \d+ more broken rules", line) for line in short)
     assert len(short) < 200 < len(long)
 
 
 def test_inconclusive_rules_are_grouped_by_reason_with_the_cure() -> None:
-    cells = {("tenancy.foreign-parent", one): Verdict.INCONCLUSIVE for one in RULES["tenancy.foreign-parent"].operations}
-    lines = lines_of(whole_run({cell: verdict for cell, verdict in cells.items() if cell[1] != "createPayin"}))
+    cells = {
+        ("tenancy.foreign-parent", one): Verdict.INCONCLUSIVE
+        for one in RULES["tenancy.foreign-parent"].operations
+    }
+    lines = lines_of(
+        whole_run({cell: verdict for cell, verdict in cells.items() if cell[1] != "createPayin"})
+    )
     start = lines.index("   15 cases: the target file names no second organization")
     assert lines[start + 1] == "   cure       Fill in [secondary]."
 
@@ -422,8 +522,11 @@ def test_inconclusive_rules_are_grouped_by_reason_with_the_cure() -> None:
 
 
 def test_annotations_are_single_escaped_commands() -> None:
-    results = whole_run(None, finding(*WALK, Verdict.FAILED, got="a%b\r\n::error::c"),
-                        finding("auth.unknown-key-status", "listAccounts", Verdict.WARNING))
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, got="a%b\r\n::error::c"),
+        finding("auth.unknown-key-status", "listAccounts", Verdict.WARNING),
+    )
     found = annotations(document(results))
     assert [line.partition(" ")[0] for line in found] == ["::error", "::error", "::warning"]
     assert "a%25b" in found[1]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.report import view
+from conformance.report.wording import clean
 
 HELD = frozenset({"passed", "observed"})
 VIOLATED = frozenset({"failed", "warning"})
@@ -63,7 +64,7 @@ class Comparison:
 
 def compare(documents: Mapping[str, view.Document]) -> Comparison:
     """Compares documents by name, in their order. Rules follow the first document that has them."""
-    found = Comparison(list(documents), list(documents.values()))
+    found = Comparison([clean(name) for name in documents], list(documents.values()))
     cells = [view.cells(document) for document in found.documents]
     rules: dict[str, dict[str, Any]] = {}
     for document in found.documents:

@@ -1,0 +1,418 @@
+"""The report in a real browser: hostile markup does not run, and people find what they look for."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.report.comparison import compare
+from conformance.report.comparison_formats import comparison_html
+from conformance.report.html import html
+from conformance.results import Results
+from conformance.rules import RULES, Level
+from conformance.verdict import Verdict
+from tests.report_samples import document, exchange, finding, keep, whole_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
+
+#: Ways in which text becomes script where it is not escaped.
+HOSTILE = (
+    '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2"><svg/onload=window.pwned=3>'
+    '"><iframe srcdoc="<script>parent.pwned=4</script>"></iframe><style>*{display:none!important}</style>'
+    '<a href="javascript:window.pwned=5" id=broken>x</a><!-- \u202e\u2066 \x00 \ud800 ]]> {{7*7}} ${7*7} '
+    "' onmouseover='window.pwned=6' autofocus onfocus='window.pwned=7'"
+)
+
+
+class Opened:
+    """A page and everything that went wrong in it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        page.on(
+            "console", lambda message: self.problems.append(message.text) if message.type == "error" else None
+        )
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                self.problems.append(f"loaded {request.url}") if not request.url.startswith("file:") else None
+            ),
+        )
+
+
+Show = Callable[..., Opened]
+
+
+@pytest.fixture
+def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
+    """Opens the report of results, or a page that is given; at the end it must have had no problem."""
+    opened: list[Opened] = []
+
+    def open_(results: Results | str, fragment: str = "", **how: Any) -> Opened:
+        text = results if isinstance(results, str) else html(document(results))
+        path = tmp_path / "report.html"
+        path.write_text(text, "utf-8")
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **how})
+        one = Opened(context.new_page())
+        opened.append(one)
+        one.page.goto(path.as_uri() + fragment)
+        return one
+
+    yield open_
+    problems = [problem for one in opened for problem in one.problems]
+    for one in opened:
+        one.page.context.close()
+    assert problems == []
+
+
+def broken() -> Results:
+    """Two broken rules, one inconclusive one, and exchanges."""
+    results = whole_run(
+        None,
+        finding(
+            *WALK,
+            Verdict.FAILED,
+            got="/items/0/id: an id that came twice",
+            expected="every element once",
+            exchanges=[1, 2],
+        ),
+        finding("auth.nonce-replay", "createWallet", Verdict.FAILED, exchanges=[3]),
+        finding("list.echo", "listWallets", Verdict.INCONCLUSIVE),
+        finding("list.stable", "listWallets", Verdict.PASSED, exchanges=[4]),
+    )
+    keep(
+        results,
+        exchange(1, b'{"items": [{"id": "wal_1", "amount": 1.50}], "page": 1}'),
+        exchange(2, b'{"items": [{"id": "wal_2", "amount": 1.50}], "page": 1}'),
+        exchange(3, b"no JSON"),
+        exchange(4),
+    )
+    return results
+
+
+def hostile() -> Results:
+    """A run in which every text that a server has a say in is hostile."""
+    body = json.dumps({HOSTILE: HOSTILE, "list": [HOSTILE]}).encode()
+    texts = {"got": HOSTILE, "expected": HOSTILE, "summary": HOSTILE, "further": [HOSTILE], "cure": HOSTILE}
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, exchanges=[1, 2, 3], **texts),
+        finding(*PAGES, Verdict.INCONCLUSIVE, exchanges=[2], **texts),
+        finding(
+            "http.success-status",
+            "createAccount",
+            Verdict.OBSERVED,
+            observations={HOSTILE: HOSTILE},
+            exchanges=[3],
+        ),
+    )
+    keep(
+        results,
+        exchange(1, body, response_headers=[(HOSTILE, HOSTILE)], purpose=HOSTILE, target="/v1/" + HOSTILE),
+        exchange(2, HOSTILE.encode("utf-8", "surrogatepass")),
+        exchange(3, b"", None, error=HOSTILE),
+    )
+    results.errors.append(HOSTILE)
+    results.lost = HOSTILE
+    return results
+
+
+# ---------------------------------------------------------------------- hostile servers
+
+
+def test_no_markup_of_a_server_runs(show: Show) -> None:
+    page = show(hostile()).page
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+    for link in page.locator("a[data-number]").all()[:6]:
+        link.click()
+    page.wait_for_function("() => document.querySelectorAll('details.exchange .sides').length >= 3")
+    assert page.evaluate("window.pwned") is None
+    assert page.title().startswith("error: Financial Accounts API")
+    assert page.locator("iframe, img, main style, a[href^=javascript]").count() == 0
+    assert page.locator("script").count() == 2
+    assert page.locator("#verdict-heading").is_visible()
+    text = page.locator("article.cause").first.inner_text()
+    assert "<img src=x onerror=" in text
+    assert "\u202e" not in page.content()
+
+
+def test_the_policy_lets_no_other_script_run(show: Show) -> None:
+    opened = show(whole_run())
+    ran = opened.page.evaluate("""() => {
+        const one = document.createElement("script"); one.textContent = "window.pwned = 1"; document.body.append(one);
+        document.body.insertAdjacentHTML("beforeend", "<b id=t onclick='window.pwned=2'>t</b>"); document.getElementById("t").click();
+        return window.pwned; }""")
+    assert ran is None
+    assert any("Content Security Policy" in problem for problem in opened.problems)
+    opened.problems.clear()
+
+
+def test_a_hostile_comparison_runs_nothing(show: Show) -> None:
+    page = show(comparison_html(compare({HOSTILE: document(hostile()), "other": document(whole_run())}))).page
+    assert page.evaluate("window.pwned") is None
+    assert page.locator("script, iframe, img").count() == 0
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def test_the_verdict_and_the_causes_are_on_top(show: Show) -> None:
+    page = show(broken()).page
+    assert "does not conform" in page.locator("#verdict-heading").inner_text()
+    cards = page.locator("article.cause")
+    assert cards.count() == 2
+    assert "list.walk" in cards.nth(0).inner_text() + cards.nth(1).inner_text()
+    assert page.locator("article.cause .got dd").first.is_visible()
+
+
+def test_the_decisive_exchange_is_open_with_the_difference_marked(show: Show) -> None:
+    page = show(broken()).page
+    card = page.locator("[id='cause-list.walk']")
+    first = card.locator("details.exchange").first
+    if first.get_attribute("open") is None:
+        first.locator("summary").click()
+    first.locator(".sides").wait_for()
+    assert first.locator(".line.hit").inner_text().strip().startswith('"id": "wal_1"')
+    assert "differ from the answer in exchange #2" in first.inner_text()
+    # Numbers stand as they were sent.
+    assert "1.50" in first.inner_text()
+
+
+def test_a_deep_link_opens_its_rule_and_its_case(show: Show) -> None:
+    page = show(broken(), "#list.walk@listWallets").page
+    row = page.locator("[id='list.walk@listWallets']")
+    assert row.is_visible()
+    assert row.evaluate("(one) => document.activeElement === one")
+    box = row.bounding_box()
+    assert box and 0 <= box["y"] < 900
+    page.goto(page.url.partition("#")[0] + "#auth.signature")
+    assert page.locator("[id='auth.signature']").get_attribute("open") is not None
+
+
+def test_a_link_to_a_hidden_rule_shows_it(show: Show) -> None:
+    page = show(broken()).page
+    page.fill("#q", "wallet.race")
+    page.wait_for_function("() => document.getElementById('auth.signature').hidden")
+    page.evaluate("() => { location.hash = '#auth.signature'; }")
+    page.wait_for_function("() => document.getElementById('auth.signature').open")
+    assert page.locator("[id='auth.signature']").is_visible()
+
+
+def test_an_exchange_of_a_case_opens_under_it(show: Show) -> None:
+    page = show(broken(), "#list.stable@listWallets").page
+    link = page.locator("[id='list.stable@listWallets'] a[data-number]")
+    link.click()
+    assert link.get_attribute("aria-expanded") == "true"
+    shown = page.locator("[id='list.stable@listWallets'] + tr .sides")
+    assert '"id": "acc_1"' in shown.inner_text()
+    link.click()
+    assert shown.count() == 0
+
+
+# ---------------------------------------------------------------------- finding
+
+
+def test_search_finds_rules_by_id_words_and_findings(show: Show) -> None:
+    page = show(broken()).page
+    for words, rule in (
+        ("wallet.race", "wallet.race"),
+        ("simultaneous nonce", "auth.nonce-race"),
+        ("came twice", "list.walk"),
+    ):
+        page.fill("#q", words)
+        page.wait_for_function(
+            f"() => !document.getElementById('{rule}').hidden && document.getElementById('http.content-type').hidden"
+        )
+        assert "of " in page.locator("#shown").inner_text()
+    page.fill("#q", "no such words at all")
+    page.locator("#nothing").wait_for(state="visible")
+
+
+def test_filters_narrow_rules_and_matrix_alike(show: Show) -> None:
+    page = show(broken()).page
+    page.click("#only-broken")
+    page.wait_for_function("() => document.querySelectorAll('details.rule:not([hidden])').length === 2")
+    assert page.locator("table.matrix tr[data-rule]:visible").count() == 2
+    page.click("button[type=reset]")
+    page.wait_for_function(
+        f"() => document.querySelectorAll('details.rule:not([hidden])').length === {len(RULES)}"
+    )
+    page.select_option("#operation", "createPayin")
+    expected = sum("createPayin" in rule.operations for rule in RULES.values())
+    page.wait_for_function(
+        f"() => document.querySelectorAll('details.rule:not([hidden])').length === {expected}"
+    )
+    page.uncheck("input[value=open]")
+    expected = sum(
+        "createPayin" in rule.operations and rule.level is not Level.OPEN for rule in RULES.values()
+    )
+    page.wait_for_function(
+        f"() => document.querySelectorAll('details.rule:not([hidden])').length === {expected}"
+    )
+
+
+# ---------------------------------------------------------------------- without a mouse, without a script, on paper
+
+
+def test_everything_can_be_done_from_the_keyboard(show: Show) -> None:
+    page = show(broken()).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("walk")
+    page.wait_for_function("() => document.getElementById('http.content-type').hidden")
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !document.getElementById('http.content-type').hidden")
+    page.keyboard.press("n")
+    first = page.evaluate("document.activeElement.id")
+    page.keyboard.press("n")
+    assert first.startswith("cause-")
+    assert page.evaluate("document.activeElement.id").startswith("cause-")
+    assert page.evaluate("document.activeElement.id") != first
+    page.keyboard.press("p")
+    assert page.evaluate("document.activeElement.id") == first
+
+
+def test_arrows_move_in_the_matrix_and_enter_opens_a_case(show: Show) -> None:
+    page = show(broken()).page
+    page.locator("table.matrix td a").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#http.success-json@listAccounts"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert (
+        page.evaluate("document.activeElement.getAttribute('href')") == "#http.no-server-error@createAccount"
+    )
+    assert page.locator("table.matrix td a[tabindex='0']").count() == 1
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "http.no-server-error@createAccount"
+
+
+def test_without_scripts_the_failures_can_be_read(show: Show) -> None:
+    page = show(broken(), java_script_enabled=False).page
+    assert page.locator("article.cause").count() == 2
+    card = page.locator("[id='cause-list.walk']")
+    card.locator("details.exchange summary").first.click()
+    assert "POST /v1/customers/cus_one/accounts" in card.locator("pre").first.inner_text()
+    assert page.locator("#filter").is_hidden()
+    assert page.locator("noscript").inner_text()
+
+
+def test_names_and_roles_are_there_for_screen_readers(show: Show) -> None:
+    page = show(broken()).page
+    problems = page.evaluate("""() => {
+        const found = [];
+        const ids = new Set();
+        for (const one of document.querySelectorAll("[id]")) { if (ids.has(one.id)) found.push("twice: " + one.id); ids.add(one.id); }
+        for (const one of document.querySelectorAll("[aria-labelledby]")) for (const id of one.getAttribute("aria-labelledby").split(" "))
+            if (!ids.has(id)) found.push("no label: " + id);
+        for (const one of document.querySelectorAll("a[href^='#']")) {
+            const id = decodeURIComponent(one.getAttribute("href").slice(1));
+            if (!ids.has(id) && !one.dataset.number) found.push("leads nowhere: " + id);
+        }
+        for (const one of document.querySelectorAll("input, select")) if (!one.labels.length) found.push("no label: " + one.outerHTML);
+        for (const one of document.querySelectorAll("svg")) if (!one.getAttribute("aria-label") && !one.closest("[aria-hidden]")) found.push("no text: svg");
+        for (const one of document.querySelectorAll("table")) if (!one.querySelector("th")) found.push("no heads: table");
+        for (const one of document.querySelectorAll("button, a, summary")) if (!one.textContent.trim()) found.push("no name: " + one.outerHTML);
+        let level = 1;
+        for (const one of document.querySelectorAll("h1, h2, h3, h4")) { const now = Number(one.tagName[1]); if (now > level + 1) found.push("level skipped: " + one.textContent); level = now; }
+        return found; }""")
+    assert problems == []
+    assert page.evaluate("document.documentElement.lang") == "en"
+
+
+CONTRAST = """() => {
+    const parse = (text) => (text.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+    const over = (top, under) => { const a = top.length > 3 ? top[3] : 1; return [0, 1, 2].map((i) => top[i] * a + under[i] * (1 - a)); };
+    const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+    const behind = (one) => { const chain = []; for (; one; one = one.parentElement) chain.unshift(parse(getComputedStyle(one).backgroundColor)); return chain.reduce((under, c) => over(c, under), [255, 255, 255]); };
+    const opacity = (one) => { let all = 1; for (; one; one = one.parentElement) all *= Number(getComputedStyle(one).opacity); return all; };
+    const poor = new Set();
+    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const one = walker.currentNode.parentElement;
+        if (!walker.currentNode.data.trim() || !one.getClientRects().length || one.closest("svg, .vh, option")) continue;
+        const back = behind(one), style = getComputedStyle(one);
+        const front = over([...over(parse(style.color), back), opacity(one)], back);
+        const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
+        if ((a + 0.05) / (b + 0.05) < 4.5) poor.add(`${one.tagName}.${one.className} ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
+    }
+    return [...poor]; }"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(show: Show, scheme: str) -> None:
+    page = show(broken(), "#list.walk", color_scheme=scheme).page
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_the_theme_can_be_chosen(show: Show) -> None:
+    page = show(whole_run(), color_scheme="light").page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.click("#theme")
+    assert page.evaluate(ground) == light
+    page.click("#theme")
+    assert page.evaluate(ground) != light
+    page.click("#theme")
+    assert page.locator("#theme").inner_text() == "Theme: automatic"
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+def test_the_page_never_scrolls_sideways(show: Show, width: int) -> None:
+    page = show(broken(), "#list.walk@listWallets", viewport={"width": width, "height": 900}).page
+    page.locator("details.exchange").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
+    page = show(broken()).page
+    page.emulate_media(media="print")
+    assert page.locator("#verdict-heading").is_visible()
+    assert page.locator("article.cause").first.is_visible()
+    for hidden in ("nav.jump", "#filter", "#theme"):
+        assert page.locator(hidden).is_hidden()
+    assert len(page.pdf()) > 10_000
+
+
+# ---------------------------------------------------------------------- size
+
+
+def test_ten_thousand_exchanges_make_a_page_that_opens_at_once(show: Show) -> None:
+    findings, exchanges = [], []
+    cells = [
+        (rule.id, one)
+        for rule in RULES.values()
+        if rule.level is Level.REQUIRED
+        for one in rule.operations
+        if one != "createPayin"
+    ]
+    body = json.dumps({"items": [{"id": f"wal_{index}", "label": "x" * 40} for index in range(60)]}).encode()
+    for index, cell in enumerate(cells):
+        numbers = list(range(index * 12 + 1, index * 12 + 13))
+        findings.append(
+            finding(*cell, Verdict.FAILED, exchanges=numbers, further=["expected this; got that"] * 19)
+        )
+        exchanges += [exchange(number, body) for number in numbers]
+    results = whole_run(None, *findings)
+    keep(results, *exchanges)
+    assert len(results.exchanges) > 9_000
+    text = html(document(results))
+    assert len(text.encode()) < 5_000_000
+    before = time.monotonic()
+    page = show(text, "#list.walk@listWallets").page
+    page.locator("[id='list.walk@listWallets']").wait_for()
+    assert time.monotonic() - before < 20

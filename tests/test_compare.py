@@ -1,0 +1,175 @@
+"""`conformance compare`: what broke, what was mended, where implementations choose differently."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cli import main
+from conformance.report.comparison import Comparison, compare
+from conformance.report.comparison_formats import comparison_html, comparison_markdown
+from conformance.report.write import FORMATS
+from conformance.verdict import Verdict
+from tests.report_samples import document, finding, whole_run
+
+WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
+STATUS = ("http.success-status", "createAccount")
+
+
+def status(answer: str) -> Any:
+    return finding(*STATUS, Verdict.OBSERVED, observations={"status of a success": answer})
+
+
+def two(before: dict[tuple[str, str], Verdict], after: dict[tuple[str, str], Verdict]) -> Comparison:
+    return compare({"before": document(whole_run(before)), "after": document(whole_run(after))})
+
+
+def test_two_equal_runs_differ_in_nothing() -> None:
+    found = two({}, {})
+    assert (found.rules, found.choices, found.broke, found.mended, found.moved) == ([], [], [], [], [])
+
+
+def test_what_broke_and_what_was_mended() -> None:
+    found = two({WALK: Verdict.FAILED}, {PAGES: Verdict.FAILED})
+    assert [(one.rule, one.before, one.after) for one in found.broke] == [("list.pages", "passed", "failed")]
+    assert [(one.rule, one.before, one.after) for one in found.mended] == [("list.walk", "failed", "passed")]
+    assert found.moved == []
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (Verdict.FAILED, Verdict.INCONCLUSIVE),
+        (Verdict.FAILED, Verdict.NOT_RUN),
+        (Verdict.PASSED, Verdict.INCONCLUSIVE),
+        (Verdict.INCONCLUSIVE, Verdict.PASSED),
+    ],
+)
+def test_what_was_not_judged_is_neither_mended_nor_broken(before: Verdict, after: Verdict) -> None:
+    found = two({WALK: before}, {WALK: after})
+    assert (found.broke, found.mended) == ([], [])
+    assert len(found.moved) == 1
+
+
+def test_a_rule_that_only_one_catalogue_has_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = document(whole_run()), document(whole_run({WALK: Verdict.FAILED}))
+    old["rules"] = [rule for rule in old["rules"] if rule["id"] != "list.walk"]
+    old["cells"] = [cell for cell in old["cells"] if cell["rule"] != "list.walk"]
+    found = compare({"old": old, "new": new})
+    assert [(one.before, one.after) for one in found.broke] == [("absent", "failed")]
+    assert "list.walk" in comparison_markdown(found)
+    assert "list.walk" in comparison_html(found)
+
+
+def test_choices_are_grouped_and_what_was_not_asked_is_no_choice() -> None:
+    other = finding(
+        "http.success-status", "createWallet", Verdict.OBSERVED, observations={"status of a success": "201"}
+    )
+    third = finding(
+        "http.success-status", "createWallet", Verdict.OBSERVED, observations={"status of a success": "200"}
+    )
+    first, second = (
+        document(whole_run(None, status("201"), other)),
+        document(whole_run(None, status("200"), third)),
+    )
+    [row] = compare({"a": first, "b": second, "c": document(whole_run())}).choices
+    assert (row.answers, row.operations) == (["201", "200", ""], ["createAccount", "createWallet"])
+    assert not compare({"a": first, "c": document(whole_run())}).choices
+
+
+def test_three_implementations_have_three_columns_and_no_history() -> None:
+    runs = [
+        document(whole_run({WALK: verdict}))
+        for verdict in (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
+    ]
+    found = compare(dict(zip("abc", runs, strict=True)))
+    assert found.broke == []
+    [row] = found.rules
+    assert [list(column) for column in row.cells] == [
+        ["passed"],
+        ["passed", "failed"],
+        ["passed", "inconclusive"],
+    ]
+    markdown = comparison_markdown(found)
+    assert "What broke" not in markdown
+    assert (
+        "| `list.walk` | required | ✓ passed | ✗ failed on listWallets | ? inconclusive on listWallets |"
+        in markdown
+    )
+    for table in re.findall(r"(?:^\|.*\n)+", markdown, re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_a_hostile_server_is_words_in_both_formats() -> None:
+    evil = "<script>alert(1)</script> | `x` @someone"
+    found = compare(
+        {evil: document(whole_run(None, status(evil))), "b": document(whole_run(None, status("200")))}
+    )
+    page, markdown = comparison_html(found), comparison_markdown(found)
+    assert "<script" not in page
+    assert not re.search(r"(?<!\\)<script", re.sub(r"`+[^`].*?`+", "", markdown))
+
+
+# ---------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> list[str]:
+    """Two report folders: the second run broke something."""
+    for name, verdicts in (("before", {}), ("after", {WALK: Verdict.FAILED})):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.json").write_text(
+            FORMATS["json"][1](document(whole_run(verdicts))), "utf-8"
+        )
+    return [str(tmp_path / "before"), str(tmp_path / "after" / "results.json")]
+
+
+def test_the_table_goes_to_standard_output_or_into_files(
+    runs: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *runs]) == 0
+    text = capsys.readouterr().out
+    assert "`list.walk` on listWallets: passed → failed" in text
+    page, markdown = tmp_path / "page.html", tmp_path / "table.md"
+    assert main(["compare", *runs, "--html", str(page), "--markdown", str(markdown)]) == 0
+    assert markdown.read_text("utf-8") == text
+    assert "list.walk" in page.read_text("utf-8")
+    assert capsys.readouterr().out.split() == [str(page), str(markdown)]
+
+
+def test_a_gate_fails_when_something_broke_and_not_when_it_was_mended(
+    runs: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", *runs, "--gate"]) == 1
+    assert main(["compare", *reversed(runs), "--gate"]) == 0
+    assert main(["compare", runs[0], runs[1], runs[0], "--gate"]) == 0
+    assert main(["compare", runs[0], runs[0], runs[1], "--gate"]) == 1
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["{0}"], ["at least two"]),
+        (["{0}", "{1}", "--name", "a"], ["--name", "2 results"]),
+        (["{0}", "{1}", "--name", "a", "--name", "a"], ["differ"]),
+        (["{0}", "none.json"], ["none.json", "no such file"]),
+    ],
+)
+def test_wrong_usage_is_one_clear_paragraph(
+    runs: list[str], capsys: pytest.CaptureFixture[str], words: list[str], names: list[str]
+) -> None:
+    assert main(["compare", *(word.format(*runs) for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert all(name in error for name in names)
+
+
+def test_names_stand_above_the_columns(runs: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *runs, "--name", "one", "--name", "two"]) == 0
+    assert "|  | one | two |" in capsys.readouterr().out
+    assert main(["compare", *runs]) == 0
+    assert "before" in capsys.readouterr().out.splitlines()[2]

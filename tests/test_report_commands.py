@@ -1,0 +1,183 @@
+"""`conformance report`, `rules` and `explain` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cli import main
+from conformance.report.write import FORMATS, write_all
+from conformance.rules import RULES, Level
+from conformance.verdict import Verdict
+from tests.report_samples import document, exchange, finding, keep, whole_run
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The report folder of a run."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    results = whole_run(
+        None, finding("list.walk", "listWallets", Verdict.FAILED, got="é \x00 \ud800 <b>", exchanges=[1])
+    )
+    keep(results, exchange(1, '{"name": "é<b>"}'.encode()))
+    write_all(document(results), tmp_path)
+    return tmp_path
+
+
+def failing(capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """The one paragraph of a command that can not be carried out."""
+    assert main(words) == 2
+    captured = capsys.readouterr()
+    assert not captured.out
+    assert captured.err.count("\n") == 1
+    return captured.err
+
+
+def test_reports_made_anew_are_those_of_the_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [file for name, (file, _) in FORMATS.items() if name != "json"]
+    before = {file: (folder / file).read_bytes() for file in files}
+    for file in files:
+        (folder / file).unlink()
+    assert main(["report", str(folder)]) == 0
+    assert {file: (folder / file).read_bytes() for file in files} == before
+    assert capsys.readouterr().out.split() == [str(folder / file) for file in files]
+
+
+def test_one_format_goes_where_it_is_told(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(
+            [
+                "report",
+                str(folder / "results.json"),
+                "--junit",
+                "-",
+                "--html",
+                str(folder / "new" / "page.html"),
+            ]
+        )
+        == 0
+    )
+    assert (folder / "new" / "page.html").read_bytes() == (folder / "report.html").read_bytes()
+    assert (folder / "junit.xml").read_text("utf-8") in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("{", ["no JSON"]),
+        ("[1]", ["no results of a run"]),
+        ('{"format": 3}', ["no results of a run"]),
+        ('{"format": "2.0"}', ["2.0", "1.0"]),
+        ('{"format": "1.0"}', ["results.schema.json", "the document"]),
+        ("[" * 100_000, ["no JSON"]),
+    ],
+)
+def test_what_is_no_result_is_one_clear_paragraph(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, names: list[str]
+) -> None:
+    (tmp_path / "results.json").write_text(text, "utf-8")
+    error = failing(capsys, "report", str(tmp_path))
+    assert all(name in error for name in names)
+
+
+def test_a_damaged_result_is_named_by_its_place(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made: dict[str, Any] = json.loads((folder / "results.json").read_text("utf-8"))
+    made["cells"][3]["verdict"] = 7
+    (folder / "results.json").write_text(json.dumps(made), "utf-8")
+    assert "cells/3/verdict" in failing(capsys, "report", str(folder))
+
+
+def test_a_missing_result_and_a_folder_that_can_not_be_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no such file" in failing(capsys, "report", str(folder / "none.json"))
+    (folder / "file").write_text("", "utf-8")
+    assert "cannot be written" in failing(
+        capsys, "report", str(folder), "--html", str(folder / "file" / "report.html")
+    )
+
+
+# ---------------------------------------------------------------------- rules
+
+
+def test_rules_lists_every_rule_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [
+        line.split()[0]
+        for line in lines
+        if line.split() and line.split()[0] in RULES and not line.startswith(" ")
+    ] == list(RULES)
+
+
+def test_rules_can_be_narrowed_and_given_as_data(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "list", "auth.precedence", "--level", "open", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {one["id"] for one in found} == {
+        rule.id
+        for rule in RULES.values()
+        if rule.level is Level.OPEN and (rule.id.startswith("list.") or rule.id == "auth.precedence")
+    }
+    assert main(["rules", "--section", "5.4", "--operation", "listAccounts", "--json"]) == 0
+    for one in json.loads(capsys.readouterr().out):
+        assert any(section.startswith("5.4") for section in one["section"])
+        assert "listAccounts" in one["operations"]
+
+
+def test_one_rule_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "wallet.race"]) == 0
+    text = capsys.readouterr().out
+    for part in ("wallet.race", "required", "4.6, 8", "createWallet", "wallet.duplicate"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("words", "names"),
+    [
+        (["rules", "list.wlak"], ["list.walk"]),
+        (["rules", "nonce"], ["auth.nonce-replay"]),
+        (["rules", "--operation", "makeAccount"], ["createAccount"]),
+        (["rules", "wallet", "--section", "5"], ["no rule is all of this"]),
+        (["explain", "wallet"], ["area of 4 rules", "wallet.race"]),
+        (["explain", "wallet.rase"], ["wallet.race"]),
+        (["explain", "wallet.race", "--operation", "listWallets"], ["createWallet"]),
+    ],
+)
+def test_a_wrong_name_is_answered_with_the_right_ones(
+    capsys: pytest.CaptureFixture[str], words: list[str], names: list[str]
+) -> None:
+    error = failing(capsys, *words)
+    assert all(name in error for name in names)
+
+
+# ---------------------------------------------------------------------- explain
+
+
+def test_a_rule_is_explained_with_its_checks_and_an_exchange(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "auth.missing-header", "--operation", "createWallet"]) == 0
+    text = capsys.readouterr().out
+    assert RULES["auth.missing-header"].statement[:40] in text
+    assert "pytest --rule auth.missing-header@createWallet" in text
+    assert "POST /v1/accounts/acc_" in text
+    assert '"code": "missing_headers"' in text
+    assert "Servers that break it" in text
+
+
+def test_a_rule_about_every_response_has_an_exchange_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", "format.money", "--operation", "getAccountBalances"]) == 0
+    text = capsys.readouterr().out
+    assert "every response" in text
+    assert '"available_balance": "' in text
+
+
+@pytest.mark.parametrize(
+    "rule", ["http.undocumented-path", "auth.nonce-scope", "list.race", "tenancy.other-customer-account"]
+)
+def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str], rule: str) -> None:
+    assert main(["explain", rule]) == 0
+    text = capsys.readouterr().out
+    assert "HTTP" not in text.splitlines()[0]
+    assert " after " in text

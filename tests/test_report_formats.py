@@ -1,0 +1,229 @@
+"""JUnit, SARIF and Markdown as other programs read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+import xmltodict
+from junitparser import Error, Failure, JUnitXml, Skipped
+from lxml import etree
+
+from conformance.report.junit import junit
+from conformance.report.known import Entry, KnownFailures
+from conformance.report.markdown import code, markdown, plain
+from conformance.report.sarif import sarif
+from conformance.results import Results
+from conformance.rules import RULES, Level
+from conformance.verdict import Verdict
+from tests.report_samples import document, exchange, finding, keep, whole_run
+
+WALK = ("list.walk", "listWallets")
+HOSTILE = "<script>alert(1)</script>]]>\x00\x1b[31m\ud800\ufffe & \"'` | @someone [x](javascript:y)"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Any]:
+    """One cell of each verdict, one of them known, all texts hostile."""
+    results = whole_run(
+        {("list.stable", "listWallets"): Verdict.NOT_RUN},
+        finding(
+            *WALK,
+            Verdict.FAILED,
+            got=HOSTILE,
+            expected=HOSTILE,
+            summary=HOSTILE,
+            further=[HOSTILE],
+            exchanges=[1],
+        ),
+        finding("list.pages", "listWallets", Verdict.FAILED),
+        finding("list.echo", "listWallets", Verdict.INCONCLUSIVE, summary=HOSTILE, cure=HOSTILE),
+        finding("list.empty", "listWallets", Verdict.ERROR, summary=HOSTILE),
+        finding("auth.unknown-key-status", "listWallets", Verdict.WARNING, got=HOSTILE),
+        finding("http.success-status", "listWallets", Verdict.OBSERVED, observations={HOSTILE: HOSTILE}),
+    )
+    keep(
+        results, exchange(1, HOSTILE.encode("utf-8", "surrogatepass"), response_headers=[(HOSTILE, HOSTILE)])
+    )
+    known = KnownFailures([Entry(3, "list.pages", "listWallets", HOSTILE)], "known.toml")
+    return document(results, known=known, options={"target": HOSTILE})
+
+
+# ---------------------------------------------------------------------- JUnit
+
+
+def test_three_readers_count_the_same_in_junit(made: dict[str, Any]) -> None:
+    text = junit(made)
+    total = len(made["cells"]) + 1
+    # The verdict of this run is an error of the suite: the second error.
+    expected = {"tests": total, "failures": 1, "errors": 2}
+
+    first = JUnitXml.fromstring(text.encode())
+    counts = Counter(type(result) for suite in first for case in suite for result in case.result)
+    assert (first.tests, first.failures, first.errors, first.skipped) == (total, 1, 2, counts[Skipped])
+    assert (counts[Failure], counts[Error]) == (1, 2)
+    first.update_statistics()
+    assert (first.tests, first.failures, first.errors, first.skipped) == (total, 1, 2, counts[Skipped])
+
+    second = xmltodict.parse(text)["testsuites"]
+    assert {name: int(second[f"@{name}"]) for name in expected} == expected
+    assert int(second["@skipped"]) == counts[Skipped]
+
+    third = etree.fromstring(text.encode())
+    assert {
+        "tests": len(third.findall(".//testcase")),
+        "failures": len(third.findall(".//failure")),
+        "errors": len(third.findall(".//error")),
+    } == expected
+    for suite in third.findall("testsuite"):
+        assert int(suite.get("tests")) == len(suite.findall("testcase"))
+
+
+def test_junit_has_one_suite_for_each_area_and_no_two_cases_of_one_name(made: dict[str, Any]) -> None:
+    root = etree.fromstring(junit(made).encode())
+    areas = list(dict.fromkeys(rule.partition(".")[0] for rule in RULES))
+    assert [suite.get("name") for suite in root] == [*areas, "verdict"]
+    names = [(case.get("classname"), case.get("name")) for case in root.iter("testcase")]
+    assert len(set(names)) == len(names)
+    case = root.find(".//testcase[@name='list.walk [listWallets]']")
+    assert case.get("classname") == "list.walk"
+    assert case.find("failure").get("type") == "required"
+
+
+def test_what_is_known_or_inconclusive_counts_as_skipped_with_its_reason(made: dict[str, Any]) -> None:
+    root = etree.fromstring(junit(made).encode())
+
+    def skipped(rule: str) -> str:
+        return str(root.find(f".//testcase[@name='{rule} [listWallets]']/skipped").get("message"))
+
+    assert skipped("list.pages").startswith("known failure: <script>")
+    assert skipped("list.echo").startswith("inconclusive: <script>")
+    assert skipped("list.stable") == "not run"
+
+
+def test_junit_leaves_out_what_the_user_left_out() -> None:
+    results = Results(None)
+    results.add(finding(*WALK, Verdict.PASSED))
+    results.selection = "-k walk"
+    root = etree.fromstring(junit(document(results, None)).encode())
+    assert len(root.findall(".//testcase")) == 2
+
+
+def test_an_incomplete_run_is_no_success_in_junit() -> None:
+    text = junit(document(whole_run({WALK: Verdict.INCONCLUSIVE})))
+    parsed = JUnitXml.fromstring(text.encode())
+    assert (parsed.failures, parsed.errors) == (1, 0)
+    assert "verdict: incomplete" in text
+
+
+# ---------------------------------------------------------------------- SARIF
+
+#: What the SARIF 2.1.0 schema demands of the properties used here.
+_KINDS = {"notApplicable", "pass", "fail", "review", "open", "informational"}
+_LEVELS = {"none", "note", "warning", "error"}
+
+
+def test_sarif_keeps_to_the_standard(made: dict[str, Any]) -> None:
+    log = json.loads(sarif(made))
+    assert set(log) == {"$schema", "version", "runs"}
+    assert log["version"] == "2.1.0"
+    [run] = log["runs"]
+    driver = run["tool"]["driver"]
+    rules = driver["rules"]
+    assert [rule["id"] for rule in rules] == list(RULES)
+    assert len({rule["name"] for rule in rules}) == len(rules)
+    for rule in rules:
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in _LEVELS
+    [invocation] = run["invocations"]
+    assert isinstance(invocation["executionSuccessful"], bool)
+    for name in ("startTimeUtc", "endTimeUtc"):
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", invocation[name])
+    fingerprints = set()
+    for result in run["results"]:
+        assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["kind"] in _KINDS
+        assert result["level"] in _LEVELS
+        # Section 3.27.10: a level other than none only with kind fail.
+        assert (result["kind"] == "fail") == (result["level"] != "none")
+        assert result["message"]["text"]
+        [location] = result["locations"]
+        uri = location["physicalLocation"]["artifactLocation"]["uri"]
+        assert re.fullmatch(r"[A-Za-z0-9%/._~-]+", uri)
+        assert location["physicalLocation"]["region"]["startLine"] >= 1
+        assert location["logicalLocations"][0]["fullyQualifiedName"] == "listWallets"
+        fingerprints.add(*result["partialFingerprints"].values())
+        for suppression in result.get("suppressions", []):
+            assert suppression["kind"] in ("inSource", "external")
+            assert suppression["status"] in ("accepted", "underReview", "rejected")
+    assert len(fingerprints) == len(run["results"])
+
+
+def test_sarif_tells_known_failures_and_warnings_apart(made: dict[str, Any]) -> None:
+    results = {one["ruleId"]: one for one in json.loads(sarif(made))["runs"][0]["results"]}
+    assert set(results) == {"list.walk", "list.pages", "list.echo", "auth.unknown-key-status"}
+    assert results["list.walk"]["level"] == "error"
+    assert results["auth.unknown-key-status"]["level"] == "warning"
+    assert "suppressions" in results["list.pages"]
+    assert results["list.echo"]["kind"] == "review"
+
+
+def test_a_fingerprint_is_the_same_from_run_to_run() -> None:
+    def fingerprint(got: str) -> Any:
+        log = json.loads(sarif(document(whole_run(None, finding(*WALK, Verdict.FAILED, got=got)))))
+        return log["runs"][0]["results"][0]["partialFingerprints"]
+
+    assert fingerprint("one") == fingerprint("another")
+
+
+# ---------------------------------------------------------------------- Markdown
+
+
+def test_markdown_of_a_hostile_server_is_words(made: dict[str, Any]) -> None:
+    text = markdown(made)
+    outside = re.sub(r"(`+)(?!`).*?(?<!`)\1(?!`)", "", text)
+    assert not re.search(r"(?<!\\)<script", outside)
+    assert not re.search(r"(?<!\\)@someone", outside)
+    assert not re.search(r"(?<!\\)\]\(javascript", outside)
+    assert "\x00" not in text
+    assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("text", ["plain", "`", "``a`", "a`b``c```d", "", " ", "a|b", "line\nline"])
+def test_a_code_span_holds_whatever_it_is_given(text: str) -> None:
+    span = code(text)
+    ticks = re.match("`+", span)
+    if ticks:
+        inner = span[len(ticks[0]) : -len(ticks[0])]
+        assert ticks[0] not in re.findall("`+", inner)
+        assert span.endswith(ticks[0])
+    assert "\n" not in span
+
+
+def test_plain_words_keep_their_meaning() -> None:
+    assert plain("The server conforms, 3 of 4 rules") == "The server conforms, 3 of 4 rules"
+    assert plain("<b> & *x*") == r"\<b\> \& \*x\*"
+
+
+def test_tables_have_as_many_columns_in_every_row(made: dict[str, Any]) -> None:
+    tables = re.findall(r"(?:^\|.*\n)+", markdown(made), re.MULTILINE)
+    assert tables
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
+
+
+def test_the_badge_says_how_many_rules_are_broken() -> None:
+    from conformance.report.badge import badge
+
+    cells = {("list.walk", one): Verdict.FAILED for one in RULES["list.walk"].operations}
+    assert "1 rule broken" in badge(document(whole_run(cells)))
+    both = document(whole_run({**cells, ("auth.unknown-key-status", "listWallets"): Verdict.WARNING}))
+    assert "1 rule broken" in badge(both)
+    assert "conforms" in badge(document(whole_run()))
+    strict = document(
+        whole_run({("auth.unknown-key-status", "listWallets"): Verdict.WARNING}), fail_on=Level.IMPLIED
+    )
+    assert "1 rule broken" in badge(strict)

@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS, Field
+from conformance.reference.refusals import Refusal
 
 from .catalogue import Faulty, fault
 
@@ -463,3 +464,80 @@ class TakesAmount(Faulty):
         if "amount" in body and self.value(body["amount"]):
             body["amount"] = "1.00"
         return body
+
+
+# --------------------------------------------------------------------------- sound requests
+
+#: Optional fields of which nothing open depends: not bank details, nor what only some shapes have.
+FREE = {
+    "createBeneficiary": ("beneficiary_type", "title", "middle_name", "tax_id", "note"),
+    "createPayoutDestination": ("label", "is_default"), "createVirtualAccount": ("address",), "createPayin": ("description",),
+}
+
+
+class Refuses(Faulty):
+    """Refuses sound bodies by `refuses`."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        raise NotImplementedError
+
+    def parse_body(self, ctx: Context) -> dict[str, Any]:
+        body = super().parse_body(ctx)
+        if self.here(ctx) and self.refuses(body):
+            raise Refusal("invalid_field")
+        return body
+
+
+@fault("fields.accepts-valid", operations=tuple(FREE), each=lambda operation: FREE[operation])
+class Demands(Refuses):
+    """A request without this optional field is refused."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        return self.value not in body
+
+
+@fault("fields.accepts-valid", operations=tuple(FREE), each=lambda operation: FREE[operation])
+class Declines(Refuses):
+    """A request with this optional field is refused."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        return body.get(self.value) is not None
+
+
+@fault("fields.accepts-valid", operations=("updateBeneficiary",), each=lambda operation: [field.name for field in FIELDS[operation]])
+class DeclinesAlone(Refuses):
+    """A PATCH of this field is refused."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        return self.value in body
+
+
+@fault("fields.accepts-valid", operations=("updateBeneficiary",), each=("required fields", "two fields", "one field"))
+class DeclinesSubsets(Refuses):
+    """A PATCH must name all fields that a create demands, or more than one field, or one only."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        if self.value == "required fields":
+            return not {*required("createBeneficiary")} <= {*body}
+        return len(body) == 1 if self.value == "two fields" else len(body) > 1
+
+
+@fault("fields.accepts-valid", operations=("createBeneficiary", "updateBeneficiary", "createPayoutDestination"), each=lambda operation: {
+    f"{name} {value}": (name, value) for name, value in (
+        [("type", "bank_account"), ("is_default", True), ("is_default", False)] if operation == "createPayoutDestination"
+        else [("beneficiary_type", "individual"), ("beneficiary_type", "business")])})
+class DeclinesChoice(Refuses):
+    """A listed value is refused."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        name, value = self.value
+        return body.get(name) == value
+
+
+@fault("fields.accepts-valid", operations=("createAccount", "createVirtualAccount", "createWallet"), each=("spaces", "digits", "ten letters"))
+class DeclinesNames(Refuses):
+    """A name or label with spaces, with digits, or of more than ten letters is refused."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        text = str(body.get("name", body.get("label", "")))
+        return {"spaces": " " in text, "digits": any(map(str.isdigit, text)), "ten letters": len(text) > 10}[self.value]

@@ -1,0 +1,120 @@
+"""Runs the suite on faulty servers: `python -m tests.faults [--help]`, from the root of a checkout.
+
+By default every fault meets the checks of its own rule. With --all-checks it meets all of them, and what
+other rules fail on it is shown as a matrix of cross-talk; that takes seconds a fault, so --sample N takes
+N faults at random, from the printed seed (--seed, or SEED in the environment). Exit status 1 says that a
+fault survived, that a check raised, or that unrelated rules fail in numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import random
+import sys
+import time
+from collections import Counter
+from multiprocessing import get_context
+
+from conformance.runner import plan
+
+from .catalogue import Fault, load
+from .harness import Cell, Outcome, catch, judge
+
+#: Rules beside the broken one that may fail on a fault, on average over all of a run.
+MOST_OTHERS = 3.0
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs what the command line asks for; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    logging.disable(logging.CRITICAL)
+    faults = [one for one in load() if one.rule.startswith(options.rule) and options.kind in one.kind
+              and options.operation in one.operation]
+    if options.sample:
+        print(f"seed {options.seed}: --seed {options.seed} runs these faults again")
+        faults = random.Random(options.seed).sample(faults, min(options.sample, len(faults)))
+    begin = time.perf_counter()
+    outcomes = _outcomes(faults, options)
+    took = time.perf_counter() - begin
+    survivors = [(fault, outcome) for fault, outcome in zip(faults, outcomes, strict=True)
+                 if (fault.rule, fault.operation) not in outcome.broken]
+    for fault, outcome in survivors:
+        reason = outcome.inconclusive.get((fault.rule, fault.operation), "")
+        print(f"survives: {fault.id}: {fault.description}{f' ({reason})' if reason else ''}")
+    errors = Counter(error for outcome in outcomes for error in outcome.errors)
+    for error, times in errors.most_common():
+        print(f"raised {times} times: {error}")
+    others = _cross_talk(faults, outcomes) if options.all_checks else 0.0
+    sent = sum(outcome.sent for outcome in outcomes)
+    kinds = len({(fault.rule, fault.kind) for fault in faults})
+    print(f"{len(faults)} faults of {kinds} kinds, {len(faults) - len(survivors)} caught, {len(survivors)} survive; "
+          f"{sent} requests in {took:.0f} s")
+    return 1 if survivors or errors or others > MOST_OTHERS else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rule", default="", metavar="PREFIX", help="only faults of rules that begin so")
+    parser.add_argument("--operation", default="", metavar="TEXT", help="only faults on operations that hold this")
+    parser.add_argument("--kind", default="", metavar="TEXT", help="only kinds that hold this")
+    parser.add_argument("--all-checks", action="store_true", help="all checks instead of those of the rule")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N faults, at random")
+    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or time.time_ns() % 10**9))
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="processes to share the work (default 1)")
+    return parser
+
+
+def _outcomes(faults: list[Fault], options: argparse.Namespace) -> list[Outcome]:
+    tried = _try_all_checks if options.all_checks else _try_own_checks
+    if options.processes == 1:
+        return [tried(fault.id) for fault in faults]
+    with get_context("fork").Pool(options.processes) as pool:
+        return pool.map(tried, [fault.id for fault in faults], chunksize=4)
+
+
+_BY_ID: dict[str, Fault] = {}
+
+
+def _fault(identifier: str) -> Fault:
+    # Behaviours are classes made by decorators, which do not travel between processes; their names do.
+    if not _BY_ID:
+        _BY_ID.update({one.id: one for one in load()})
+    return _BY_ID[identifier]
+
+
+def _try_own_checks(identifier: str) -> Outcome:
+    return catch(_fault(identifier))
+
+
+def _try_all_checks(identifier: str) -> Outcome:
+    return judge(_fault(identifier).make(), plan())
+
+
+def related(fault: Fault, cell: Cell) -> bool:
+    """Whether a rule that fails on a fault is the one that the fault breaks, or one that cannot hold then."""
+    return cell[0] == fault.rule or cell[0] in fault.also
+
+
+def _cross_talk(faults: list[Fault], outcomes: list[Outcome]) -> float:
+    """Prints which other rules fail on faults of which rule; returns how many do on average."""
+    talk: Counter[tuple[str, str]] = Counter()
+    elsewhere: Counter[tuple[str, str]] = Counter()
+    tried = Counter(fault.rule for fault in faults)
+    for fault, outcome in zip(faults, outcomes, strict=True):
+        seen = {rule for rule, _ in outcome.broken if not related(fault, (rule, fault.operation))}
+        talk.update((fault.rule, rule) for rule in seen)
+        elsewhere.update((fault.rule, rule) for rule, operation in outcome.broken if operation != fault.operation)
+    print("cross-talk: faults of a rule on which another rule fails, too (of how many; cells on other operations)")
+    for (broken, rule), times in sorted(talk.items(), key=lambda item: (-item[1], item[0])):
+        print(f"  {times:4d} of {tried[broken]:4d}  {broken} -> {rule}" + (
+            f"  ({elsewhere[broken, rule]} elsewhere)" if elsewhere[broken, rule] else ""))
+    others = sum(talk.values()) / max(1, len(faults))
+    print(f"  {others:.2f} other rules for each fault")
+    return others
+
+
+if __name__ == "__main__":
+    sys.exit(main())

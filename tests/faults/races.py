@@ -1,0 +1,232 @@
+"""Servers that break a rule of simultaneous requests: they decide first and act later."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from typing import Any
+
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.messages import Response
+from conformance.reference.resources import KINDS
+from conformance.reference.store import Answer
+
+from .catalogue import Faulty, fault
+
+#: Seconds between a decision and what it leads to: enough for all other requests of a race to decide alike.
+PAUSE = 0.02
+
+
+class NotAtomic(Faulty):
+    """Takes the decisions and effects of a request apart."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        return contextlib.nullcontext() if self.here(ctx) else super().transaction(ctx)
+
+
+@fault("auth.nonce-race")
+class ChecksThenRecords(NotAtomic):
+    """A nonce is looked up first and recorded later."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
+            return False
+        time.sleep(PAUSE)
+        ctx.store.claim_nonce(self.nonce_scope(ctx), nonce, ctx.now, self.nonce_expiry(ctx))
+        return True
+
+
+@fault("auth.nonce-race")
+class TwoMayPass(Faulty):
+    """Of several simultaneous requests with one nonce two pass."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        return _Counted(self, super().transaction(ctx))
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        claimed = super().claim_nonce(ctx, nonce)
+        second = not claimed and self.__dict__.get("waiting", 0) > 2 and nonce not in self.__dict__.setdefault("given", set())
+        if second:
+            self.given.add(nonce)
+        return claimed or second
+
+
+class _Counted:
+    """Counts who waits for a transaction."""
+
+    def __init__(self, owner: Any, inner: contextlib.AbstractContextManager[Any]) -> None:
+        self.owner, self.inner = owner, inner
+
+    def __enter__(self) -> None:
+        self.owner.waiting = self.owner.__dict__.get("waiting", 0) + 1
+        time.sleep(PAUSE / 4)
+        self.inner.__enter__()
+
+    def __exit__(self, *details: Any) -> None:
+        self.owner.waiting -= 1
+        self.inner.__exit__(*details)
+
+
+class LooksThenActs(NotAtomic):
+    """Looks an idempotency key up first and stores its answer later."""
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        answer = super().stored_answer(ctx)
+        if self.here(ctx) and answer is None:
+            time.sleep(PAUSE)
+        return answer
+
+
+@fault("idempotency.race")
+class PerformsAll(LooksThenActs):
+    """Simultaneous requests with one key are all performed."""
+
+    def claim_wallet_pair(self, ctx: Context) -> bool:
+        super().claim_wallet_pair(ctx)
+        return True
+
+
+@fault("idempotency.race")
+class AnswersDiffer(LooksThenActs):
+    """Simultaneous requests with one key are performed once, but each is answered otherwise."""
+
+    def act(self, ctx: Context) -> None:
+        with self.__dict__.setdefault("lock", threading.Lock()):
+            made = self.__dict__.setdefault("made", {})
+            known = made.get((self.answer_scope(ctx), ctx.key))
+            if known is None:
+                super().act(ctx)
+                made[self.answer_scope(ctx), ctx.key] = ctx.record
+            else:
+                ctx.record = {**known, "id": self.new_id(ctx, KINDS[ctx.operation]), "updated": known["updated"] + 1}
+
+
+@fault("wallet.race")
+class LooksThenReserves(NotAtomic):
+    """A pair is looked up first and reserved later."""
+
+    def claim_wallet_pair(self, ctx: Context) -> bool:
+        pair = (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
+        if ctx.store.query("SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)", *pair):
+            return False
+        time.sleep(PAUSE)
+        ctx.store.claim_wallet_pair(*pair)
+        return True
+
+
+@fault("wallet.race")
+class NoneIsLeft(Faulty):
+    """Of several simultaneous creates of one pair none results."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        return _Counted(self, super().transaction(ctx))
+
+    def create(self, ctx: Context) -> None:
+        if self.__dict__.get("waiting", 0) > 2:
+            self.on_duplicate_wallet(ctx)
+        super().create(ctx)
+
+
+@fault("wallet.race")
+class RefusedButThere(NotAtomic):
+    """Of several simultaneous creates of one pair all but one are refused, but all are listed."""
+
+    def claim_wallet_pair(self, ctx: Context) -> bool:
+        racing = self.__dict__.setdefault("racing", {})
+        pair = (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
+        racing[pair] = racing.get(pair, 0) + 1
+        time.sleep(PAUSE)
+        ctx.notes["racing"] = racing[pair] > 1
+        racing[pair] -= 1
+        return super().claim_wallet_pair(ctx)
+
+    def on_duplicate_wallet(self, ctx: Context) -> None:
+        if ctx.notes.get("racing"):
+            self.create(ctx)
+        super().on_duplicate_wallet(ctx)
+
+
+class Indexed(Faulty):
+    """Lists what an index holds that creates write; `record` writes it."""
+
+    everywhere = True
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        if KINDS[ctx.operation] == KINDS[self.operation]:
+            ctx.notes["created"] = (self.parent(ctx)["id"], (ctx.record or {})["id"])
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        if "created" in ctx.notes:
+            self.record(*ctx.notes["created"])
+        return super().finish(ctx, response)
+
+    @property
+    def index(self) -> dict[str, list[str]]:
+        """The ids of the elements by their parent."""
+        return self.__dict__.setdefault("_index", {})  # type: ignore[no-any-return]
+
+    def record(self, parent: str, identifier: str) -> None:
+        raise NotImplementedError
+
+
+@fault("list.race")
+class LosesSimultaneous(Indexed):
+    """Of elements that are created simultaneously the list shows some only."""
+
+    def record(self, parent: str, identifier: str) -> None:
+        known = list(self.index.get(parent, []))
+        time.sleep(PAUSE / 4)
+        self.index[parent] = [*known, identifier]
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        if not self.here(ctx):
+            return super().fetch(ctx, listing, limit=limit, offset=offset)
+        records = super().fetch(ctx, listing)
+        known = set(self.index.get(str(self.list_parent(ctx)), []))
+        records = [one for one in records if one["id"] in known or one.get("name") == "Funded account"]
+        return records[offset:] if limit < 0 else records[offset:offset + limit]
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return len(self.fetch(ctx, listing)) if self.here(ctx) else super().count(ctx, listing)
+
+
+@fault("list.race")
+class ShowsTwice(Indexed):
+    """Of elements that are created simultaneously the list shows some twice."""
+
+    def record(self, parent: str, identifier: str) -> None:
+        racing = self.__dict__.setdefault("racing", {})
+        racing[parent] = racing.get(parent, 0) + 1
+        time.sleep(PAUSE / 4)
+        if racing[parent] > 1:
+            self.index.setdefault(parent, []).append(identifier)
+        racing[parent] -= 1
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        if not self.here(ctx):
+            return super().fetch(ctx, listing, limit=limit, offset=offset)
+        twice = set(self.index.get(str(self.list_parent(ctx)), []))
+        records = [one for each in super().fetch(ctx, listing) for one in ([each, each] if each["id"] in twice else [each])]
+        return records[offset:] if limit < 0 else records[offset:offset + limit]
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return len(self.fetch(ctx, listing)) if self.here(ctx) else super().count(ctx, listing)
+
+
+@fault("list.race")
+class RepeatsWhileCreating(Faulty):
+    """While an element is created the list shows another one twice; afterwards all is well."""
+
+    everywhere = True
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        creating = KINDS.get(ctx.operation) == KINDS[self.operation] and ctx.operation.startswith("create")
+        return _Counted(self, super().transaction(ctx)) if creating else super().transaction(ctx)
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        records = super().page_of(ctx, listing)
+        if self.here(ctx) and self.__dict__.get("waiting", 0) > 0:
+            return (records[:1] + records)[:max(listing.size, 1)]
+        return records

@@ -19,6 +19,7 @@ from conformance.hostile import (
     list_queries,
 )
 from conformance.runner import check
+from conformance.suite import refusal_of_sound
 from conformance.trial import Trial
 from conformance.world import Scene, call, parameters, unknown_like
 
@@ -188,10 +189,17 @@ def test_hostile_queries(trial: Trial) -> None:
 # ---------------------------------------------------------------------- what is left open
 
 
-@check("http.success-status", "http.extra-fields")
+@check("http.success-json", "http.success-status", "http.extra-fields")
 def test_sound_answers(trial: Trial) -> None:
-    """Records the status of a successful answer, and its members that the specification does not name."""
-    answer = trial.accept(trial.sound(), "a sound request")
+    """A sound request is not answered with a redirection; the status of a successful answer, and its members
+    that the specification does not name, are recorded."""
+    answer = trial.send(trial.sound(), "a sound request")
+    if answer.status is not None and answer.status < 400:
+        trial.judge(
+            "http.success-json", answer.succeeded, "a sound request: a 2xx answer", answer.described(), answer
+        )
+    if not answer.succeeded or not isinstance(answer.document, dict):
+        raise refusal_of_sound(answer)
     trial.observe("http.success-status", "the status of a successful answer", str(answer.status), answer)
     extra = contract.undocumented_fields(trial.operation.id, answer.document)
     trial.observe(

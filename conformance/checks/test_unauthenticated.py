@@ -92,20 +92,17 @@ def test_failed_authentication_changes_nothing(trial: Trial) -> None:
         ("with a timestamp an hour old", Auth(timestamp_offset=-3600)),
         ("with a used nonce", Auth(nonce=used)),
     )
-    answers: list[Exchange] = []
 
-    def again() -> Exchange:
-        return trial.send(
-            scene.call(gate.operation).but(auth=Auth(mangle="flip")),
-            "a request with a wrong signature, again",
-        )
+    def attempt() -> list[Exchange]:
+        return [
+            trial.send(
+                scene.call(gate.operation).but(auth=auth), f"a request {how}, to see whether it has an effect"
+            )
+            for how, auth in forms
+        ]
 
     with Effects(trial, scene) as effects:
-        for how, auth in forms:
-            answers.append(
-                trial.send(
-                    scene.call(gate.operation).but(auth=auth),
-                    f"a request {how}, to see whether it has an effect",
-                )
-            )
-        effects.judge_refused("requests that fail authentication", answers, "auth.signature", again)
+        answers = attempt()
+        effects.judge_refused(
+            "requests that fail authentication", answers, "auth.signature", lambda: attempt()[-1]
+        )

@@ -23,6 +23,9 @@ FREE_TEXT = frozenset({
     "name", "title", "first_name", "middle_name", "last_name", "display_name", "company_name", "note", "label", "description",
 })
 
+#: Those that name a person: a digit in them may be refused.
+PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})
+
 #: Characters that a text without a stated maximum may have to be plain.
 UNSTATED_LENGTH = 100
 
@@ -186,7 +189,8 @@ def _plain_value(operation: str, one: Field, value: Any, sound: Sound) -> bool:
     if one.name in sound.pinned:
         return False
     if one.name in FREE_TEXT:
-        return plain.plain_text(value, UNSTATED_LENGTH if one.max_length is None else one.max_length)
+        longest = UNSTATED_LENGTH if one.max_length is None else one.max_length
+        return plain.plain_text(value, longest, digits=one.name not in PERSONAL)
     match one.name:
         case "email":
             return plain.plain_email(value)

@@ -134,7 +134,7 @@ def contained() -> Iterator[None]:
 
 def single(run: Callable[[Any], None], case: Any, ledger: Ledger) -> None:
     """Runs one case that nothing was drawn for; what it breaks is in the ledger."""
-    ledger.focus = None
+    ledger.focus, ledger.on_violation = None, None
     ledger.begin()
     with contextlib.suppress(AssertionError):
         run(case)
@@ -149,16 +149,13 @@ def explore(
     """
     import hypothesis
 
+    ledger.on_violation = allowed.note_failure
     for round_seed in rounds(ledger, allowed, seed):
 
         def example(case: Any) -> None:
             allowed.spend()
             ledger.begin()
-            try:
-                run(case)
-            except AssertionError:
-                allowed.note_failure()
-                raise
+            run(case)
 
         example._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]
         test = hypothesis.given(strategy)(example)

@@ -6,7 +6,7 @@ written down here the moment it happens, so that a failure which does not come a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -61,6 +61,8 @@ class Ledger:
         self.statuses: dict[str, dict[int | None, int]] = {}
         #: The rule whose failure is being made smaller: others broken on the way wait for a round of their own.
         self.focus: Key | None = None
+        #: Called when a violation ends an example.
+        self.on_violation: Callable[[], None] | None = None
         self._example: list[Exchange] = []
         self._passive: dict[Key, int] = {}
 
@@ -122,6 +124,8 @@ class Ledger:
         if key in self.settled or self.focus not in (None, key):
             return False
         self.focus = key
+        if self.on_violation is not None:
+            self.on_violation()
         raise Violation(key, expected, got)
 
     def _keep(self, key: Key, new: Failure) -> None:

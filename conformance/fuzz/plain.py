@@ -16,14 +16,16 @@ from typing import Any
 PLAIN_LETTERS = "A-Za-z\u00e0-\u00f6\u00f8-\u00ff\u0391-\u03a1\u0430-\u0438\u043a-\u044f\u05d0-\u05ea\u3042\u4e00-\u4eff"
 
 _PLAIN_TEXT = re.compile(f"[{PLAIN_LETTERS}]+(?: [{PLAIN_LETTERS}]+)*")
+_PLAIN_LABEL = re.compile(f"[{PLAIN_LETTERS}0-9]+(?: [{PLAIN_LETTERS}0-9]+)*")
 _PLAIN_EMAIL = re.compile(r"[a-z][a-z0-9]{0,40}@example\.com")
 _PLAIN_AMOUNT = re.compile(r"[0-9]+(?:\.[0-9]+)?", re.ASCII)
 _NUMERAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 
-def plain_text(value: Any, longest: int) -> bool:
-    """Whether a value is a text of letters and single spaces, not longer than that."""
-    return isinstance(value, str) and len(value) <= longest and _PLAIN_TEXT.fullmatch(value) is not None
+def plain_text(value: Any, longest: int, *, digits: bool = False) -> bool:
+    """Whether a value is a text of letters, single spaces and, if they are allowed, digits, not longer than that."""
+    form = _PLAIN_LABEL if digits else _PLAIN_TEXT
+    return isinstance(value, str) and len(value) <= longest and form.fullmatch(value) is not None
 
 
 def plain_email(value: Any) -> bool:

@@ -25,12 +25,14 @@ class Scenery:
     """The scenes of one part: the caller's own, a sibling account and one of another organization.
 
     What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew for the next.
-    Raises Inconclusive where the server does not let a scene be made.
+    With `shared` the scene is the one that all checks share, which nothing may change. Raises Inconclusive where the
+    server does not let a scene be made.
     """
 
-    def __init__(self, suite: Suite, operation: str) -> None:
+    def __init__(self, suite: Suite, operation: str, *, shared: bool = False) -> None:
         self.suite = suite
         self.operation = operation
+        self._shared = shared
         self._scene: Scene | None = None
         self.known: dict[str, Any] | None = None
         self.total: int | None = None
@@ -39,7 +41,7 @@ class Scenery:
     def scene(self) -> Scene:
         """The caller's own scene."""
         if self._scene is None:
-            self._scene = self.suite.scene_for(self.operation, fresh=True)
+            self._scene = self.suite.scene_for(self.operation, fresh=not self._shared)
             if self.operation in ("updateBeneficiary", "disableBeneficiary"):
                 document = self._scene.beneficiary.document
                 self.known = document if isinstance(document, dict) else None

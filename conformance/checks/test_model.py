@@ -1,0 +1,29 @@
+"""Stateful testing: random sequences of requests against a reference model in memory (sections 2 to 5 and 8).
+
+The model and the machines are in conformance/fuzz; nothing of them is imported before a part runs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from conformance.runner import exploration
+from conformance.verdict import Finding, Inconclusive, Verdict
+
+if TYPE_CHECKING:
+    from conformance.fuzz.settings import FuzzSettings
+    from conformance.suite import Suite
+
+#: Theme -> the operation that stands for it where nothing came to be judged.
+THEMES = {"payees": "createBeneficiary", "holdings": "createVirtualAccount", "everything": "createAccount"}
+
+
+@exploration(*THEMES)
+def test_agrees_with_model(suite: Suite, part: str, settings: FuzzSettings) -> list[Finding]:
+    from conformance.fuzz.modelling import explore_model
+
+    name = "test_model.test_agrees_with_model"
+    try:
+        return explore_model(suite, part, settings, name)
+    except Inconclusive as stop:
+        return [Finding("http.success-json", THEMES[part], Verdict.INCONCLUSIVE, name, summary=stop.reason, cure=stop.cure, cause=stop.cause)]

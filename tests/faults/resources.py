@@ -708,7 +708,7 @@ class DisablesMore(Faulty):
         made = super().disabled(ctx, record)
         if self.value == "created":
             return {**made, "created": ctx.now}
-        return {**made, self.value: other(self.value, record.get(self.value) or None)}
+        return {**made, self.value: other(self.value, record.get(self.value))}
 
 
 @fault("beneficiary.disable", each=("note", "title", "phone", "status"))

@@ -7,15 +7,15 @@ member where a destination's field does not apply, the order in which embedded d
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from conformance import timestamps
-from conformance.contract import response_schema
+from conformance.contract import Problem, response_problems, response_schema
 from conformance.exchange import MISSING, Exchange
 from conformance.fields import documented
+from conformance.rules import RULES, Level
 from conformance.trial import Trial, same, show
 
 #: Members that hold timestamps.
@@ -23,12 +23,6 @@ _INSTANTS = ("created", "updated", "initiated_at", "submitted_at", "completed_at
 
 #: Members whose value is an object, of which only the documented members count.
 _NESTED = ("address", "bank_details")
-
-
-@functools.cache
-def required_members(operation: str) -> frozenset[str]:
-    """The members that every answer of an operation has; that they are there is for format.fields to say."""
-    return frozenset(response_schema(operation).get("required", ()))
 
 
 def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
@@ -87,17 +81,27 @@ def judge_member(
     otherwise: Any = MISSING,
 ) -> bool:
     """Judges one documented member of an answer by the value it should have, or `otherwise` by another one:
-    where two sources disagree, a third is not to blame for agreeing with either."""
+    where two sources disagree, a third is not to blame for agreeing with either.
+
+    A value that is not even of the documented form is set aside: a rule of its own speaks about it.
+    """
     operation = exchange.operation or ""
     value = exchange.get(name)
-    if value is MISSING and name in required_members(operation):
-        trial.set_aside(rule, f"{what}: {operation} answered without {name}", exchange, cause="format.fields")
-        return False
-    if expected is None and value is MISSING:
-        return True
-    good = alike(operation, name, value, expected)
+    good = alike(operation, name, value, expected) or (expected is None and value is MISSING)
     good = good or (otherwise is not MISSING and alike(operation, name, value, otherwise))
+    if not good and (broken := broken_form(exchange, name)):
+        trial.set_aside(rule, f"{what}: {name} {broken.message}", exchange, cause=broken.rule)
+        return False
     return trial.judge(rule, good, f"{what}: {name} {shown(expected)}", shown(value), exchange)
+
+
+def broken_form(exchange: Exchange, name: str) -> Problem | None:
+    """How a member of a 2xx answer, missing or there, breaks the documented form, if a required rule says
+    so."""
+    for problem in response_problems(exchange.operation or "", exchange.document):
+        if problem.pointer.split("/")[1:2] == [name] and RULES[problem.rule].level is Level.REQUIRED:
+            return problem
+    return None
 
 
 def judge_members(

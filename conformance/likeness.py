@@ -96,10 +96,13 @@ def judge_member(
 
 
 def broken_form(exchange: Exchange, name: str) -> Problem | None:
-    """How a member of a 2xx answer, missing or there, breaks the documented form, if a required rule says
-    so."""
+    """How a member of a 2xx answer, missing or there, breaks the documented form, if a required rule says so.
+
+    A text that is not listed is a wrong value as much as a wrong form: a payin has but one status.
+    """
     for problem in response_problems(exchange.operation or "", exchange.document):
-        if problem.pointer.split("/")[1:2] == [name] and RULES[problem.rule].level is Level.REQUIRED:
+        telling = RULES[problem.rule].level is Level.REQUIRED and problem.rule != "format.enum"
+        if telling and problem.pointer.split("/")[1:2] == [name]:
             return problem
     return None
 

@@ -63,7 +63,8 @@ class Gate:
         shelf, key = self.trial.suite.shelf, f"passed authentication: {self.operation}"
         if key not in shelf:
             shelf[key] = self.trial.send(self.sound(), "a sound request, to derive defective ones from")
-        self._first = self.passed(shelf[key])
+        #: The first sound request to the operation that these checks sent in this run.
+        self.first: Exchange = self.passed(shelf[key])
 
     def sound(self) -> Call:
         """A sound call, with a body and, on POST, an idempotency key of its own."""
@@ -85,9 +86,9 @@ class Gate:
     def refused(self, rule: str, call: Call, what: str) -> Exchange:
         """Sends a call and judges that it is refused, as far as it is answered otherwise than a sound one."""
         answer = self.send(call, what)
-        if answer.refused and self._first.refused and answer.described() == self._first.described():
+        if answer.refused and self.first.refused and answer.described() == self.first.described():
             reason = f"{what} was answered {answer.described()}, just as the sound request was"
-            self.trial.set_aside(rule, reason, answer, self._first)
+            self.trial.set_aside(rule, reason, answer, self.first)
         else:
             self.trial.refused(rule, answer, what)
         return answer

@@ -1,4 +1,4 @@
-"""Requests that fail authentication: nothing else is looked at before, and nothing is done."""
+"""Requests that fail authentication: nothing else is looked at before, nothing is done, nonces stay used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from conformance import signing
 from conformance.checks.effects import Effects
-from conformance.checks.gate import Gate
+from conformance.checks.gate import REMEMBERED, Gate
 from conformance.exchange import Auth, Call, Exchange
 from conformance.runner import check
 from conformance.trial import Trial
@@ -106,3 +106,13 @@ def test_failed_authentication_changes_nothing(trial: Trial) -> None:
         effects.judge_refused(
             "requests that fail authentication", answers, "auth.signature", lambda: attempt()[-1]
         )
+
+
+@check("auth.nonce-replay")
+def test_nonces_stay_used(trial: Trial) -> None:
+    """The first nonce that this run used on the operation comes again, after all that was sent since then."""
+    gate = Gate(trial)
+    first = gate.first
+    if trial.suite.clock.now() - int(first.timestamp or 0) > REMEMBERED:
+        first = gate.passed(trial.send(gate.sound(), "a sound request, whose nonce is used again"))
+    gate.nonce_replay("auth.nonce-replay", first, gate.call(), "a nonce used before, many requests ago")

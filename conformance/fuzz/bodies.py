@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract import OPERATIONS
-from conformance.fields import Field, request_fields
+from conformance.fields import UNASSIGNED_CODES, Field, request_fields
 from conformance.fuzz import plain
 from conformance.fuzz.expectation import Reason
 from conformance.rules import RULES
@@ -157,6 +157,8 @@ def _wrong_text(one: Field, value: str, document: dict[str, Any]) -> Iterator[Re
         yield Reason("fields.country-code", f"{one.name} {show(value)}")
     if one.code == "currency" and plain.surely_no_code(value, 3) and document.get("type", "bank_account") == "bank_account":
         yield Reason("fields.currency-code", f"{one.name} {show(value)}")
+    if one.code and value == UNASSIGNED_CODES[one.code] and document.get("type") != "wallet":
+        yield Reason("fields.unassigned-code", f"{one.name} {show(value)}")
     if one.name == "amount" and plain.surely_no_amount(value):
         yield Reason("fields.amount", f"amount {show(value)}")
 

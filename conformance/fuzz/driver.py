@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from conformance import timestamps
 from conformance.contract import OPERATIONS
 from conformance.exchange import Call, Exchange, to_json
 from conformance.fields import documented
 from conformance.fuzz import queries
 from conformance.fuzz.bodies import Sound, judge_body
 from conformance.fuzz.ledger import Ledger
-from conformance.fuzz.model import RESTLESS, Document, Filters, Model, Payee, Post, Thing
+from conformance.fuzz.model import INITIAL, RESTLESS, Document, Filters, Model, Payee, Post, Thing
 from conformance.passive import HIDDEN_FIELDS
+from conformance.rules import RULES
 from conformance.suite import Suite
 from conformance.trial import same, show
 from conformance.verdict import Inconclusive
@@ -33,6 +35,7 @@ class Driver:
         self.suite, self.ledger, self.sound, self.elsewhere = suite, ledger, sound, elsewhere
         self.model = Model()
         self.lost = False
+        self._uninspected: list[Exchange] = []
         customer = suite.target.primary.customer_id
         self.ids = {"customer_id": customer}
         account = self.send(call("createAccount", self.ids, suite.samples.account()), "an account of its own")
@@ -42,13 +45,27 @@ class Driver:
     # ------------------------------------------------------------------ sending and judging
 
     def send(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
+        self.inspect()
         exchange = self.suite.send(self.suite.client(organization), request, purpose)
         self.ledger.count(exchange)
         self.ledger.keep(exchange)
+        self._uninspected.append(exchange)
         if exchange.throttled or exchange.status is None or exchange.status >= 500:
+            self.inspect()
             self.lost = True
-        self.ledger.inspect(exchange)
+        elif exchange.refused_authentication:
+            operation = str(request.operation)
+            rules = [rule for rule, given in (("auth.query-as-sent", request.query), ("auth.body-as-sent", request.body))
+                     if given and operation in RULES[rule].operations]
+            self.judge(rules[0] if rules else "auth.accepts-valid", operation, False,
+                       "a correctly signed request accepted by authentication", exchange.described(), exchange)
         return exchange
+
+    def inspect(self) -> None:
+        """Judges what came by the passive rules; later than by the rule at hand, which says more."""
+        waiting, self._uninspected = self._uninspected, []
+        if not self.lost:
+            self.ledger.inspect(*waiting)
 
     def judge(self, rule: str, operation: str, good: bool, expected: str, got: str, *exchanges: Exchange) -> bool:
         """As the ledger judges; a difference that was reported before ends the comparison."""
@@ -75,13 +92,16 @@ class Driver:
             self.judge("wallet.duplicate", operation, exchange.refused, "a second wallet of a pair: a refusal (4xx)",
                        exchange.described(), exchange)
         elif verdict.plain and operation != "createPayout":
-            self.judge("fields.accepts-valid", operation, exchange.succeeded,
-                       "a request that keeps every stated limit: accepted (2xx)", exchange.described(), exchange)
+            self._accepted(operation, exchange)
         if exchange.refused:
             self._refused(operation, body)
         elif exchange.succeeded and isinstance(exchange.document, dict):
             self._created(operation, body, exchange, payee, plain=verdict.plain)
         return exchange
+
+    def _accepted(self, operation: str, exchange: Exchange) -> None:
+        rule = "idempotency.key-accepted" if exchange.error_code == "invalid_idempotency_key" else "fields.accepts-valid"
+        self.judge(rule, operation, exchange.succeeded, "a request that keeps every stated limit: accepted (2xx)", exchange.described(), exchange)
 
     def _refused(self, operation: str, body: Document) -> None:
         if isinstance(label := body.get("label"), str) and label:
@@ -91,14 +111,13 @@ class Driver:
         for name, value in body.items():
             if plain and name in documented(operation) and name not in HIDDEN_FIELDS and not isinstance(value, dict) and name != "amount":
                 self.judge("create.echo", operation, same(exchange.get(name), value), f"{name} {show(value)}", show(exchange.get(name)), exchange)
-        initial: dict[str, Any] = {"status": {"createPayout": "pending_approval", "createPayin": "pending"}.get(operation, "active")}
-        if operation == "createBeneficiary":
-            initial |= {"verified": False, "payout_destinations": []}
-        if operation == "createAccount":
-            initial |= {"balances": []}
-        for name, value in initial.items():
+        number = body.get("account_number")
+        if plain and operation == "createPayoutDestination" and isinstance(number, str):
+            self.judge("destination.last4", operation, exchange.get("account_number_last4") == number[-4:],
+                       f"account_number_last4 {number[-4:]}", show(exchange.get("account_number_last4")), exchange)
+        for name, value in INITIAL[operation].items():
             self.judge("create.initial-state", operation, same(exchange.get(name), value), f"{name} {show(value)}", show(exchange.get(name)), exchange)
-        self.model.created(operation, exchange.document, payee)
+        self.model.created(operation, exchange.document, payee, at=exchange.started + exchange.elapsed)
         self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
 
     # ------------------------------------------------------------------ idempotency
@@ -192,9 +211,10 @@ class Driver:
             reason = verdict.refusals[0]
             self.judge(reason.rule, "updateBeneficiary", exchange.refused, f"{reason.what}: a refusal (4xx)", exchange.described(), exchange)
         elif verdict.plain:
-            self.judge("fields.accepts-valid", "updateBeneficiary", exchange.succeeded,
-                       "changes that keep every stated limit: accepted (2xx)", exchange.described(), exchange)
+            self._accepted("updateBeneficiary", exchange)
         if exchange.succeeded:
+            if verdict.plain and changes:
+                self._moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")
             if verdict.plain or not changes:
                 self.model.updated(payee, changes)
                 self._shows(payee, exchange, "updateBeneficiary", "beneficiary.update" if changes else "beneficiary.update-empty")
@@ -213,9 +233,20 @@ class Driver:
         if not payee.disabled:
             self.judge("idempotency.key-accepted", "disableBeneficiary", exchange.succeeded, "disabling: accepted (2xx)", exchange.described(), exchange)
         if exchange.succeeded:
+            if not payee.disabled:
+                self._moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
             self.model.disabled(payee)
             self._shows(payee, exchange, "disableBeneficiary", "beneficiary.disable")
             self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
+
+    def _moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
+        """A change moves updated, where the server's clock is fine enough to have moved on meanwhile."""
+        before, after = payee.shown.get("updated"), exchange.get("updated")
+        step, first, second = timestamps.step(before), timestamps.parse(before), timestamps.parse(after)
+        if first is None or second is None or step is None or exchange.started - payee.at <= step:
+            return
+        good = second > first if rule.endswith("update-moves-updated") else second != first
+        self.judge(rule, operation, good, f"an updated after {before}", show(after), exchange)
 
     def read(self, payee: Payee) -> None:
         """Reads a beneficiary."""
@@ -231,6 +262,8 @@ class Driver:
         on = "getBeneficiary" if rule == "read.equals-create" else {"beneficiary.disable": "disableBeneficiary"}.get(rule, "updateBeneficiary")
         if not self.judge(rule, on, exchange.succeeded, "the beneficiary: accepted (2xx)", exchange.described(), exchange):
             return
+        payee.shown = {**payee.shown, "updated": exchange.get("updated")}
+        payee.at = exchange.started + exchange.elapsed
         for name, value in payee.shown.items():
             if name not in RESTLESS:
                 self.judge(rule, on, same(exchange.get(name), value), f"{name} {show(value)}", show(exchange.get(name)), exchange)
@@ -254,7 +287,7 @@ class Driver:
             exchange = self.send(call(operation, ids).with_query(self._query(operation, page, size, filters)), f"page {page}")
             if self.lost:
                 return
-            rule = next(iter(filters.rules()), "list.walk")
+            rule = next(iter(filters.rules()), "list.walk") if things else "list.empty"
             if not self.judge(rule, operation, exchange.succeeded, "a sound query: accepted (2xx)", exchange.described(), exchange):
                 return
             query = queries.read(exchange.call.query)
@@ -334,6 +367,7 @@ class Driver:
                 self.walk("listPayoutDestinations", 100, Filters(), payee)
         self.walk("listVirtualAccounts", 100, Filters())
         self.walk("listWallets", 100, Filters())
+        self.inspect()
 
 
 def elsewhere(suite: Suite) -> dict[str, Scene]:

@@ -7,12 +7,13 @@ from typing import Any
 from conformance.contract import OPERATIONS
 from conformance.exchange import Exchange
 from conformance.fields import documented
-from conformance.fuzz import engine, mutations, oracle, queries
+from conformance.fuzz import engine, essentials, mutations, oracle, queries
 from conformance.fuzz.bodies import BodyVerdict
 from conformance.fuzz.cases import Case, call_of
 from conformance.fuzz.expectation import Expectation
 from conformance.fuzz.generation import Generator
 from conformance.fuzz.ledger import Ledger
+from conformance.fuzz.model import INITIAL
 from conformance.fuzz.plain import same_number
 from conformance.fuzz.scenery import Scenery
 from conformance.fuzz.seeds import derive, source
@@ -61,7 +62,7 @@ class Fuzzer:
         judge, operation = self.ledger.judge, self.operation
         if exchange.succeeded:
             self._used(case, expected, exchange)
-        if expected.authenticates:
+        if expected.authenticates and not (expected.refusals and exchange.error_type != "authentication_error"):
             judge(expected.authenticates, operation, not exchange.refused_authentication,
                   "a correctly signed request accepted by authentication", exchange.described(), exchange)
         if (reason := expected.refusal) is not None:
@@ -76,7 +77,8 @@ class Fuzzer:
             if watched and exchange.refused:
                 self._unchanged(exchange)
         elif expected.accepted is not None:
-            judge(expected.accepted.rule, operation, exchange.succeeded,
+            rule = "idempotency.key-accepted" if exchange.error_code == "invalid_idempotency_key" and case.key.name == "fresh" else expected.accepted.rule
+            judge(rule, operation, exchange.succeeded,
                   f"{expected.accepted.what}: accepted (2xx)", exchange.described(), exchange)
         if exchange.succeeded and not expected.refusals:
             self._shown(case, verdict, exchange)
@@ -108,8 +110,16 @@ class Fuzzer:
                 self.ledger.judge(one.rule, self.operation, one.good, one.expected, one.got, exchange)
         elif self.operation == "updateBeneficiary":
             self._shown_update(verdict, exchange)
-        elif verdict.plain and verdict.document is not None:
-            self._shown_create(verdict.document, exchange)
+        elif verdict.document is not None:
+            self._begins(verdict.document, exchange)
+            if verdict.plain:
+                self._shown_create(verdict.document, exchange)
+
+    def _begins(self, sent: dict[str, Any], exchange: Exchange) -> None:
+        """What is created is in the stated state, also where the request said otherwise."""
+        for name, value in INITIAL[self.operation].items():
+            rule = "create.server-owned" if name in sent else "create.initial-state"
+            self.ledger.judge(rule, self.operation, same(exchange.get(name), value), f"{name} {show(value)}", show(exchange.get(name)), exchange)
 
     def _shown_create(self, sent: dict[str, Any], exchange: Exchange) -> None:
         for name, value in sent.items():
@@ -160,7 +170,8 @@ def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> li
     everything = [*generator.strategies().values(), *own.values()]
     boundaries = list(generator.coverage())
     source(seed, "boundaries").shuffle(boundaries)
-    for case in (mutations.sound_case(operation, sound), *boundaries[: settings.cases * BOUNDARY_FACTOR]):
+    always = essentials.cases(operation, sound, foreign=fuzzer.scenery.foreign is not None)
+    for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
         if allowed.late:
             break
         engine.single(fuzzer.run, case, fuzzer.ledger)

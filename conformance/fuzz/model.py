@@ -18,6 +18,20 @@ Document = dict[str, Any]
 #: Members of a resource that requests to others may move, or that only say when it changed.
 RESTLESS = frozenset({"updated", "is_default", "payout_destinations"})
 
+_ACTIVE = {"status": "active"}
+
+#: Operation -> the stated state of what it has just created: sections 2 and 3.
+INITIAL: dict[str, Document] = {
+    "createAccount": {**_ACTIVE, "balances": []},
+    "createBeneficiary": {**_ACTIVE, "verified": False, "payout_destinations": []},
+    "createPayoutDestination": _ACTIVE,
+    "createPayout": {"status": "pending_approval", "provider": None, "provider_reference_id": None, "submitted_at": None,
+                     "completed_at": None, "failed_at": None, "failed_reason": None},
+    "createVirtualAccount": _ACTIVE,
+    "createWallet": _ACTIVE,
+    "createPayin": {"status": "pending"},
+}
+
 
 @dataclass
 class Thing:
@@ -36,6 +50,8 @@ class Payee(Thing):
 
     destinations: list[Thing] = field(default_factory=list)
     disabled: bool = False
+    #: When it was last shown: seconds since 1970, local clock.
+    at: float = 0.0
 
 
 @dataclass
@@ -90,13 +106,13 @@ class Model:
 
     # ------------------------------------------------------------------ what happens
 
-    def created(self, operation: str, document: Document, payee: Payee | None = None) -> None:
+    def created(self, operation: str, document: Document, payee: Payee | None = None, *, at: float = 0.0) -> None:
         """A resource was created."""
         self.changes += 1
         identifier = str(document.get("id"))
         match operation:
             case "createBeneficiary":
-                self.payees.append(Payee(operation, identifier, document, "read.equals-create"))
+                self.payees.append(Payee(operation, identifier, document, "read.equals-create", at=at))
             case "createVirtualAccount":
                 self.virtual_accounts.append(Thing(operation, identifier, document))
             case "createWallet":

@@ -13,7 +13,7 @@ from conformance import fields
 from conformance.contract import OPERATIONS
 from conformance.exchange import to_json
 from conformance.fuzz.bodies import FREE_TEXT, Sound
-from conformance.fuzz.cases import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Case, Key, own_path
+from conformance.fuzz.cases import ENCODED, FOREIGN, OUT_OF_REACH, RAW, SIBLING, UNKNOWN, Case, Key, own_path
 from conformance.fuzz.expectation import Reason
 
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ ODD_TEXTS = (
     "0", "-1", "1e999", "NaN", "\u0660\u0661", "\uff11", "I\u0307", "\ufb01", "\u1e9e", "x" * 5000, "\u0436" * 5000,
 )
 
+#: Members that only the server sets, and values that it must not take for them.
+SERVER_OWNED: dict[str, tuple[Any, ...]] = {
+    "id": ("acc_1", "x"), "status": ("disabled", "inactive", "completed", "suspended"), "verified": (True,), "created": ("2001-01-01T00:00:00Z",),
+    "payout_destinations": ([{"id": "dest_1"}],), "balances": ([{"currency": "USD", "available_balance": "1000000.00"}],),
+    "provider": ("x",), "submitted_at": ("2001-01-01T00:00:00Z",),
+}
+
 ODD_NUMBERS = (0, -1, 1.5, 2**53 + 1, 2**63, -(2**63) - 1, 10**400, 1e308, -0.0)
 
 AMOUNTS = tuple(value for _, value in fields.WRONG_AMOUNTS) + (
@@ -37,11 +44,11 @@ AMOUNTS = tuple(value for _, value in fields.WRONG_AMOUNTS) + (
     "1e400", "1e-400", "0." + "0" * 300 + "1", "9" * 400, "00000", "1e2", "+1.00", ".5", "1.",
 )
 
-CODES = ("", "U", "USA", "us", "U1", "12", "U$", "U\u0000", "\u00dcS", "\uff35\uff33", "USDD", "EU", "E1R", "eur", "   ", "USD ", "ZZZ")
+CODES = ("", "ZZ", "U", "USA", "us", "U1", "12", "U$", "U\u0000", "\u00dcS", "\uff35\uff33", "USDD", "EU", "E1R", "eur", "   ", "USD ", "ZZZ")
 
 #: Raw texts of an integer parameter.
 INTEGERS = (
-    "0", "-1", "1.0", "1.5", "1e1", "1e400", "abc", "", "%20", "%00", "true", "null", "NaN", "Infinity", "0x1", "+1", "%2B1", "01", "1%20", "1_0",
+    "1", "2", "7", "1000", "0", "-1", "1.0", "1.5", "1e1", "1e400", "abc", "", "%20", "%00", "true", "null", "NaN", "Infinity", "0x1", "+1", "%2B1", "01", "1%20", "1_0",
     "%EF%BC%91", "%D9%A1", "101", "100", "2147483648", "9007199254740993", "9223372036854775807", "9223372036854775808",
     "-9223372036854775809", "18446744073709551616", "1000000000000", "9" * 60, "%FF", "%", "1,2", "[1]",
 )
@@ -190,10 +197,13 @@ def _changed(base: Case, sound: Sound) -> SearchStrategy[Case]:
         one = draw(st.sampled_from(known))
         body = dict(sound.body)
         how = draw(st.sampled_from(_changes(one)))
-        if how == "left out":
+        if how == "elsewhere":
+            body[one.name] = draw(st.sampled_from([text for text in OUT_OF_REACH if text[:5] == str(sound.body[one.name])[:5]]))
+        elif how == "left out":
             body.pop(one.name, None)
         elif how == "added":
-            body[draw(st.sampled_from(("id", "status", "created", "", "__proto__", "x" * 300, "\u0000")))] = draw(st.sampled_from(("x", None, 1)))
+            name = draw(st.sampled_from((*SERVER_OWNED, "", "__proto__", "x" * 300, "\u0000")))
+            body[name] = draw(st.sampled_from(SERVER_OWNED.get(name, ("x", None, 1))))
         else:
             body[one.name] = draw(_values(one, how))
         return replace(base, origin=f"mutation: {one.name} {how}", body=_escaped(body))
@@ -205,6 +215,8 @@ def _changes(one: fields.Field) -> list[str]:
     changes = ["odd", "type", "null", "left out", "added"]
     if one.max_length is not None:
         changes += ["too long", "longest"]
+    if one.name in ("beneficiary_id", "payout_destination_id"):
+        changes += ["elsewhere"] * 3
     if one.name == "amount":
         changes += ["amount", "amount"]
     if one.code or one.choices:

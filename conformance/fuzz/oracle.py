@@ -39,6 +39,8 @@ def expect(case: Case, body: bytes | None, sound: Sound | None, target: Target) 
         is_json = case.content_type == "application/json"
         verdict = judge_body(case.operation, body, sound) if is_json else BodyVerdict()
     expected.refusals = [*_path_refusals(case), *([case.key.refusal] if case.key.refusal else []), *verdict.refusals]
+    if case.body and any(stand_in.encode() in case.body for stand_in in cases.OUT_OF_REACH):
+        expected.refusals.append(Reason("tenancy.payout-references", "a payout to what is not under the account"))
     expected.refusals = [reason for reason in expected.refusals if case.operation in RULES[reason.rule].operations]
     expected.authenticates = _authenticates(case, query, body, sound)
     if case.own_path and not expected.refusals and (rule := _accepted(case, query, verdict, target)):

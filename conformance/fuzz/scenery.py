@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract import OPERATIONS
@@ -13,12 +14,15 @@ from conformance.fuzz.cases import Case
 from conformance.suite import Suite
 from conformance.target import SAMPLE_OPERATIONS
 from conformance.verdict import Inconclusive
-from conformance.world import Scene, unknown_like
+from conformance.world import Scene, call, unknown_like
 
 #: Operation that creates -> the one that lists what it created, by which a refusal is seen to change nothing.
 LISTED = {
     "createPayoutDestination": "listPayoutDestinations", "createVirtualAccount": "listVirtualAccounts", "createWallet": "listWallets",
 }
+
+#: List -> the operation that makes its elements; accounts there are already.
+POPULATED = {lists: create for create, lists in LISTED.items()}
 
 
 class Scenery:
@@ -45,7 +49,20 @@ class Scenery:
             if self.operation in ("updateBeneficiary", "disableBeneficiary"):
                 document = self._scene.beneficiary.document
                 self.known = document if isinstance(document, dict) else None
+            if self.operation in POPULATED:
+                self._populate(self._scene)
         return self._scene
+
+    def _populate(self, scene: Scene) -> None:
+        """Makes a list's elements; a server that refuses them leaves the list shorter."""
+        create = POPULATED[self.operation]
+        for number in range(3):
+            body = scene.body(create)
+            if create == "createWallet":
+                if number >= len(self.suite.samples.wallet_pairs):
+                    break
+                body = self.suite.samples.wallet(number)
+            self.suite.send(scene.client, call(create, scene.ids(create), body), "an element for the list")
 
     def renew(self) -> None:
         """The next example gets a scene of its own."""
@@ -87,10 +104,23 @@ class Scenery:
         """The body of a case, stand-ins replaced by the ids of the caller's own resources."""
         body = case.body
         if body and self.operation == "createPayout":
-            for stand_in, own in ((cases.OWN_BENEFICIARY, "beneficiary_id"), (cases.OWN_DESTINATION, "destination_id")):
+            for stand_in, find in self._payees.items():
                 if stand_in.encode() in body:
-                    body = body.replace(stand_in.encode(), getattr(self.scene, own).encode())
+                    body = body.replace(stand_in.encode(), find().encode())
         return body
+
+    @functools.cached_property
+    def _payees(self) -> dict[str, Callable[[], str]]:
+        """Stand-in -> what finds the id that it stands for."""
+        scenes: dict[str, Callable[[], Scene]] = {"OWN": lambda: self.scene, "SIBLING": lambda: self.sibling,
+                                                  "FOREIGN": lambda: self.foreign or self.sibling}
+        found: dict[str, Callable[[], str]] = {}
+        for name, scene in scenes.items():
+            found[getattr(cases, f"{name}_BENEFICIARY")] = lambda scene=scene: scene().beneficiary_id
+            found[getattr(cases, f"{name}_DESTINATION")] = lambda scene=scene: scene().destination_id
+        found[cases.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.scene.beneficiary_id)
+        found[cases.UNKNOWN_DESTINATION] = lambda: unknown_like(self.scene.destination_id)
+        return found
 
     # ------------------------------------------------------------------ paths
 

@@ -166,6 +166,9 @@ class Run:
         ours = [one for one in reporter.stats["failed"] if _violation(one)]
         reporter.stats["violations"] = ours
         reporter.stats["failed"] = [one for one in reporter.stats["failed"] if not _violation(one)]
+        # The last line counts the categories that were known when its colour was last chosen.
+        if hasattr(reporter, "_set_main_color"):
+            reporter._set_main_color()
 
     def _status(self) -> int:
         status = self.info.outcome(self.controller.results).exit_status

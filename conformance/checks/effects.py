@@ -1,4 +1,4 @@
-"""Whether requests had an effect, seen the way the owner of the resources sees it: in lists, reads and balances."""
+"""Whether requests had an effect, as the owner of the resources sees it: in lists, reads and balances."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from types import TracebackType
 from typing import Any
+from urllib.parse import quote
 
 from conformance.exchange import Call, Exchange
 from conformance.fields import documented
 from conformance.trial import Trial, same, show
 from conformance.world import Scene, call
+
+Document = dict[str, Any]
 
 UNTOUCHED = "refusal.changes-nothing"
 
@@ -31,9 +34,10 @@ _EXACT = Context(prec=500, traps=[])
 _AMOUNTS = ("available_balance", "pending_payout", "pending_payin", "total_balance")
 
 
-def walk(trial: Trial, scene: Scene, operation: str, purpose: str, size: int = 100) -> tuple[list[dict[str, Any]] | None, Exchange]:
-    """All items of a list of a scene, page by page, and the last answer; None where a page does not show them."""
-    items: list[dict[str, Any]] = []
+def walk(trial: Trial, scene: Scene, operation: str, purpose: str,
+         size: int = 100) -> tuple[list[Document] | None, Exchange]:
+    """All items of a list of a scene, page by page, and the last answer; None where a page shows none."""
+    items: list[Document] = []
     page = 0
     while True:
         page += 1
@@ -72,7 +76,7 @@ class Effects:
 
     def __enter__(self) -> Effects:
         if self.operation in ("createAccount", "createPayout"):
-            # What other workers create would show as an effect, and cost a walk of all accounts to tell apart.
+            # What other workers create would show as an effect.
             self._lock.enter_context(self.trial.suite.quiet_accounts())
         try:
             self.start()
@@ -81,7 +85,8 @@ class Effects:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         self._lock.close()
 
     # ------------------------------------------------------------------ judging
@@ -91,7 +96,8 @@ class Effects:
         self._failed = None
         self._before, self._failed = self._state()
 
-    def judge(self, rule: str, what: str, sent: Sequence[Exchange], again: Callable[[], Exchange] | None = None) -> None:
+    def judge(self, rule: str, what: str, sent: Sequence[Exchange],
+              again: Callable[[], Exchange] | None = None) -> None:
         """Judges that `what`, the answers of which are `sent`, changed nothing.
 
         Where others may be at work on the same resource, `again` repeats one of the requests, to tell its
@@ -119,8 +125,10 @@ class Effects:
             return
         self.trial.judge(rule, not changes, wanted, changes or "none", looked, *sent[-1:])
 
-    def judge_refused(self, what: str, answers: Sequence[Exchange], cause: str, again: Callable[[], Exchange] | None = None) -> None:
-        """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s business."""
+    def judge_refused(self, what: str, answers: Sequence[Exchange], cause: str,
+                      again: Callable[[], Exchange] | None = None) -> None:
+        """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s
+        business."""
         if UNTOUCHED not in self.trial.rules or not answers:
             return
         unrefused = [one for one in answers if not one.refused]
@@ -133,7 +141,7 @@ class Effects:
     def changes(self, sent: Sequence[Exchange] = ()) -> tuple[str, Exchange | None]:
         """What has changed since the start, and the exchange that shows it (None where it cannot be told)."""
         after, looked = self._state()
-        if after is None or self._before is None:
+        if looked is None or after is None or self._before is None:
             self._failed = looked
             return "", None
         before = self._before
@@ -150,7 +158,7 @@ class Effects:
         return "; ".join(shown), looked
 
     def moved(self) -> dict[str, Decimal]:
-        """By how much each amount of the account's balances differs from the start; empty where none is shown."""
+        """By how much each amount of the balances differs from the start; empty where none is shown."""
         after, _ = self._state()
         before = self._before
         if not isinstance(before, dict) or not isinstance(after, dict):
@@ -158,9 +166,10 @@ class Effects:
         return {name: _EXACT.subtract(after[name], before[name]) for name in after if name in before}
 
     def _new_accounts(self, sent: Sequence[Exchange], looked: Exchange) -> tuple[str, Exchange | None]:
-        """Other clients of a live server create accounts, too: only those with the names that were sent count."""
+        """Other clients of a live server create accounts, too: only names that were sent count."""
         names = {name for name in map(_name, sent) if name}
-        items, last = walk(self.trial, self.scene, "listAccounts", "is there an account of a name that was sent?")
+        items, last = walk(self.trial, self.scene, "listAccounts",
+                           "is there an account of a name that was sent?")
         if items is None or "name" in self.trial.suite.samples.over("account"):
             self._failed = last
             return "", None
@@ -171,18 +180,21 @@ class Effects:
         """No operation lists beneficiaries: only one that an answer names can be looked for."""
         for exchange in sent:
             identifier = exchange.get("id")
-            if not isinstance(identifier, str) or not identifier or "/" in identifier or identifier in self.accepted:
+            if not isinstance(identifier, str) or not identifier or identifier in self.accepted:
                 continue
-            ids = {"account_id": self.scene.account_id, "beneficiary_id": identifier}
-            found = self.trial.send(call("getBeneficiary", ids), "is there what the answer names?", owner(self.scene))
-            self.trial.judge(rule, not found.succeeded, f"no effect of {what}",
-                             f"{exchange.status}, and getBeneficiary shows a new beneficiary", exchange, found)
+            ids = {"account_id": self.scene.account_id, "beneficiary_id": quote(identifier, safe="")}
+            found = self.trial.send(call("getBeneficiary", ids), "is there what the answer names?",
+                                    owner(self.scene))
+            got = f"{exchange.status}, and getBeneficiary shows a new beneficiary"
+            self.trial.judge(rule, not found.succeeded, f"no effect of {what}", got, exchange, found)
         self.trial.judge(rule, True, f"no effect of {what}", "none", *sent[-1:])
 
     def _cannot_tell(self, rule: str, looked: Exchange | None) -> None:
-        if looked is None or self.trial.usable(rule, looked):
-            shown = f"{looked.operation}, which was answered {looked.described()}" if looked else "what was not shown"
-            self.trial.set_aside(rule, f"the effect of requests is read from {shown}", *([looked] if looked else []))
+        if looked is None:
+            self.trial.set_aside(rule, "nothing shows the effect of requests")
+        elif self.trial.usable(rule, looked):
+            shown_by = f"{looked.operation}, which shows the effect of requests,"
+            self.trial.set_aside(rule, f"{shown_by} was answered {looked.described()}", looked)
 
     # ------------------------------------------------------------------ looking
 
@@ -205,17 +217,20 @@ class Effects:
                 exchange = trial.send(balances, "the balances as they are", owner(scene))
                 return (amounts(exchange.get("balances")) if exchange.succeeded else None), exchange
         items, exchange = walk(trial, scene, LISTS[self.operation], "what is in the list?")
-        return (None if items is None else {str(one.get("id")): self._documented(one) for one in items}), exchange
+        if items is None:
+            return None, exchange
+        return {str(one.get("id")): self._documented(one) for one in items}, exchange
 
-    def _documented(self, document: dict[str, Any]) -> dict[str, Any]:
+    def _documented(self, document: Document) -> Document:
         """What a resource shows in documented members: others may change at any time."""
         return {name: document[name] for name in documented(self.operation) if name in document}
 
-    def _members(self, reading: Call, purpose: str) -> tuple[dict[str, Any] | None, Exchange]:
+    def _members(self, reading: Call, purpose: str) -> tuple[Document | None, Exchange]:
         exchange = self.trial.send(reading, purpose, owner(self.scene))
         if not exchange.succeeded or not isinstance(exchange.document, dict):
             return None, exchange
-        return {name: exchange.get(name) for name in documented("getBeneficiary") if exchange.get(name) is not None}, exchange
+        shown = {name: exchange.get(name) for name in documented("getBeneficiary")}
+        return {name: value for name, value in shown.items() if value is not None}, exchange
 
 
 def _name(exchange: Exchange) -> str:
@@ -237,8 +252,8 @@ def amounts(balances: Any) -> dict[str, Decimal] | None:
         if not isinstance(one, dict):
             return None
         for kind in _AMOUNTS:
-            with contextlib.suppress(InvalidOperation, TypeError, ValueError):
-                amount = Decimal(one.get(kind))
+            with contextlib.suppress(InvalidOperation):
+                amount = Decimal(str(one.get(kind)))
                 if amount.is_finite():
                     found[f"{one.get('currency')} {kind}"] = amount
     return found

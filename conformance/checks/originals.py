@@ -19,17 +19,19 @@ Body = dict[str, Any]
 #: Operations that can be done only once in one place.
 ONCE = ("createWallet", "disableBeneficiary")
 
-#: Valid values of fields whose syntax leaves no room for a changed character, the first that differs is taken.
+#: Valid values of fields whose syntax leaves no room for a changed character.
 _ALTERNATIVES: dict[str, tuple[str, ...]] = {
-    "title": ("Mr", "Ms"), "account_type": ("savings", "checking"), "routing_number": ("026009593", "021000021"),
+    "title": ("Mr", "Ms"), "account_type": ("savings", "checking"),
+    "routing_number": ("026009593", "021000021"),
     "swift_code": ("COBADEFF", "DEUTDEFF"), "country": ("CA", "FR"), "country_code": ("CA", "FR"),
-    "currency": ("USD", "EUR"), "payment_method": ("card", "bank_transfer"), "type": ("wallet", "bank_account"),
+    "currency": ("USD", "EUR"), "payment_method": ("card", "bank_transfer"),
+    "type": ("wallet", "bank_account"),
     "beneficiary_type": ("individual", "business"), "network": ("polygon", "ethereum"),
 }
 
 #: Fields that hold free text, so that any letter may change.
-_FREE = ("name", "first_name", "middle_name", "last_name", "display_name", "company_name", "note", "label", "account_name",
-         "description")
+_FREE = ("name", "first_name", "middle_name", "last_name", "display_name", "company_name", "note", "label",
+         "account_name", "description")
 
 
 def place(trial: Trial) -> Scene:
@@ -38,14 +40,15 @@ def place(trial: Trial) -> Scene:
 
 
 class LongScene(Scene):
-    """A scene one of whose texts in each body is so long that whoever compares only a part of a body misses something."""
+    """A scene one of whose texts in each body is so long that whoever compares only a part of a body misses
+    something."""
 
     def body(self, operation: str) -> Body:
         body = super().body(operation)
         laid_over = {name for sample in self.suite.target.samples.values() for name in sample}
-        name = next((name for name in ("name", "label", "note", "description") if isinstance(body.get(name), str)), None)
-        if name is not None and name not in laid_over:
-            body[name] = f"{body[name]} {'and so on ' * 8}{samples.marker()}"
+        for name in ("name", "label", "note", "description"):
+            if isinstance(body.get(name), str) and name not in laid_over:
+                body[name] = f"{body[name]} {'and so on ' * 8}{samples.marker()}"
         return body
 
 
@@ -90,7 +93,8 @@ class Original:
         answer = self.trial.send(self.call, what)
         if self.trial.usable(rule, answer):
             expected = f"{what}: the original response, {self.exchange.status} with the same JSON body"
-            self.trial.judge(rule, self.brings(answer), expected, self.difference(answer), self.exchange, answer)
+            self.trial.judge(rule, self.brings(answer), expected, self.difference(answer), self.exchange,
+                             answer)
         return answer
 
     def brings(self, answer: Exchange) -> bool:
@@ -104,9 +108,10 @@ class Original:
         first, now = self.exchange.document, answer.document
         if not isinstance(first, dict) or not isinstance(now, dict):
             return f"{answer.described()}, another one"
-        names = [name for name in {**first, **now} if name not in first or name not in now or not same(first[name], now[name])]
-        shown = [f"{name} {show(now.get(name))} instead of {show(first.get(name))}"[:160] for name in names[:4]]
-        return f"{answer.status} with " + ("; ".join(shown) if shown else "the same body")
+        changed = [name for name in {**first, **now} if name not in first or name not in now
+                   or not same(first[name], now[name])]
+        shown = [f"{name} {show(now.get(name))} instead of {show(first.get(name))}"[:160] for name in changed]
+        return f"{answer.status} with " + ("; ".join(shown[:4]) if shown else "the same body")
 
     def relation(self, answer: Exchange) -> str:
         """What an answer is to the original response, in words that are the same in every run."""
@@ -117,14 +122,15 @@ class Original:
         return "done anew" if answer.get("id") != self.id else "the original resource in another response"
 
     def another(self) -> Exchange:
-        """Another request of the same operation in the same place with a key of its own, whatever comes of it."""
+        """Another request of the same operation in the same place, whatever comes of it."""
         body = self.trial.suite.samples.wallet(-1) if self.operation == "createWallet" else None
         return self.trial.send(self.scene.call(self.operation, body), "another request with another key")
 
     def with_fresh_key(self, body: Body) -> Exchange:
         """Sends a body in the original's place, or one like it, with a key of its own."""
         scene = self.scene if self.operation not in ONCE else own_place(self.trial)
-        return self.trial.send(call(self.operation, scene.ids(self.operation), body), "the other body with a fresh key")
+        return self.trial.send(call(self.operation, scene.ids(self.operation), body),
+                               "the other body with a fresh key")
 
 
 # ---------------------------------------------------------------------- changes
@@ -138,7 +144,8 @@ def changes_around(trial: Trial, original: Original) -> list[Exchange]:
         calls.append(scene.call(operation))
     match operation:
         case "createAccount":
-            calls += [scene.call("createBeneficiary"), scene.call("createVirtualAccount"), scene.call("createWallet")]
+            calls += [scene.call("createBeneficiary"), scene.call("createVirtualAccount"),
+                      scene.call("createWallet")]
         case "createBeneficiary":
             calls += [scene.call("createPayoutDestination"), _patch(scene), scene.call("disableBeneficiary")]
         case "disableBeneficiary":
@@ -166,15 +173,18 @@ def _patch(scene: Scene) -> Call:
 
 
 def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[tuple[str, Body]]:
-    """Bodies that differ from the original's in one field and are as valid, as far as that can be known, each with the
-    difference in words. Fields in `seen` are left out, and those that were changed are added to it."""
+    """Bodies that differ from the original's in one field and are as valid, as far as that can be known.
+
+    Each comes with the difference in words. Fields in `seen` are left out; those that were changed are added.
+    """
     operation, body = original.operation, original.call.document
     for name, value in body.items():
         if name in seen:
             continue
         seen.add(name)
         if isinstance(value, dict):
-            yield f"another city in {name}", {**body, name: {**value, "city": _other_end(str(value.get("city") or "Paris"))}}
+            city = _other_end(str(value.get("city") or "Paris"))
+            yield f"another city in {name}", {**body, name: {**value, "city": city}}
         elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
     if "other forms" in seen:
@@ -200,7 +210,8 @@ def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[t
 def further_originals(trial: Trial, first: Original) -> Iterator[Original]:
     """Accepted requests of other shapes, which have fields that the sample lacks."""
     shapes = Shapes(trial.suite, first.operation)
-    names = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}.get(first.operation, ())
+    names = {"createBeneficiary": ("business",),
+             "createPayoutDestination": ("IBAN", "wallet")}.get(first.operation, ())
     bodies = [shapes.body(name, first.scene) for name in names if shapes.accepted(name)]
     if first.operation == "createPayoutDestination" and bodies:
         # One body with the fields of two types, so that only the type need differ.
@@ -211,12 +222,15 @@ def further_originals(trial: Trial, first: Original) -> Iterator[Original]:
 
 
 def _other(name: str, value: str, original: Original) -> str | None:
-    """A value of a field that is as valid as this one, as far as that can be known; None where there is none."""
+    """A value of a field that is as valid as this one, as far as that can be known; None if there is none."""
     if name in _FREE:
         return _other_end(value)
     if original.operation == "createWallet":
-        others = [pair[name == "network"] for pair in original.trial.suite.samples.wallet_pairs]
-        return next((one for one in [*others, "USDT", "ethereum"][:: 1 if name == "currency" else -1] if one != value), None)
+        if name not in ("currency", "network"):
+            return None
+        configured = [pair[name == "network"] for pair in original.trial.suite.samples.wallet_pairs]
+        others = [*configured, "USDT", "USDC"] if name == "currency" else [*configured, "ethereum", "polygon"]
+        return next(one for one in others if one != value)
     if name in _ALTERNATIVES:
         return next(one for one in _ALTERNATIVES[name] if one != value)
     match name:

@@ -16,14 +16,15 @@ from conformance.verdict import Inconclusive
 from conformance.world import Scene, call, parameters, unknown_like
 
 #: Free text fields, which carry a word of their own in marked scenes.
-_MARKED = ("name", "first_name", "middle_name", "last_name", "display_name", "note", "label", "account_name", "description")
+_MARKED = ("name", "first_name", "middle_name", "last_name", "display_name", "note", "label", "account_name",
+           "description")
 
 #: Shorter values may stand in any text by chance.
 _TELLING = 6
 
 
 class MarkedScene(Scene):
-    """A scene whose free text fields all carry random words, so that none of them can appear elsewhere by chance."""
+    """A scene whose free text fields all carry random words, which appear nowhere else by chance."""
 
     def body(self, operation: str) -> dict[str, Any]:
         body = super().body(operation)
@@ -99,7 +100,8 @@ class Facts:
         organization = scene.client.organization
         known = {text for document in _documents(stranger) for text in _texts(document)}
         known |= {stranger.customer_id}
-        found = {text for document in self.documents for text in _texts(document)} | {scene.customer_id, organization.api_key}
+        found = {text for document in self.documents for text in _texts(document)}
+        found |= {scene.customer_id, organization.api_key}
         # What both organizations' resources hold alike is a constant, and tells nothing.
         self._telling = {text for text in found - known if _is_telling(text)}
 
@@ -113,7 +115,9 @@ class Facts:
             if fact not in sent and any(fact in text for text in shown):
                 return f"{fact[:60]!r} of the other's resource"
         for name, value in _members(answer.document):
-            if value in (None, "", [], {}) or (isinstance(value, str) and (value in given or value in sent or _may_be_now(value))):
+            if value in (None, "", [], {}):
+                continue
+            if isinstance(value, str) and (value in given or value in sent or _may_be_now(value)):
                 continue
             if any(name in document and same(document[name], value) for document in self.documents):
                 return f"the member {name[:60]!r} of the other's resource"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.checks.originals import Original
-from conformance.exchange import MISSING, Call, Exchange
+from conformance.exchange import Call, Exchange
 from conformance.runner import check
 from conformance.trial import Trial
 from conformance.world import Scene, new_key
@@ -13,8 +13,9 @@ RULE = "idempotency.other-organization"
 
 @check(RULE)
 def test_key_of_another_organization(trial: Trial) -> None:
-    """Another organization's request with the same key and body is treated as new: it makes a resource of its own, or is
-    refused as with a fresh key; and sent to the first one's path it never brings the first one's response.
+    """Another organization's request with the same key and body is treated as new: it makes a resource of its
+    own, or is refused as with a fresh key; and sent to the first one's path it never brings the first one's
+    response.
 
     A payout's body names its beneficiary, so the other organization's necessarily differs.
     """
@@ -54,9 +55,11 @@ def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer
     if answer.succeeded:
         expected = f"{what}: a resource of its own"
         if trial.operation.id == "disableBeneficiary":
-            trial.judge(RULE, answer.get("id") == scene.beneficiary_id, expected, "the answer of another request", original.exchange, answer)
+            trial.judge(RULE, answer.get("id") == scene.beneficiary_id, expected,
+                        "the answer of another request", original.exchange, answer)
         else:
-            trial.judge(RULE, not _of_the_first(answer, original), expected, "a resource of the first's", original.exchange, answer)
+            trial.judge(RULE, not _of_the_first(answer, original), expected, "a resource of the first's",
+                        original.exchange, answer)
         return
     again = own.but(idempotency_key=new_key())
     fresh = trial.send(again, "the same request of the other organization with a fresh key", "secondary")
@@ -64,11 +67,16 @@ def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer
         expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
         trial.judge(RULE, False, expected, answer.described(), original.exchange, answer, fresh)
     else:
-        trial.judge(RULE, True, f"{what}: the refusal that a fresh key brings", answer.described(), answer, fresh)
+        expected = f"{what}: the refusal that a fresh key brings"
+        trial.judge(RULE, True, expected, answer.described(), answer, fresh)
 
 
 def _differs(answer: Exchange, fresh: Exchange) -> bool:
-    return fresh.refused and (answer.status, answer.error_type, answer.error_code) != (fresh.status, fresh.error_type, fresh.error_code)
+    return fresh.refused and _kind(answer) != _kind(fresh)
+
+
+def _kind(answer: Exchange) -> tuple[object, object, object]:
+    return answer.status, answer.error_type, answer.error_code
 
 
 def _of_the_first(answer: Exchange, original: Original) -> bool:
@@ -84,11 +92,12 @@ def _judge_first_path(trial: Trial, original: Original) -> None:
     if not trial.usable(RULE, answer):
         return
     trial.refused(RULE, answer, what)
-    trial.judge(RULE, not _body_repeats(answer, original), f"{what}: nothing of the original response", "parts of it", original.exchange, answer)
+    trial.judge(RULE, not _body_repeats(answer, original), f"{what}: nothing of the original response",
+                "parts of it", original.exchange, answer)
 
 
 def _shows(answer: Exchange, original: Original) -> bool:
-    return answer.get("id") == original.id
+    return bool(answer.get("id") == original.id)
 
 
 def _body_repeats(answer: Exchange, original: Original) -> bool:

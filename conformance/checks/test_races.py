@@ -16,11 +16,10 @@ from conformance.checks.effects import LISTS, MONEY, Effects, owner, walk
 from conformance.checks.originals import ONCE, own_place
 from conformance.exchange import Call, Exchange
 from conformance.runner import check
-from conformance.samples import marker
 from conformance.trial import Trial, same
 from conformance.world import Scene, identifier
 
-#: Simultaneous requests, and how often: the first round also opens the connections that the second one finds open.
+#: Simultaneous requests, and how often: the first round also opens the connections for the second one.
 NONCES, KEYS, WALLETS = 8, 10, 12
 ROUNDS = 2
 
@@ -50,10 +49,12 @@ def test_one_nonce(trial: Trial) -> None:
         through = [one for one in answered if not one.refused_authentication and one.status != 425]
         passed += len(through)
         if len(answered) > 1 and through:
-            trial.judge(rule, len(through) <= 1, f"{NONCES} simultaneous requests with one nonce: at most one passes authentication",
+            trial.judge(rule, len(through) <= 1,
+                        f"{NONCES} simultaneous requests with one nonce: at most one passes authentication",
                         f"{len(through)} did", *through[:3])
     if not passed:
-        trial.set_aside(rule, "none of the simultaneous requests with one nonce passed authentication", cause="auth.accepts-valid")
+        trial.set_aside(rule, "none of the simultaneous requests with one nonce passed authentication",
+                        cause="auth.accepts-valid")
 
 
 # ---------------------------------------------------------------------- one idempotency key
@@ -61,8 +62,8 @@ def test_one_nonce(trial: Trial) -> None:
 
 @check("idempotency.race")
 def test_one_key(trial: Trial) -> None:
-    """Simultaneous requests with one key and body: every 2xx answer is the same response, the operation is done once, and
-    a later repetition brings that response."""
+    """Simultaneous requests with one key and body: every 2xx answer is the same response, the operation is
+    done once, and a later repetition brings that response."""
     rule = "idempotency.race"
     doubled: list[bool] = []
     for _ in range(ROUNDS):
@@ -79,20 +80,23 @@ def test_one_key(trial: Trial) -> None:
                 doubled.append(_spent_more(trial, effects, one))
             else:
                 effects.accepted.add(identifier(winner))
-                effects.judge(rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers)
+                effects.judge(rule, f"{KEYS} simultaneous requests with one key and body beyond one resource",
+                              answers)
     if doubled and all(doubled):
         # Once may be somebody else's payout at the same moment.
-        trial.judge(rule, False, "simultaneous requests with one key and body: the balances change as by one of them", "they change by more")
+        trial.judge(rule, False,
+                    "simultaneous requests with one key and body: the balances change as by one of them",
+                    "they change by more")
 
 
 def _judge_answers(trial: Trial, rule: str, one: Call, answers: list[Exchange]) -> Exchange | None:
-    """Judges what the simultaneous requests were answered; the first 2xx answer, also if it takes a later repetition."""
+    """Judges what the simultaneous requests were answered; the first 2xx answer, if need be a later one's."""
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
     for answer in succeeded[1:]:
         first = succeeded[0]
-        good = answer.status == first.status and same(answer.document, first.document)
-        if not trial.judge(rule, good, f"{what}: the same response for each that is answered 2xx", _difference(first, answer), first, answer):
+        expected = f"{what}: the same response for each that is answered 2xx"
+        if not trial.judge(rule, _alike(answer, first), expected, _difference(first, answer), first, answer):
             break
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
@@ -101,34 +105,43 @@ def _judge_answers(trial: Trial, rule: str, one: Call, answers: list[Exchange]) 
     if not succeeded:
         if later.succeeded:
             return later
-        trial.set_aside(rule, f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}", later, answers[0])
+        reason = f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}"
+        trial.set_aside(rule, reason, later, answers[0])
         return None
     if trial.usable(rule, later):
-        repeated = any(later.status == answer.status and same(later.document, answer.document) for answer in succeeded)
-        trial.judge(rule, repeated, f"{what}: the same response when they are repeated later", _difference(succeeded[0], later), succeeded[0], later)
+        repeated = any(_alike(later, answer) for answer in succeeded)
+        trial.judge(rule, repeated, f"{what}: the same response when they are repeated later",
+                    _difference(succeeded[0], later), succeeded[0], later)
     return succeeded[0]
 
 
 def _difference(first: Exchange, other: Exchange) -> str:
     if first.status != other.status:
         return f"{first.described()} and {other.described()}"
-    return "responses with different ids" if not same(first.get("id"), other.get("id")) else "responses with different bodies"
+    different = "bodies" if same(first.get("id"), other.get("id")) else "ids"
+    return f"responses with different {different}"
+
+
+def _alike(one: Exchange, other: Exchange) -> bool:
+    return one.status == other.status and same(one.document, other.document)
 
 
 def _judge_disabled(trial: Trial, rule: str, scene: Scene, winner: Exchange) -> None:
     """A beneficiary that was disabled once was not updated afterwards."""
     found = trial.send(scene.call("getBeneficiary"), "the beneficiary after the simultaneous requests")
     if found.succeeded and trial.usable(rule, found):
-        trial.equal(rule, found.get("updated"), winner.get("updated"), "simultaneous requests to disable, done once: updated", winner, found)
+        trial.equal(rule, found.get("updated"), winner.get("updated"),
+                    "simultaneous requests to disable, done once: updated", winner, found)
 
 
 def _spent_more(trial: Trial, effects: Effects, one: Call) -> bool:
-    """Whether the simultaneous requests moved a balance by a multiple of what a single request moves it by."""
+    """Whether the simultaneous requests moved a balance by more than a single request does."""
     raced = effects.moved()
     effects.start()
     trial.send(trial.scene().call(trial.operation.id, one.document), "a single request of the same amount")
     single = effects.moved()
-    return any(amount and raced.get(name, Decimal(0)) not in (amount, Decimal(0)) for name, amount in single.items())
+    none = Decimal(0)
+    return any(amount and raced.get(name, none) not in (amount, none) for name, amount in single.items())
 
 
 # ---------------------------------------------------------------------- one wallet
@@ -136,8 +149,8 @@ def _spent_more(trial: Trial, effects: Effects, one: Call) -> bool:
 
 @check("wallet.race")
 def test_one_wallet(trial: Trial) -> None:
-    """Of simultaneous creates of one currency and network with different keys, exactly one wallet results, and exactly one
-    is answered 2xx."""
+    """Of simultaneous creates of one currency and network with different keys, exactly one wallet results,
+    and exactly one is answered 2xx."""
     rule = "wallet.race"
     pairs = trial.suite.samples.wallet_pairs
     for number in range(ROUNDS):
@@ -148,23 +161,29 @@ def test_one_wallet(trial: Trial) -> None:
         answered, succeeded = _answered(answers), [one for one in answers if one.succeeded]
         what = f"{WALLETS} simultaneous creates of one currency and network"
         items, listed = walk(trial, scene, "listWallets", "which wallets are there?")
-        found = None if items is None else {str(one.get("id")) for one in items if (one.get("currency"), one.get("network")) == pairs[index]}
+        found = None
+        if items is not None:
+            of_pair = [one for one in items if (one.get("currency"), one.get("network")) == pairs[index]]
+            found = {str(one.get("id")) for one in of_pair}
         if len(answered) == len(answers) and not succeeded and found is not None and not found:
             _judge_none(trial, rule, index, answers[0])
             continue
-        trial.judge(rule, len(succeeded) <= 1, f"{what}: one answered 2xx", f"{len(succeeded)} were", *succeeded[:3])
+        trial.judge(rule, len(succeeded) <= 1, f"{what}: one answered 2xx", f"{len(succeeded)} were",
+                    *succeeded[:3])
         if found is None:
             trial.set_aside(rule, f"listWallets was answered {listed.described()}", listed)
         elif succeeded and not found:
             trial.set_aside(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         else:
-            trial.judge(rule, len(found) <= 1, f"{what}: one wallet in listWallets", f"{len(found)}", listed, *succeeded[:2])
+            trial.judge(rule, len(found) <= 1, f"{what}: one wallet in listWallets", f"{len(found)}", listed,
+                        *succeeded[:2])
 
 
 def _judge_none(trial: Trial, rule: str, index: int, refused: Exchange) -> None:
     """All were refused, and nothing exists: a fault, if the server takes such a wallet at all."""
     scene = trial.suite.fresh()
-    alone = trial.accept(scene.call("createWallet", trial.suite.samples.wallet(index)), "a single create of the same wallet elsewhere")
+    alone = trial.accept(scene.call("createWallet", trial.suite.samples.wallet(index)),
+                         "a single create of the same wallet elsewhere")
     trial.judge(rule, refused.status in _BUSY, "simultaneous creates of one wallet: one answered 2xx",
                 f"none, the first {refused.described()}", refused, alone)
 
@@ -174,8 +193,8 @@ def _judge_none(trial: Trial, rule: str, index: int, refused: Exchange) -> None:
 
 @check("list.race")
 def test_list_while_it_grows(trial: Trial) -> None:
-    """While elements are created no list answer shows an element twice, and afterwards a walk through the pages shows every
-    created one exactly once."""
+    """While elements are created no list answer shows an element twice, and afterwards a walk through the
+    pages shows every created one exactly once."""
     rule, operation = "list.race", trial.operation.id
     create = next(one for one, shown_by in LISTS.items() if shown_by == operation)
     acknowledged: set[str] = set()
@@ -191,7 +210,8 @@ def test_list_while_it_grows(trial: Trial) -> None:
             if create == "createWallet" and number == ROUNDS:
                 acknowledged.add(identifier(trial.accept(scene.call(create), "a first wallet")))
             creates = _creates(trial, scene, create)
-            pages = [{"page": 1, "size": 100}, {"page": 1, "size": 2}, {"page": 2, "size": 2}, {"page": 2, "size": 5}] * 2
+            pages = [{"page": 1, "size": 100}, {"page": 1, "size": 2}, {"page": 2, "size": 2},
+                     {"page": 2, "size": 5}] * 2
             reads = [scene.call(operation).with_query(page) for page in pages]
             mixed = [one for pair in zip(creates, reads, strict=False) for one in pair] + reads[len(creates):]
             answers = trial.race(mixed, "creates and reads of a list at the same time")
@@ -200,7 +220,9 @@ def test_list_while_it_grows(trial: Trial) -> None:
                     acknowledged.add(str(answer.get("id")))
                 elif answer.operation == operation and answer.succeeded:
                     twice = _twice(answer)
-                    trial.judge(rule, not twice, f"{answer.call.query} while elements are created: no element twice", f"{twice} elements twice", answer)
+                    trial.judge(rule, not twice,
+                                f"{answer.call.query} while elements are created: no element twice",
+                                f"{twice} elements twice", answer)
         _judge_walk(trial, rule, scene, acknowledged)
 
 
@@ -208,7 +230,9 @@ def _growing(trial: Trial) -> Scene:
     suite = trial.suite
     if trial.operation.id == "listAccounts":
         return suite.shared()
-    return suite.fresh() if trial.operation.id != "listPayoutDestinations" else Scene(suite, account_id=suite.shared().account_id)
+    if trial.operation.id == "listPayoutDestinations":
+        return Scene(suite, account_id=suite.shared().account_id)
+    return suite.fresh()
 
 
 def _creates(trial: Trial, scene: Scene, create: str) -> list[Call]:
@@ -222,8 +246,10 @@ def _creates(trial: Trial, scene: Scene, create: str) -> list[Call]:
 def _twice(answer: Exchange) -> int:
     """How many ids an answer holds more than once."""
     items = answer.get("items")
-    ids = Counter(one["id"] for one in items if isinstance(one, dict) and isinstance(one.get("id"), str)) if isinstance(items, list) else Counter()
-    return sum(1 for number in ids.values() if number > 1)
+    if not isinstance(items, list):
+        return 0
+    ids = [one["id"] for one in items if isinstance(one, dict) and isinstance(one.get("id"), str)]
+    return sum(1 for number in Counter(ids).values() if number > 1)
 
 
 def _judge_walk(trial: Trial, rule: str, scene: Scene, acknowledged: set[str]) -> None:
@@ -234,7 +260,8 @@ def _judge_walk(trial: Trial, rule: str, scene: Scene, acknowledged: set[str]) -
     for _ in range(3):
         seen, last, still = _walked(trial, scene)
         if seen is None:
-            trial.set_aside(rule, f"the walk through {trial.operation.id} was answered {last.described()}", last)
+            trial.set_aside(rule, f"the walk through {trial.operation.id} was answered {last.described()}",
+                            last)
             return
         wrong = {one: seen[one] for one in acknowledged if seen[one] != 1}
         if not wrong or still:
@@ -247,7 +274,8 @@ def _judge_walk(trial: Trial, rule: str, scene: Scene, acknowledged: set[str]) -
 def _walked(trial: Trial, scene: Scene) -> tuple[Counter[str] | None, Exchange, bool]:
     """How often a walk shows each id, its last answer, and whether the list stood still meanwhile."""
     size = 100 if trial.operation.id == "listAccounts" else 5
-    first = trial.send(scene.call(trial.operation.id).with_query({"page": 1, "size": 1}), "how many are there?", owner(scene))
+    first = trial.send(scene.call(trial.operation.id).with_query({"page": 1, "size": 1}),
+                       "how many are there?", owner(scene))
     items, last = walk(trial, scene, trial.operation.id, "a walk after simultaneous creates", size)
     if items is None:
         return None, last, True

@@ -33,12 +33,12 @@ class _Watch(contextlib.ExitStack):
         return self
 
     def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
-        """Judges that the answered requests, all refused, changed none of the scenes; `cause` is judged where one was not."""
+        """Judges that refused requests changed none of the scenes; see Effects.judge_refused."""
         for effects in self._effects:
             effects.judge_refused(what, answers, cause, lambda: self._again(answers[-1]))
 
     def _again(self, answer: Exchange) -> Exchange:
-        again = answer.call if answer.call.idempotency_key is None else answer.call.but(idempotency_key=new_key())
+        again = answer.call.but(idempotency_key=answer.call.idempotency_key and new_key())
         return self._trial.send(again, f"{answer.purpose}, once more", answer.organization)
 
 
@@ -57,15 +57,17 @@ def _refused(trial: Trial, rule: str, answer: Exchange, what: str) -> None:
 
 @check(FOREIGN_PARENT, LEAK, UNTOUCHED, operations=RULES[FOREIGN_PARENT].operations)
 def test_foreign_parent(trial: Trial) -> None:
-    """Another organization's customer or account is answered with 403, whatever stands below it in the path, in both
-    directions; the refusal shows nothing of its resources and changes none."""
+    """Another organization's customer or account is answered with 403, whatever stands below it in the path,
+    in both directions; the refusal shows nothing of its resources and changes none."""
     operation = trial.operation.id
     own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
     own_ids, foreign_ids = own.ids(operation), foreign.ids(operation)
     probes: list[tuple[str, Call]] = [("another organization's path", foreign.call(operation))]
     if children_of(operation):
-        probes.append(("another organization's parent with an own child", mixed(operation, foreign_ids, own_ids, own)))
-        probes.append(("another organization's parent with an unknown child", mixed(operation, foreign_ids, unknown(foreign_ids), foreign)))
+        probes.append(("another organization's parent with an own child",
+                       mixed(operation, foreign_ids, own_ids, own)))
+        probes.append(("another organization's parent with an unknown child",
+                       mixed(operation, foreign_ids, unknown(foreign_ids), foreign)))
     # Money that moves shows in the funded account only.
     home = trial.scene() if operation == "createPayout" else own
     back = home.call(operation)
@@ -86,7 +88,8 @@ def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
     if not trial.usable(LEAK, answer):
         return
     if not answer.refused:
-        trial.set_aside(LEAK, f"{answer.purpose} was answered {answer.described()}, not refused", answer, cause=FOREIGN_PARENT)
+        trial.set_aside(LEAK, f"{answer.purpose} was answered {answer.described()}, not refused", answer,
+                        cause=FOREIGN_PARENT)
         return
     shown = facts.shown_by(answer)
     trial.judge(LEAK, not shown, f"{answer.purpose}: a refusal that shows nothing of the other organization",
@@ -95,21 +98,24 @@ def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
 
 @check("tenancy.unknown-parent")
 def test_unknown_parent(trial: Trial) -> None:
-    """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere; ids that
-    almost equal an existing one are refused."""
+    """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere;
+    ids that almost equal an existing one are refused."""
     rule, operation = "tenancy.unknown-parent", trial.operation.id
     own = kept_scene(trial.suite, "own")
     ids = own.ids(operation)
     probes = [("an unknown parent", mixed(operation, unknown(ids), ids, own))]
     if children_of(operation):
-        probes.append(("an unknown parent with an unknown child", mixed(operation, unknown(ids), unknown(ids), own)))
+        probes.append(("an unknown parent with an unknown child",
+                       mixed(operation, unknown(ids), unknown(ids), own)))
         if trial.target.secondary is not None:
             foreign = kept_scene(trial.suite, "foreign").ids(operation)
-            probes.append(("an unknown parent with another organization's child", mixed(operation, unknown(ids), foreign, own)))
+            probes.append(("an unknown parent with another organization's child",
+                           mixed(operation, unknown(ids), foreign, own)))
     for what, probe in probes:
         _status(trial, rule, trial.send(probe, what), what, 404)
     for what, near in almost(ids, top_of(operation)):
-        _refused(trial, rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}")
+        _refused(trial, rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"),
+                 f"parent: {what}")
 
 
 # ---------------------------------------------------------------------- children
@@ -117,12 +123,15 @@ def test_unknown_parent(trial: Trial) -> None:
 
 @check("tenancy.missing-child", UNTOUCHED, operations=RULES["tenancy.missing-child"].operations)
 def test_missing_child(trial: Trial) -> None:
-    """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing child's are refused."""
+    """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
+    child's are refused."""
     rule, operation = "tenancy.missing-child", trial.operation.id
     own = kept_scene(trial.suite, "own")
     ids = own.ids(operation)
-    probes = [(f"an unknown {child}", {**ids, child: unknown_like(ids[child])}, True) for child in children_of(operation)]
-    probes += [(f"{child}: {near}", nearly, False) for child in children_of(operation) for near, nearly in almost(ids, child)]
+    probes = []
+    for child in children_of(operation):
+        probes.append((f"an unknown {child}", {**ids, child: unknown_like(ids[child])}, True))
+        probes += [(f"{child}: {near}", nearly, False) for near, nearly in almost(ids, child)]
     calls = [(what, mixed(operation, ids, children, own), sure) for what, children, sure in probes]
     answers = []
     with _Watch(trial, (own,)) as watch:
@@ -137,23 +146,25 @@ def test_missing_child(trial: Trial) -> None:
 
 @check("tenancy.sibling-child", UNTOUCHED, operations=RULES["tenancy.sibling-child"].operations)
 def test_child_of_sibling(trial: Trial) -> None:
-    """A child of another account of the same organization is answered with 404, in both directions, also where the
-    other account is another customer's; it stays as it was."""
-    rule, operation = "tenancy.sibling-child", trial.operation.id
+    """A child of another account of the same organization is answered with 404, in both directions, also
+    where the other account is another customer's; it stays as it was."""
+    rule = "tenancy.sibling-child"
     own, sibling = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "sibling")
     scenes = [own, sibling]
-    pairs = [("a child of another account", own, sibling), ("the other account with this one's child", sibling, own)]
+    pairs = [("a child of another account", own, sibling),
+             ("the other account with this one's child", sibling, own)]
     if trial.target.primary.other_customer_id is not None:
         cousin = kept_scene(trial.suite, "cousin")
         scenes.append(cousin)
         pairs.append(("a child of another customer's account", own, cousin))
-    _judge_elsewhere(trial, rule, scenes, [(what, parent, child, "primary") for what, parent, child in pairs], 404)
+    probes = [(what, parent, child, "primary") for what, parent, child in pairs]
+    _judge_elsewhere(trial, rule, scenes, probes, 404)
 
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED, operations=RULES["tenancy.foreign-child"].operations)
 def test_child_of_another_organization(trial: Trial) -> None:
-    """A child that belongs to another organization, under an own account, is answered with 404, which shows nothing of it;
-    it stays as it was."""
+    """A child that belongs to another organization, under an own account, is answered with 404, which shows
+    nothing of it; it stays as it was."""
     own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
     facts, own_facts = Facts(foreign, own), Facts(own, foreign)
     answers = _judge_elsewhere(trial, "tenancy.foreign-child", [own, foreign], [
@@ -176,7 +187,8 @@ def test_account_of_another_customer(trial: Trial) -> None:
 
 @check("tenancy.foreign-account", LEAK, operations=RULES["tenancy.foreign-account"].operations)
 def test_account_of_another_organization(trial: Trial) -> None:
-    """Another organization's account under an own customer is answered with 403 or 404, which shows nothing of it."""
+    """Another organization's account under an own customer is answered with 403 or 404, which shows nothing
+    of it."""
     own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
     facts, own_facts = Facts(foreign, own), Facts(own, foreign)
     answers = _judge_elsewhere(trial, "tenancy.foreign-account", [], [
@@ -187,8 +199,9 @@ def test_account_of_another_organization(trial: Trial) -> None:
     judge_leak(trial, own_facts, answers[1])
 
 
-def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene], probes: list[tuple[str, Scene, Scene, str]], *statuses: int) -> list[Exchange]:
-    """Sends calls with the parent of one scene and the children of another, each in an organization's name."""
+def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene],
+                     probes: list[tuple[str, Scene, Scene, str]], *statuses: int) -> list[Exchange]:
+    """Sends calls with the parent of one scene and the children of another, in an organization's name."""
     operation = trial.operation.id
     calls = [(what, mixed(operation, parent.ids(operation), child.ids(operation), parent), organization)
              for what, parent, child, organization in probes]
@@ -204,11 +217,13 @@ def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene], probes: list[
 # ---------------------------------------------------------------------- references in bodies
 
 
-@check("tenancy.payout-references", "tenancy.payout-references-status", "tenancy.payout-destination-owner", UNTOUCHED, LEAK,
+@check("tenancy.payout-references", "tenancy.payout-references-status", "tenancy.payout-destination-owner",
+       UNTOUCHED, LEAK,
        operations=("createPayout",))
 def test_payout_references(trial: Trial) -> None:
-    """A payout that names a beneficiary or destination which is unknown, another account's or another organization's is
-    refused, implied with 404, and does nothing; a destination of another beneficiary is refused as well."""
+    """A payout that names a beneficiary or destination which is unknown, another account's or another
+    organization's is refused, implied with 404, and does nothing; a destination of another beneficiary is
+    refused as well."""
     rule, status = "tenancy.payout-references", "tenancy.payout-references-status"
     scene, sibling = trial.scene(), kept_scene(trial.suite, "sibling")
     sound = scene.call("createPayout").document
@@ -223,11 +238,13 @@ def test_payout_references(trial: Trial) -> None:
     answers = []
     with _Watch(trial, (scene,)) as watch:
         for whose, beneficiary, destination in references:
-            changes = {f"{whose} beneficiary and destination": {"beneficiary_id": beneficiary, "payout_destination_id": destination},
-                       f"{whose} beneficiary": {"beneficiary_id": beneficiary},
-                       f"{whose} destination": {"payout_destination_id": destination}}
+            to_beneficiary = {"beneficiary_id": beneficiary}
+            to_destination = {"payout_destination_id": destination}
+            changes = {f"{whose} beneficiary and destination": to_beneficiary | to_destination,
+                       f"{whose} beneficiary": to_beneficiary, f"{whose} destination": to_destination}
             for what, changed in changes.items():
-                answer = trial.send(scene.call("createPayout", {**sound, **changed}), f"a payout that names {what}")
+                answer = trial.send(scene.call("createPayout", {**sound, **changed}),
+                                    f"a payout that names {what}")
                 _refused(trial, rule, answer, answer.purpose)
                 if answer.refused:
                     _status(trial, status, answer, answer.purpose, 404)
@@ -236,9 +253,11 @@ def test_payout_references(trial: Trial) -> None:
                 answers.append(answer)
         watch.judge("payouts that name what is not under the account", answers, rule)
     what = "a payout that names a destination of another beneficiary of the account"
-    answer = trial.send(scene.call("createPayout", {**sound, "payout_destination_id": other.destination_id}), what)
+    answer = trial.send(scene.call("createPayout", {**sound, "payout_destination_id": other.destination_id}),
+                        what)
     _refused(trial, "tenancy.payout-destination-owner", answer, what)
-    trial.accept(scene.call("createPayout", sound), "the payout that names its own beneficiary and destination")
+    trial.accept(scene.call("createPayout", sound),
+                 "the payout that names its own beneficiary and destination")
 
 
 @check("tenancy.and-validation")

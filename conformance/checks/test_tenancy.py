@@ -68,6 +68,8 @@ def test_foreign_parent(trial: Trial) -> None:
                        mixed(operation, foreign_ids, own_ids, own)))
         probes.append(("another organization's parent with an unknown child",
                        mixed(operation, foreign_ids, unknown(foreign_ids), foreign)))
+    if operation == "createWallet":
+        probes += _taken_wallet(foreign)
     # Money that moves shows in the funded account only.
     home = trial.scene() if operation == "createPayout" else own
     back = home.call(operation)
@@ -81,6 +83,16 @@ def test_foreign_parent(trial: Trial) -> None:
     for answer in answers[:-1]:
         judge_leak(trial, facts, answer)
     judge_leak(trial, own_facts, answers[-1])
+
+
+def _taken_wallet(foreign: Scene) -> list[tuple[str, Call]]:
+    """A create of a wallet that the other organization has: being its second is no reason to say so."""
+    samples = foreign.suite.samples
+    if len(samples.wallet_pairs) < 2:
+        return []
+    if "tenancy wallet" not in foreign.suite.shelf:
+        foreign.suite.shelf["tenancy wallet"] = foreign.create("createWallet", samples.wallet(1))
+    return [("another organization's account, which has that wallet", foreign.call("createWallet", samples.wallet(1)))]
 
 
 def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:

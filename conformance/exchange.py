@@ -137,8 +137,9 @@ class Call:
 
 
 def to_json(document: Any) -> bytes:
-    """Compact JSON as UTF-8 bytes, non-ASCII letters unescaped."""
-    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    """Compact JSON as UTF-8 bytes, non-ASCII letters unescaped; unpaired surrogates, which a server may
+    have sent, have only their JSON escape."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
 @dataclass

@@ -16,7 +16,7 @@ from conformance.contract import OPERATIONS
 from conformance.exchange import Exchange
 from conformance.suite import Suite
 from conformance.verdict import Inconclusive
-from conformance.world import Scene, call
+from conformance.world import Scene, call, identifier
 
 Body = dict[str, Any]
 
@@ -165,14 +165,15 @@ def _other_payout(scene: Scene) -> Body | None:
     """A payout to a second beneficiary, in another currency where the server accepts such a destination."""
     suite = scene.suite
     try:
-        beneficiary = scene.create("createBeneficiary").get("id")
-        ids = {"account_id": scene.account_id, "beneficiary_id": str(beneficiary)}
+        beneficiary = identifier(scene.create("createBeneficiary"))
+        ids = {"account_id": scene.account_id, "beneficiary_id": beneficiary}
         for details in (suite.samples.bank_accounts()[-1], suite.bank_account(scene)):
             attempt = call("createPayoutDestination", ids, details)
             destination = suite.send(scene.client, attempt, "a destination in another currency, to pay to")
-            identifier, currency = destination.get("id"), destination.get("currency")
-            if destination.succeeded and isinstance(identifier, str) and isinstance(currency, str):
-                return {**suite.samples.payout(str(beneficiary), identifier, currency), "currency": currency}
+            currency = destination.get("currency")
+            if destination.succeeded and isinstance(currency, str):
+                payout = suite.samples.payout(beneficiary, identifier(destination), currency)
+                return {**payout, "currency": currency}
     except Inconclusive:
         pass
     return None

@@ -14,6 +14,7 @@ from conformance.runner import check
 from conformance.samples import digits, marker
 from conformance.stated import INITIAL, PARENTS, initial_state
 from conformance.trial import Trial, show
+from conformance.verdict import Inconclusive
 from conformance.world import Scene, call, identifier
 
 #: The rule of everything that is sent on create.
@@ -146,11 +147,14 @@ def judge_ignored(trial: Trial, rule: str, answer: Exchange, name: str, value: A
 
 def _look(trial: Trial, scene: Scene, created: Exchange) -> Exchange | None:
     """The created resource, or the list it is in, shown once more; None where no operation shows it."""
-    operation, made = trial.operation.id, created.get("id")
-    if operation not in _LATER or not isinstance(made, str):
+    operation = trial.operation.id
+    if operation not in _LATER:
         return None
     read, parameter = _LATER[operation]
-    ids = scene.ids(operation) | ({parameter: made} if parameter else {})
+    try:
+        ids = scene.ids(operation) | ({parameter: identifier(created)} if parameter else {})
+    except Inconclusive:
+        return None
     look = call(read, ids) if parameter else call(read, ids).with_query({"page": 1, "size": 100})
     return trial.send(look, f"{created.purpose}, looked at again")
 

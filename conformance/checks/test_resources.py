@@ -14,7 +14,7 @@ from conformance.runner import check
 from conformance.stated import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.trial import Trial
 from conformance.verdict import Inconclusive
-from conformance.world import Scene, call
+from conformance.world import Scene, call, identifier
 
 #: Rules that hold for every single answer.
 FORMATS = ("format.fields", "format.object", "format.id", "format.account-id", "format.timestamp",
@@ -77,10 +77,10 @@ def test_every_resource_has_its_own_id(trial: Trial) -> None:
                 made.append(trial.send(elsewhere, f"one in another account ({organization})", organization))
     ids: dict[str, Exchange] = {}
     for exchange in made:
-        identifier = exchange.get("id")
-        if not exchange.succeeded or not isinstance(identifier, str):
+        made_id = exchange.get("id")
+        if not exchange.succeeded or not isinstance(made_id, str):
             continue
-        other = ids.setdefault(identifier, exchange)
+        other = ids.setdefault(made_id, exchange)
         trial.judge("format.id-unique", other is exchange, f"{exchange.purpose}: an id of its own",
                     "the id of another resource", exchange, other)
 
@@ -102,12 +102,11 @@ def judge_read(trial: Trial, made: Creation, what: str) -> None:
     """Judges read.equals-create on one resource."""
     parameter = {"beneficiary": "beneficiary_id",
                  "virtual_account": "virtual_account_id"}[trial.operation.resource]
-    identifier = made.exchange.get("id")
-    if not isinstance(identifier, str):
-        trial.set_aside("read.equals-create", "the create answered without an id", made.exchange,
-                        cause="format.id")
+    try:
+        ids = {"account_id": made.scene.account_id, parameter: identifier(made.exchange)}
+    except Inconclusive as stop:
+        trial.set_aside("read.equals-create", stop.reason, made.exchange, cause=stop.cause)
         return
-    ids = {"account_id": made.scene.account_id, parameter: identifier}
     answer = trial.send(call(trial.operation.id, ids), what)
     if trial.succeeded("read.equals-create", answer, what) and isinstance(answer.document, dict):
         create = made.exchange.operation or ""

@@ -94,9 +94,8 @@ def _vault(trial: Trial) -> Vault:
     if "vault" in trial.suite.shelf:
         vault: Vault = trial.suite.shelf["vault"]
         return vault
-    if operation in _NEAR:
-        _ = trial.suite.shared().destination
-    return Vault(trial.suite.shared(), [])
+    scene = trial.suite.shared()
+    return Vault(scene, [scene.destination] if operation in _NEAR else [])
 
 
 def _answers(trial: Trial, vault: Vault) -> Iterator[Exchange]:

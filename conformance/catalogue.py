@@ -16,7 +16,7 @@ from conformance.rules import RULES, Level, Rule
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.description = "Lists the rules of the specification that the suite judges; `conformance explain ID` says all about one."
+    parser.description = "Lists the rules that the suite judges; `conformance explain ID` says all about one."
     parser.add_argument(
         "id", nargs="*", metavar="ID", help="a rule, or the area of several: auth, list, fields, ..."
     )
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the rules. Raises UsageError for names that the catalogue does not have, and for a choice that leaves none."""
+    """Prints the rules. Raises UsageError for an unknown name, and for a choice that leaves none."""
     chosen = list(RULES.values())
     if options.id:
         for name in options.id:

@@ -64,7 +64,8 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
         if len(faults) > 12:
             yield f"   and {len(faults) - 12} more"
     yield ""
-    yield f"An exchange of {operation} with the reference server, which {'keeps the rule' if rule.level is not Level.OPEN else 'made its choice'}"
+    does = "chose so" if rule.level is Level.OPEN else "keeps the rule"
+    yield f"An exchange of {operation} with the reference server, which {does}"
     yield from textwrap.indent(_example(rule, operation), "   ").splitlines()
 
 

@@ -28,7 +28,7 @@ KEPT_BODY = 8 * 1024
 class Cell:
     """One rule on one operation; its verdict is the gravest of its findings.
 
-    `known` is the reason that a list of known failures gives for a violation; such a cell does not fail the run.
+    `known` is why a list of known failures has this violation, which then does not fail the run.
     """
 
     rule: str
@@ -55,7 +55,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When an exchange was sent (Unix seconds), how long its answer took (seconds), and with which status it came."""
+    """When an exchange was sent (Unix seconds), how long its answer took (seconds), and its status."""
 
     operation: str | None
     status: int | None
@@ -116,7 +116,7 @@ class Results:
         return [cell for cell in cells if not cell.known]
 
     def incomplete(self, fail_on: Level) -> list[Cell]:
-        """The cells that make the run incomplete: inconclusive, or not run although the user did not narrow the run."""
+        """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed."""
         missing = [Verdict.INCONCLUSIVE] if self.selection else [Verdict.INCONCLUSIVE, Verdict.NOT_RUN]
         return self.with_verdict(*missing, levels=self.gating(fail_on))
 

@@ -15,6 +15,7 @@ _LETTER = 6.6
 def badge(document: view.Document) -> str:
     """The badge as SVG text."""
     verdict = document["verdict"]
+    colour = _COLOURS.get(verdict["exit_status"], "#c5221f")
     left, right = "conformance", _words(document)
     widths = [round(len(text) * _LETTER) + 12 for text in (left, right)]
     total = sum(widths)
@@ -25,7 +26,7 @@ def badge(document: view.Document) -> str:
 <clipPath id="r"><rect width="{total}" height="20" rx="3"/></clipPath>
 <g clip-path="url(#r)">
 <rect width="{widths[0]}" height="20" fill="#444c56"/>
-<rect x="{widths[0]}" width="{widths[1]}" height="20" fill="{_COLOURS.get(verdict["exit_status"], "#c5221f")}"/>
+<rect x="{widths[0]}" width="{widths[1]}" height="20" fill="{colour}"/>
 </g>
 <g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,Geneva,sans-serif" font-size="11">
 <text x="{widths[0] / 2:g}" y="14" textLength="{widths[0] - 12}">{escape(left)}</text>

@@ -37,9 +37,9 @@ class Cause:
 
 
 def causes(results: Results) -> list[Cause]:
-    """The causes of all violations, the gravest first: required before implied, new before known, wide before narrow.
+    """The causes of all violations: required before implied, new before known, wide before narrow.
 
-    Every violated cell is in exactly one of them; cells that a violation kept from being judged are in `took_along`.
+    Every violated cell is in exactly one of them; what a violation kept from being judged is in `took_along`.
     """
     violated = {key: cell for key, cell in results.cells.items() if cell.verdict in VIOLATED}
     first: dict[str, Key] = {}
@@ -63,7 +63,7 @@ def causes(results: Results) -> list[Cause]:
 
 
 def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
-    """Where the chain of parents starts; of a chain that bites its own tail, the same link from everywhere."""
+    """Where the chain of parents starts; of one that bites its own tail, the same link from everywhere."""
     seen = [key]
     while (parent := parents[key]) is not None:
         if parent in seen:

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Writes the formats. Raises UsageError for results that cannot be read and files that cannot be written."""
+    """Writes the formats. Raises UsageError for what cannot be read or written."""
     try:
         document = load(options.results)
         folder = options.results if options.results.is_dir() else options.results.parent

@@ -16,8 +16,9 @@ from conformance.report.view import DocumentError, load, why_unreadable
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.description = (
-        "Compares the results of several implementations, or of two versions of one: what broke, what was mended, where "
-        "they choose differently. Without --html or --markdown the Markdown goes to standard output. Exit status: 0; with "
+        "Compares the results of several implementations, or of two versions of one: what broke, what was "
+        "mended, where they choose differently. Without --html or --markdown the Markdown goes to standard "
+        "output. Exit status: 0; with "
         "--gate 1 when a rule that held in the first results is violated in the last."
     )
     parser.add_argument(
@@ -49,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
     """Writes the comparison. Raises UsageError."""
     if len(options.results) < 2:
         raise UsageError(
-            "give at least two results to compare: conformance compare before/results.json after/results.json."
+            "give at least two results to compare: "
+            "conformance compare before/results.json after/results.json."
         )
     if options.name and len(options.name) != len(options.results):
         raise UsageError(

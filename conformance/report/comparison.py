@@ -36,7 +36,7 @@ class RuleRow:
 
 @dataclass
 class ChoiceRow:
-    """An open question that the documents answer differently: an answer for each, "" where it was not asked."""
+    """An open question with different answers: one for each document, "" where it was not asked."""
 
     rule: str
     question: str

@@ -22,21 +22,16 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from conformance.report import plots, sections, view
+from conformance.report.evidence import EXCHANGES, page_exchanges
+from conformance.report.facts import facts
 from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
-from conformance.report.wording import clean, count, duration, listed
-
-#: Bytes of exchanges, as JSON, that a page holds.
-EXCHANGES = 1_500_000
-
-#: Bytes of one body that a page holds where it is no evidence of a violation.
-BRIEF_BODY = 1024
+from conformance.report.wording import clean, count, duration
 
 #: Violations whose decisive exchange is also held as plain text, for readers without scripts.
 TRANSCRIPTS = 100
 
 _MARKS = {0: ("good", "✓"), 1: ("bad", "✗"), 2: ("unsure", "?"), 3: ("suite", "!"), 6: ("unsure", "?")}
-_GRAVITY = ("failed", "error", "warning", "inconclusive", "observed", "not run", "passed", "not applicable")
 
 
 def html(document: view.Document) -> str:
@@ -45,10 +40,11 @@ def html(document: view.Document) -> str:
 
 
 def render(template: str, values: Mapping[str, Any], script: str = "") -> str:
-    """A page of a template, with the style, the script, and a policy that allows these two and nothing else."""
+    """A page of a template, with style and script, and a policy that allows these two and nothing else."""
     style = _asset("report.css")
     sources = _hash(script) if script else "'none'"
-    policy = f"default-src 'none'; script-src {sources}; style-src {_hash(style)}; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; script-src {sources}; style-src {_hash(style)}"
+    policy += "; base-uri 'none'; form-action 'none'"
     return _template(template).render(
         {**values, "policy": policy, "style": Markup(style), "script": Markup(script)}
     )
@@ -102,7 +98,7 @@ class _Page:
         document = self.document
         verdict, run = document["verdict"], document["run"]
         used = [name for name in view.SIGNS if any(row[name] for row in document["counts"].values())]
-        kept = self._exchanges()
+        kept = page_exchanges(document)
         tone, mark = _MARKS.get(verdict["exit_status"], ("bad", "✗"))
         known, pinned = document["known_failures"], document["pinned_choices"]
         names = [one["id"] for one in document["operations"]]
@@ -134,7 +130,7 @@ class _Page:
             "observed": list(view.observations(document)),
             "axis": plots.axis(),
             "latencies": [plots.row(row) for row in document["latency"]],
-            "facts": self._facts(),
+            "facts": facts(document),
             "kept": self._kept(len(kept)),
         }
 
@@ -250,7 +246,7 @@ class _Page:
             for one in rule["operations"]
             if (rule["id"], one) in self.cells
         ]
-        verdicts = sorted({cell["verdict"] for cell in cells}, key=_GRAVITY.index)
+        verdicts = sorted({cell["verdict"] for cell in cells}, key=view.GRAVITY.index)
         checks = {
             finding["check"]
             for cell in cells
@@ -302,106 +298,15 @@ class _Page:
             "confirmed": finding["confirmed"],
         }
 
-    # ------------------------------------------------------------------ exchanges
-
-    def _exchanges(self) -> dict[str, Any]:
-        """As many exchanges as fit, those of the gravest findings first; where they prove less, with brief bodies."""
-        wanted: dict[int, str] = {}
-        findings = [one for cell in self.document["cells"] for one in cell["findings"]]
-        for finding in sorted(findings, key=lambda one: _GRAVITY.index(one["verdict"])):
-            for number in finding["exchanges"]:
-                wanted.setdefault(number, finding["verdict"])
-        kept, size = {}, 0
-        for number, verdict in wanted.items():
-            one = self.document["exchanges"].get(str(number))
-            if one is None:
-                continue
-            one = {key: value for key, value in one.items() if key not in ("call", "url", "started")}
-            if verdict not in ("failed", "error", "warning"):
-                one["request_body"], one["response_body"] = (
-                    _brief(one["request_body"]),
-                    _brief(one["response_body"]),
-                )
-            size += len(json.dumps(one))
-            if size > EXCHANGES:
-                break
-            kept[str(number)] = one
-        return kept
-
     def _kept(self, kept: int) -> str:
         document = self.document
         return (
             f"Of {count(document['run']['requests'], 'request')}, results.json keeps the "
-            f"{count(len(document['exchanges']), 'exchange')} that prove something, and this page {kept:,} of those "
-            f"(at most {EXCHANGES / 1e6:g} MB, violations first)."
+            f"{count(len(document['exchanges']), 'exchange')} that prove something, and this page {kept:,} "
+            f"of those (at most {EXCHANGES / 1e6:g} MB, violations first)."
         )
-
-    # ------------------------------------------------------------------ the run
-
-    def _facts(self) -> list[tuple[str, str]]:
-        document = self.document
-        run, target = document["run"], document["target"]
-        facts = [
-            ("Started", run["started"]),
-            ("Ended", run["ended"]),
-            ("Workers", str(run["workers"])),
-            ("Seed", str(run["seed"]) if run["seed"] is not None else "none"),
-            ("Requests sent", f"{run['requests']:,}"),
-            ("Suite", f"{document['suite']['name']} {document['suite']['version']}"),
-        ]
-        facts += [(f"Option {name}", value) for name, value in run["options"].items()]
-        if run["selection"]:
-            facts.append(("Narrowed by", run["selection"]))
-        if run["interrupted"]:
-            facts.append(("Interrupted", run["interrupted"]))
-        if document["lost"]:
-            facts.append(("Server lost", document["lost"]))
-        if target:
-            facts += [
-                ("Server", target["base_url"]),
-                *(
-                    (f"{name.capitalize()} organization", _organization(target[name]))
-                    for name in ("primary", "secondary")
-                ),
-                (
-                    "Declared features",
-                    ", ".join(
-                        f"{key}: {value}" for key, value in target["features"].items() if value is not None
-                    ),
-                ),
-                ("Several statuses", target["array_style"]),
-            ]
-        if pinned := document["pinned_choices"]:
-            facts.append(
-                (
-                    "Pinned choices",
-                    f"{pinned['source']}: {pinned['pinned']} pinned, {pinned['asked']} asked again, {pinned['new']} new",
-                )
-            )
-        if known := document["known_failures"]:
-            facts.append(
-                ("Known failures", f"{known['source']}: {listed([one['rule'] for one in known['entries']])}")
-            )
-        return facts
-
-
-def _organization(one: dict[str, Any] | None) -> str:
-    if one is None:
-        return "none"
-    return ", ".join(
-        f"{name.removesuffix('_id').replace('_', ' ')} {value}" for name, value in one.items() if value
-    )
-
-
-def _brief(body: dict[str, Any]) -> dict[str, Any]:
-    short = dict(body)
-    for key in ("text", "base64"):
-        if len(short.get(key, "")) > BRIEF_BODY:
-            # Base64 stays whole in groups of four.
-            short[key], short["cut"] = short[key][:BRIEF_BODY], True
-    return short
 
 
 def _tally(verdicts: Iterable[str]) -> str:
     counted = Counter(verdicts)
-    return ", ".join(f"{counted[name]} {name}" for name in _GRAVITY if counted[name])
+    return ", ".join(f"{counted[name]} {name}" for name in view.GRAVITY if counted[name])

@@ -86,7 +86,8 @@ def _text(
     document: view.Document, cell: dict[str, Any], rule: dict[str, Any], finding: dict[str, Any]
 ) -> str:
     lines = [
-        f"{rule['id']} on {cell['operation']}: {cell['verdict']} ({rule['level']}, section {', '.join(rule['section'])})",
+        f"{rule['id']} on {cell['operation']}: {cell['verdict']} "
+        f"({rule['level']}, section {', '.join(rule['section'])})",
         rule["statement"],
     ]
     for name in ("expected", "got", "cure", "confirmed"):

@@ -34,7 +34,7 @@ _HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 
 class KnownFailuresError(ValueError):
-    """The list of known failures cannot be used; the text is one paragraph that names the entry and the cure."""
+    """The list cannot be used; the text is one paragraph that names the entry and the cure."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class KnownFailures:
 
 
 def _lines(text: str, entries: int) -> list[int]:
-    """The line on which each [[failure]] starts; 1 for all where they are written otherwise (as inline tables)."""
+    """The line on which each [[failure]] starts; 1 for all where they are written otherwise."""
     found = [
         number
         for number, line in enumerate(text.splitlines(), 1)
@@ -215,13 +215,11 @@ def _expiry(value: Any, place: str) -> date | None:
 def write_known(
     results: Results, path: Path, reason: str = "listed when this file was written; say why it stands"
 ) -> Path:
-    """Writes the list of a run's violations; an entry covers all operations of its rule where all of them fail.
+    """Writes the list of a run's violations; where a rule fails on all its operations, as one entry.
 
     Reasons that the run's own list gave are kept. Raises OSError.
     """
-    lines = [
-        "# Violations that do not fail the run. Delete an entry when its violation is mended: the run says so."
-    ]
+    lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
     by_rule: dict[str, list[Cell]] = {}
     for cell in results.with_verdict(*VIOLATED):
         by_rule.setdefault(cell.rule, []).append(cell)

@@ -18,9 +18,10 @@ _ORDER = {operation: index for index, operation in enumerate(OPERATIONS)}
 
 
 def latency(timings: Iterable[Timing]) -> list[dict[str, Any]]:
-    """For each operation: number of exchanges, their statuses, quantiles in seconds, and a histogram over EDGES.
+    """For each operation: number of exchanges, statuses, quantiles in seconds, and a histogram over EDGES.
 
-    Operations stand in the contract's order; what is none of them has the name "" and stands last. Exchanges without an answer count among the statuses ("none") and nowhere else.
+    Operations stand in the contract's order; what is none of them has the name "" and stands last. Exchanges
+    without an answer count among the statuses ("none") and nowhere else.
     """
     by_operation: dict[str, list[Timing]] = {}
     for timing in timings:

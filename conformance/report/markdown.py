@@ -42,7 +42,8 @@ def _cell(text: str) -> str:
 
 def _lines(document: view.Document) -> Iterator[str]:
     verdict, run = document["verdict"], document["run"]
-    yield f"## {_ICONS.get(verdict['exit_status'], '❌')} Financial Accounts API conformance: {verdict['name']}"
+    icon = _ICONS.get(verdict["exit_status"], "❌")
+    yield f"## {icon} Financial Accounts API conformance: {verdict['name']}"
     yield ""
     yield plain(verdict["sentence"])
     for note in verdict["notes"]:
@@ -59,7 +60,8 @@ def _lines(document: view.Document) -> Iterator[str]:
         yield ""
     seed = f", seed {run['seed']}" if run["seed"] is not None else ""
     yield (
-        f"Judged {code(view.label(document), 120)}: {count(run['requests'], 'request')} in {duration(run['seconds'])}"
+        f"Judged {code(view.label(document), 120)}: {count(run['requests'], 'request')} "
+        f"in {duration(run['seconds'])}"
         f"{seed}, exit status {verdict['exit_status']}, suite {document['suite']['version']}. "
         "Everything is in `report.html` and `results.json`."
     )
@@ -123,7 +125,8 @@ def _lists(document: view.Document) -> Iterator[str]:
         yield "### Known failures to delete"
         yield ""
         for one in known["stale"]:
-            yield f"- {code(known['source'])} line {one['line']}: `{one['rule']}` on `{one['operation']}`: {plain(one['why'])}"
+            where = f"{code(known['source'])} line {one['line']}"
+            yield f"- {where}: `{one['rule']}` on `{one['operation']}`: {plain(one['why'])}"
         yield ""
     standing = [cell for cell in document["cells"] if cell["known"]]
     if standing:

@@ -63,7 +63,10 @@ def decide(
         notes.append(f"{count(len(changed), 'choice differs', 'choices differ')} from the pinned ones")
     if errors:
         name = "error"
-        sentence = f"No verdict: the suite itself failed ({count(len(errors), 'error')}); this says nothing about the server."
+        sentence = (
+            f"No verdict: the suite itself failed ({count(len(errors), 'error')}); "
+            "this says nothing about the server."
+        )
     elif interrupted and not results.lost:
         name = "interrupted"
         sentence = f"No verdict: the run was interrupted ({interrupted})."
@@ -88,12 +91,15 @@ def decide(
         )
     elif results.lost:
         name = "incomplete"
-        sentence = f"Incomplete: the server was lost during the run ({results.lost}); no violation was seen until then."
+        sentence = (
+            f"Incomplete: the server was lost during the run ({results.lost}); "
+            "no violation was seen until then."
+        )
     elif incomplete:
         name = "incomplete"
         sentence = (
-            f"Incomplete: no violation was seen, but {count(len(incomplete), 'case')} of {_rules(incomplete)} could "
-            f"not be exercised ({listed([cell.rule for cell in incomplete], 4)})."
+            f"Incomplete: no violation was seen, but {count(len(incomplete), 'case')} of "
+            f"{_rules(incomplete)} could not be exercised ({listed([cell.rule for cell in incomplete], 4)})."
         )
     elif not judged:
         name, sentence = "incomplete", "Incomplete: no rule was exercised."
@@ -113,10 +119,13 @@ def _conforms(results: Results, gating: tuple[Level, ...]) -> str:
     if results.selection:
         left = len(results.with_verdict(Verdict.NOT_RUN, levels=gating))
         return (
-            f"No violation in the part that was run ({results.selection}): {count(len(passed), f'{which} case')} passed, "
-            f"{left:,} were left out."
+            f"No violation in the part that was run ({results.selection}): "
+            f"{count(len(passed), f'{which} case')} passed, {left:,} were left out."
         )
-    sentence = f"The server conforms: {_rules(passed)} hold on every operation ({count(len(passed), f'{which} case')} passed)."
+    sentence = (
+        f"The server conforms: {_rules(passed)} hold on every operation "
+        f"({count(len(passed), f'{which} case')} passed)."
+    )
     if known:
         sentence = (
             f"No new violation: {count(len(passed), f'{which} case')} passed, "
@@ -152,4 +161,5 @@ def _broken(results: Results, violations: list[Cell]) -> str:
     roots = [cause.rule for cause in causes(results) if cause.rule in rules]
     others = [cell.rule for cell in violations if cell.rule not in roots]
     operations = {cell.operation for cell in violations}
-    return f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')} ({listed([*roots, *others], 4)})"
+    names = listed([*roots, *others], 4)
+    return f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')} ({names})"

@@ -88,7 +88,7 @@ class PinnedChoices:
         return cls(pinned, str(path))
 
     def compare(self, results: Results) -> list[Difference]:
-        """The questions that were asked again and answered otherwise; what was not asked again differs in nothing."""
+        """The questions that were answered otherwise; one that was not asked again differs in nothing."""
         now = choices(results)
         return [
             Difference(*question, pinned=answer, now=now[question])

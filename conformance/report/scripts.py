@@ -1,4 +1,4 @@
-"""Scripts that repeat a violation without the suite, from the replay documents that a results document carries."""
+"""Scripts that repeat a violation without the suite, made of the replay files that results carry."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ _VERDICTS = (
 
 
 def summary(results: Results, run: RunInfo, *, width: int, verbose: bool) -> list[Line]:
-    """The lines of the summary, each with its markup; none holds a control character or ends in white space."""
+    """The lines of the summary with their markup; none holds a control character or ends in white space."""
     outcome = run.outcome(results)
     lines = [
         *_table(results),
@@ -135,7 +135,8 @@ def _cause(number: int, cause: Cause, run: RunInfo, verbose: bool) -> Iterator[L
     if cause.took_along:
         rules = list(dict.fromkeys(cell.rule for cell in cause.took_along))
         yield (
-            f"   took along {count(len(cause.took_along), 'case')} of {listed(rules, 10**6 if verbose else 3)}",
+            f"   took along {count(len(cause.took_along), 'case')} "
+            f"of {listed(rules, 10**6 if verbose else 3)}",
             _FAINT,
         )
 
@@ -209,7 +210,8 @@ def _known(results: Results, run: RunInfo) -> Iterator[Line]:
         yield f"known failure: {rule} on {operations(names, len(OPERATIONS))}: {one_line(reason)}", _YELLOW
     for one in stale:
         yield (
-            f"{run.known.source}, line {one.line}: delete {one.entry.rule} on {one.entry.operation}: {one.why}",
+            f"{run.known.source}, line {one.line}: delete {one.entry.rule} on {one.entry.operation}: "
+            f"{one.why}",
             _RED,
         )
 

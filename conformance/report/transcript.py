@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -32,10 +33,8 @@ def _body(body: dict[str, Any]) -> list[str]:
         return [f"({body['size']} bytes that are no UTF-8 text)"]
     text = str(body["text"])
     if not body["cut"]:
-        try:
+        with contextlib.suppress(ValueError, RecursionError):
             text = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
-        except (ValueError, RecursionError):
-            pass
     shown = text[:BODY].split("\n")
     if body["cut"] or len(text) > BODY:
         shown.append(f"… ({body['size']} bytes)")

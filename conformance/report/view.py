@@ -28,6 +28,19 @@ SIGNS = {
 }
 
 
+#: Verdicts, the gravest first, as a summary of several shows them.
+GRAVITY = (
+    "failed",
+    "error",
+    "warning",
+    "inconclusive",
+    "observed",
+    "not run",
+    "passed",
+    "not applicable",
+)
+
+
 class DocumentError(ValueError):
     """A results document that cannot be read; the text is one paragraph with the cure."""
 
@@ -53,8 +66,8 @@ def load(path: Path) -> Document:
         raise DocumentError(f"{path}: these are no results of a run; name a results.json.")
     if given.partition(".")[0] != FORMAT.partition(".")[0]:
         raise DocumentError(
-            f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of the "
-            "suite that wrote it."
+            f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of "
+            "the suite that wrote it."
         )
     return dict(document)
 

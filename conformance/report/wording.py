@@ -21,7 +21,7 @@ def writable(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A text that every format can show: control, text-direction and unpaired characters spelled out, bounded."""
+    """A text that every format can show: control and text-direction characters spelled out, bounded."""
     if len(text) > KEPT_TEXT:
         text = f"{text[:KEPT_TEXT]}… ({len(text)} characters)"
     if text.isascii() and text.isprintable():
@@ -72,7 +72,7 @@ def operations(names: Sequence[str], all_operations: int) -> str:
 
 
 def rerun(rule: str, operation: str, options: Mapping[str, str]) -> str:
-    """The command that runs the checks of one rule on one operation, on the server of a run with these options."""
+    """The command that runs the checks of one rule on one operation, as a run with these options did."""
     return f"pytest --rule {rule}@{operation}{_server(options)}"
 
 

@@ -41,7 +41,7 @@ FORMATS: Mapping[str, tuple[str, Callable[[Document], str]]] = {
 
 
 def write_all(document: Document, folder: Path) -> list[Path | WriteProblem]:
-    """Writes every format, and the step summary of a GitHub Actions run; what could not be written is in its place.
+    """Writes every format, and the step summary of a GitHub Actions run; what failed is in its place.
 
     A problem with one format loses no other.
     """

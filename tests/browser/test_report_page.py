@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
 
+#: Probes that a page is searched with.
+NAMES, CONTRAST = ((Path(__file__).parent / name).read_text("utf-8") for name in ("names.js", "contrast.js"))
+
 #: Ways in which text becomes script where it is not escaped.
 HOSTILE = (
     '</script><script>window.pwned=1</script><img src=x onerror="window.pwned=2"><svg/onload=window.pwned=3>'
@@ -149,8 +152,11 @@ def test_no_markup_of_a_server_runs(show: Show) -> None:
 def test_the_policy_lets_no_other_script_run(show: Show) -> None:
     opened = show(whole_run())
     ran = opened.page.evaluate("""() => {
-        const one = document.createElement("script"); one.textContent = "window.pwned = 1"; document.body.append(one);
-        document.body.insertAdjacentHTML("beforeend", "<b id=t onclick='window.pwned=2'>t</b>"); document.getElementById("t").click();
+        const one = document.createElement("script");
+        one.textContent = "window.pwned = 1";
+        document.body.append(one);
+        document.body.insertAdjacentHTML("beforeend", "<b id=t onclick='window.pwned=2'>t</b>");
+        document.getElementById("t").click();
         return window.pwned; }""")
     assert ran is None
     assert any("Content Security Policy" in problem for problem in opened.problems)
@@ -231,7 +237,8 @@ def test_search_finds_rules_by_id_words_and_findings(show: Show) -> None:
     ):
         page.fill("#q", words)
         page.wait_for_function(
-            f"() => !document.getElementById('{rule}').hidden && document.getElementById('http.content-type').hidden"
+            f"() => !document.getElementById('{rule}').hidden"
+            " && document.getElementById('http.content-type').hidden"
         )
         assert "of " in page.locator("#shown").inner_text()
     page.fill("#q", "no such words at all")
@@ -261,7 +268,7 @@ def test_filters_narrow_rules_and_matrix_alike(show: Show) -> None:
     )
 
 
-# ---------------------------------------------------------------------- without a mouse, without a script, on paper
+# ---------------------------------------------------------------------- other ways to read
 
 
 def test_everything_can_be_done_from_the_keyboard(show: Show) -> None:
@@ -313,44 +320,8 @@ def test_without_scripts_the_failures_can_be_read(show: Show) -> None:
 
 def test_names_and_roles_are_there_for_screen_readers(show: Show) -> None:
     page = show(broken()).page
-    problems = page.evaluate("""() => {
-        const found = [];
-        const ids = new Set();
-        for (const one of document.querySelectorAll("[id]")) { if (ids.has(one.id)) found.push("twice: " + one.id); ids.add(one.id); }
-        for (const one of document.querySelectorAll("[aria-labelledby]")) for (const id of one.getAttribute("aria-labelledby").split(" "))
-            if (!ids.has(id)) found.push("no label: " + id);
-        for (const one of document.querySelectorAll("a[href^='#']")) {
-            const id = decodeURIComponent(one.getAttribute("href").slice(1));
-            if (!ids.has(id) && !one.dataset.number) found.push("leads nowhere: " + id);
-        }
-        for (const one of document.querySelectorAll("input, select")) if (!one.labels.length) found.push("no label: " + one.outerHTML);
-        for (const one of document.querySelectorAll("svg")) if (!one.getAttribute("aria-label") && !one.closest("[aria-hidden]")) found.push("no text: svg");
-        for (const one of document.querySelectorAll("table")) if (!one.querySelector("th")) found.push("no heads: table");
-        for (const one of document.querySelectorAll("button, a, summary")) if (!one.textContent.trim()) found.push("no name: " + one.outerHTML);
-        let level = 1;
-        for (const one of document.querySelectorAll("h1, h2, h3, h4")) { const now = Number(one.tagName[1]); if (now > level + 1) found.push("level skipped: " + one.textContent); level = now; }
-        return found; }""")
-    assert problems == []
+    assert page.evaluate(NAMES) == []
     assert page.evaluate("document.documentElement.lang") == "en"
-
-
-CONTRAST = """() => {
-    const parse = (text) => (text.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
-    const over = (top, under) => { const a = top.length > 3 ? top[3] : 1; return [0, 1, 2].map((i) => top[i] * a + under[i] * (1 - a)); };
-    const light = (c) => { const [r, g, b] = c.map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; }); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-    const behind = (one) => { const chain = []; for (; one; one = one.parentElement) chain.unshift(parse(getComputedStyle(one).backgroundColor)); return chain.reduce((under, c) => over(c, under), [255, 255, 255]); };
-    const opacity = (one) => { let all = 1; for (; one; one = one.parentElement) all *= Number(getComputedStyle(one).opacity); return all; };
-    const poor = new Set();
-    const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
-    while (walker.nextNode()) {
-        const one = walker.currentNode.parentElement;
-        if (!walker.currentNode.data.trim() || !one.getClientRects().length || one.closest("svg, .vh, option")) continue;
-        const back = behind(one), style = getComputedStyle(one);
-        const front = over([...over(parse(style.color), back), opacity(one)], back);
-        const [a, b] = [light(front), light(back)].sort((x, y) => y - x);
-        if ((a + 0.05) / (b + 0.05) < 4.5) poor.add(`${one.tagName}.${one.className} ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
-    }
-    return [...poor]; }"""
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -30,6 +30,7 @@ class _Judgement:
     observations: dict[str, str] = field(default_factory=dict)
     exchanges: list[int] = field(default_factory=list)
     excuse: str = ""
+    declared_absent: str = ""
 
 
 class Trial:
@@ -108,6 +109,10 @@ class Trial:
     def no_occasion(self, rule: str, reason: str) -> None:
         """Notes why this check cannot judge a rule on this server, which other checks may."""
         self._judgements[rule].excuse = reason
+
+    def not_applicable(self, rule: str, reason: str) -> None:
+        """Notes that the target file declares absent what a rule is about, unless it is judged all the same."""
+        self._judgements[rule].declared_absent = reason
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """Whether an answer can be judged by this rule; if not, it is set aside."""
@@ -190,6 +195,8 @@ class Trial:
             finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
             finding.cure, finding.cause = stop.cure, stop.cause
             finding.exchanges = self.exchanges[-2:]
+        elif not judgement.judged and judgement.declared_absent:
+            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, judgement.declared_absent
         elif not judgement.judged:
             finding.verdict = Verdict.INCONCLUSIVE
             if judgement.set_aside:

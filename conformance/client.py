@@ -140,7 +140,9 @@ class HttpxSigner(httpx.Auth):
 
     def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         request.headers.update(
-            signing.signed_headers(self.api_key, self.secret, request.method, wire_target(request), request.content)
+            signing.signed_headers(
+                self.api_key, self.secret, request.method, wire_target(request), request.content
+            )
         )
         yield request
 
@@ -185,8 +187,11 @@ class Client:
 
     def prepare(self, call: Call, purpose: str = "") -> Prepared:
         """The signed request of a call; timestamp and nonce are fresh where the call does not fix them."""
-        request = httpx.Request(call.method, self.base_url + call.path, content=call.body)
-        target = self._prefix + call.target.encode("utf-8")
+        target = self._prefix + call.target.encode("utf-8", "surrogatepass")
+        try:
+            request = httpx.Request(call.method, self.base_url + call.path, content=call.body)
+        except (httpx.InvalidURL, UnicodeEncodeError):
+            request = httpx.Request(call.method, self.base_url, content=call.body)
         if request.url.raw_path != target:
             # httpx tidies URLs; a probe means its bytes, so they bypass that.
             request.extensions["target"] = target
@@ -194,7 +199,11 @@ class Client:
         return Prepared(call, request, purpose)
 
     def _headers(self, request: httpx.Request, call: Call) -> list[tuple[bytes, bytes]]:
-        headers = [("Host", request.headers["host"]), ("Accept", "application/json"), ("User-Agent", USER_AGENT)]
+        headers = [
+            ("Host", request.headers["host"]),
+            ("Accept", "application/json"),
+            ("User-Agent", USER_AGENT),
+        ]
         if call.body is not None:
             headers.append(("Content-Length", str(len(call.body))))
             if call.content_type is not None:
@@ -212,9 +221,15 @@ class Client:
 
     def _authentication(self, request: httpx.Request, auth: Auth) -> dict[str, str]:
         own = self.organization
-        timestamp = auth.timestamp if auth.timestamp is not None else str(self.clock.now() + auth.timestamp_offset)
+        timestamp = (
+            auth.timestamp if auth.timestamp is not None else str(self.clock.now() + auth.timestamp_offset)
+        )
         nonce = auth.nonce if auth.nonce is not None else signing.new_nonce()
-        target = wire_target(request) if auth.signed_target is None else self._prefix + auth.signed_target.encode("utf-8")
+        target = (
+            wire_target(request)
+            if auth.signed_target is None
+            else self._prefix + auth.signed_target.encode("utf-8", "surrogatepass")
+        )
         parts = [
             (auth.signed_method if auth.signed_method is not None else request.method).encode(),
             target,
@@ -225,10 +240,14 @@ class Client:
         if auth.separator:
             string = auth.separator.encode().join(parts)
         else:
-            string = signing.signature_string(parts[0].decode(), parts[1], parts[2].decode(), parts[3].decode(), parts[4])
+            string = signing.signature_string(
+                parts[0].decode(), parts[1], parts[2].decode(), parts[3].decode(), parts[4]
+            )
         signature = auth.signature
         if signature is None:
-            signature = MANGLES[auth.mangle](signing.signature(auth.secret if auth.secret is not None else own.secret, string))
+            signature = MANGLES[auth.mangle](
+                signing.signature(auth.secret if auth.secret is not None else own.secret, string)
+            )
         values = {
             signing.API_KEY: auth.api_key if auth.api_key is not None else own.api_key,
             signing.TIMESTAMP: timestamp,
@@ -265,14 +284,18 @@ class Client:
             url=str(request.url),
             method=request.method,
             target=wire_target(request).decode("utf-8", "backslashreplace"),
-            request_headers=[(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw],
+            request_headers=[
+                (name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw
+            ],
             request_body=request.content,
         )
         self.pace.take_turn()
         exchange.started = time.time()
         begin = time.perf_counter()
         seconds = self.patience.seconds
-        request.extensions["timeout"] = httpx.Timeout(seconds, connect=min(seconds, CONNECT_TIMEOUT)).as_dict()
+        request.extensions["timeout"] = httpx.Timeout(
+            seconds, connect=min(seconds, CONNECT_TIMEOUT)
+        ).as_dict()
         try:
             with deadline(seconds):
                 self._receive(request, exchange)

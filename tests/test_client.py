@@ -68,6 +68,7 @@ TARGETS = {
     "a NUL and broken escapes": "/v1/accounts/%00/wallets?q=%zz%",
     "characters httpx would escape": '/v1/accounts/{a}/wallets?q="<x>`|^\\',
     "a long target": "/v1/accounts/a/wallets?q=" + "x" * 3900,
+    "a target too long for httpx": "/v1/accounts/" + "x" * 70_000,
 }
 
 
@@ -442,10 +443,20 @@ def test_one_answer_in_time_keeps_a_slow_server() -> None:
     assert not suite.lost
 
 
-def test_request_that_is_no_http_is_nobodys_fault() -> None:
+@pytest.mark.parametrize(
+    "call",
+    [
+        list_accounts().but(headers=(("X-Extra", "a\nb"),)),
+        list_accounts("/v1/a b"),
+        list_accounts("/v1/\n"),
+        list_accounts("/v1/\ud800"),
+    ],
+    ids=["header", "space", "line feed", "surrogate"],
+)
+def test_request_that_is_no_http_is_nobodys_fault(call: Call) -> None:
     with wire() as server:
         suite = new_suite(server.url)
-        exchange = suite.send(suite.client(), list_accounts().but(headers=(("X-Extra", "a\nb"),)), "")
+        exchange = suite.send(suite.client(), call, "")
     assert exchange.unsent
     assert not server.requests
     assert not suite.passive.tallies

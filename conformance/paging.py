@@ -17,7 +17,7 @@ PAGES, ECHO, WALK = "list.pages", "list.echo", "list.walk"
 
 def page(trial: Trial, rule: str, exchange: Exchange, what: str) -> Page | None:
     """The page that answers a sound request, which a refusal of it is not: that breaks `rule`."""
-    if not trial.usable(rule, exchange):
+    if not _readable(trial, rule, exchange, what):
         return None
     found = page_of(exchange)
     if found is None:
@@ -31,6 +31,15 @@ def page(trial: Trial, rule: str, exchange: Exchange, what: str) -> Page | None:
         else:
             trial.judge(rule, False, f"{what}: a page (2xx)", exchange.described(), exchange)
     return found
+
+
+def _readable(trial: Trial, rule: str, exchange: Exchange, what: str) -> bool:
+    """Whether an answer says something about lists; one that refuses the signature says nothing."""
+    if exchange.refused_authentication:
+        reason = f"{what} was answered {exchange.described()}"
+        trial.set_aside(rule, reason, exchange, cause="auth.accepts-valid")
+        return False
+    return trial.usable(rule, exchange)
 
 
 def number(
@@ -72,7 +81,7 @@ def count_of_pages(trial: Trial, found: Page, size: int, what: str, known: int |
 
 def page_or_refusal(trial: Trial, rule: str, exchange: Exchange, expected: str, what: str) -> Page | None:
     """The page that answers what may be refused; a refusal keeps the rule."""
-    if not trial.usable(rule, exchange):
+    if not _readable(trial, rule, exchange, what):
         return None
     found = page_of(exchange)
     if found is None:

@@ -123,7 +123,7 @@ def populated(suite: Suite, operation: str) -> Stock:
 
 
 def large(suite: Suite, operation: str) -> Stock:
-    """A list of more elements than the greatest page; raises Inconclusive where less than three are allowed."""
+    """A list of more elements than the greatest page; raises Inconclusive where fewer than 3 are allowed."""
     if operation == "listAccounts":
         return _accounts(suite)
     key = f"large {operation}"

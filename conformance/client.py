@@ -259,7 +259,7 @@ class Client:
     # ------------------------------------------------------------------ sending
 
     def send(self, call: Call, purpose: str = "") -> Exchange:
-        """Sends a call and returns its exchange; 429 and 503 with Retry-After are waited out and sent anew."""
+        """Sends a call and returns its exchange; 429 and 503 with Retry-After are waited out."""
         attempt = 0
         while True:
             attempt += 1
@@ -331,7 +331,7 @@ class Client:
         ]
 
     def race(self, calls: Sequence[Call], purpose: str = "") -> list[Exchange]:
-        """Sends all calls at the same moment, each in a thread of its own, and returns their exchanges in order."""
+        """Sends all calls at the same moment, each in a thread of its own; their exchanges, in order."""
         prepared = [self.prepare(call, purpose) for call in calls]
         return race([(self, one) for one in prepared])
 

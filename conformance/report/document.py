@@ -8,7 +8,7 @@ stored once and only as evidence of a finding, and all others count in the laten
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +18,7 @@ from conformance import __version__
 from conformance.contract import OPERATIONS
 from conformance.redaction import Redactor, abbreviated
 from conformance.report.causes import causes
+from conformance.report.evidence import document_exchanges
 from conformance.report.latency import latency
 from conformance.report.outcome import Outcome
 from conformance.report.view import FORMAT
@@ -119,7 +120,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> dict[str, An
     plain: dict[str, Any] = _mapped(document, lambda text: clean(redactor.text(text)))
     # Replay files are without secrets, and exact.
     plain["replays"] = _mapped(document["replays"], writable)
-    evidence = {str(number): results.exchanges[number] for number in _evidence(results)}
+    evidence = document_exchanges(plain["cells"], results.exchanges)
     # Bodies are evidence: of them nothing is changed but what no file can hold.
     plain["exchanges"] = _mapped(evidence, lambda text: writable(redactor.text(text)))
     return plain
@@ -201,16 +202,8 @@ def _finding(finding: Finding, timings: Mapping[int, Timing]) -> dict[str, Any]:
 
 
 def kept_evidence(finding: Finding) -> list[int]:
-    """The exchanges of a finding that a document keeps, the decisive one first."""
+    """The exchanges of a finding that a document names, the decisive one first."""
     return list(dict.fromkeys(finding.exchanges))[: EVIDENCE.get(finding.verdict, OTHER_EVIDENCE)]
-
-
-def _evidence(results: Results) -> Iterator[int]:
-    """The numbers of the exchanges that are evidence, each once, in the order they were sent."""
-    numbers = {
-        number for cell in results.cells.values() for one in cell.findings for number in kept_evidence(one)
-    }
-    yield from sorted(numbers & results.exchanges.keys())
 
 
 def _replays(results: Results, folder: Path | None) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """The report for a browser: one file that loads nothing.
 
 It stays small whatever the run: it holds every rule and case in words, and of the exchanges as many as fit
-into EXCHANGES bytes, those of violations first; the others are in results.json. Everything that came from
-outside is escaped by the template or goes through the script as text, and the page's policy lets no other
-script run than its own.
+into PAGE_EXCHANGES bytes, those of violations first; results.json keeps more. Everything that came from outside
+is escaped by the template or goes through the script as text, and the page's policy lets no other script run
+than its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from conformance.report import plots, sections, view
-from conformance.report.evidence import EXCHANGES, page_exchanges
+from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
 from conformance.report.facts import facts
 from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
@@ -303,7 +303,7 @@ class _Page:
         return (
             f"Of {count(document['run']['requests'], 'request')}, results.json keeps the "
             f"{count(len(document['exchanges']), 'exchange')} that prove something, and this page {kept:,} "
-            f"of those (at most {EXCHANGES / 1e6:g} MB, violations first)."
+            f"of those (at most {PAGE_EXCHANGES / 1e6:g} MB, violations first)."
         )
 
 

@@ -97,7 +97,7 @@
 
   const rendered = (number, got, siblings) => {
     const one = exchanges[number];
-    if (!one) return element("p", {class: "muted"}, `Exchange ${number} is in results.json; this page keeps only as many as it can hold.`);
+    if (!one) return element("p", {class: "muted"}, `Exchange ${number} is not in this page, which holds as many as fit, violations first; look in results.json.`);
     // Another answer to the same request is worth comparing with: replays, races, repeated reads.
     const twin = siblings.map((other) => exchanges[other]).find((other) => other && other !== one && other.method === one.method && other.target === one.target &&
       other.request_body.text === one.request_body.text && other.response_body.size);

@@ -1,0 +1,97 @@
+"""Hostile input is what it says it is: malformed or legal, short enough for HTTP servers, and sendable."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conformance import hostile
+from conformance.checks.gate import FREE_TEXT, reworded
+from conformance.contract import OPERATIONS
+from conformance.hostile import Bodies
+from conformance.reference.listener import served
+from conformance.reference.seed import new_server, target_tables
+from conformance.rules import OPERATION_SETS
+from conformance.runner import load_checks, run_check
+from conformance.suite import Suite
+from conformance.target import build
+
+SAMPLES: dict[str, Bodies] = {
+    "one member": Bodies({"name": "Conformance 1"}, "name"),
+    "several members": Bodies({"currency": "EUR", "label": "conformance", "address": {"city": "é"}}, "label"),
+}
+each_sample = pytest.mark.parametrize("bodies", SAMPLES.values(), ids=list(SAMPLES))
+
+
+def strictly(body: bytes) -> Any:
+    """The JSON value of a body by RFC 8259; raises ValueError."""
+
+    def refuse(literal: str) -> Any:
+        raise ValueError(literal)
+
+    return json.loads(body.decode("utf-8"), parse_constant=refuse)
+
+
+@each_sample
+def test_malformed_bodies_are_no_json(bodies: Bodies) -> None:
+    for name, body in bodies.malformed():
+        with pytest.raises(ValueError):
+            pytest.fail(f"{name}: {strictly(body)!r}")
+
+
+@each_sample
+def test_bodies_that_are_no_objects_are_json(bodies: Bodies) -> None:
+    for name, body in bodies.not_objects():
+        assert not isinstance(strictly(body), dict), name
+
+
+@each_sample
+def test_odd_bodies_hold_the_sound_one(bodies: Bodies) -> None:
+    illegal = {"a byte order mark", "UTF-16", "a NaN", "nesting 10000 deep", "a field nested 10000 deep"}
+    for name, body in bodies.odd():
+        if name not in illegal:
+            assert strictly(body).keys() >= bodies.document.keys(), name
+
+
+@each_sample
+def test_names_and_bodies_differ(bodies: Bodies) -> None:
+    made = [*bodies.malformed(), *bodies.not_objects(), *bodies.odd(), *bodies.long()]
+    assert len({name for name, _ in made}) == len({body for _, body in made}) == len(made)
+
+
+@each_sample
+def test_reworded_bodies_are_the_same_json(bodies: Bodies) -> None:
+    for name, body in reworded(bodies.sound):
+        assert json.loads(body) == bodies.document, name
+
+
+def test_free_text_is_a_field_of_every_operation_with_a_body() -> None:
+    assert set(FREE_TEXT) == set(OPERATION_SETS["body"])
+    for operation, name in FREE_TEXT.items():
+        schema = OPERATIONS[operation].request_schema or {}
+        assert "string" in schema["properties"][name]["type"], operation
+
+
+def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:
+    headers = (hostile.TIMESTAMPS, hostile.NONCES, hostile.SIGNATURES, hostile.API_KEYS, hostile.KEYS)
+    assert max(len(value.encode()) for values in headers for value in values) < 4000
+    assert max(map(len, hostile.IDS)) < 2100
+    for operation in OPERATION_SETS["list"]:
+        queries = [*hostile.list_queries(OPERATIONS[operation].query_parameters), *hostile.BROKEN_QUERIES]
+        assert max(map(len, queries)) < 3900
+        assert len(set(queries)) == len(queries)
+        assert all(query.isascii() and query.isprintable() and " " not in query for query in queries)
+
+
+@pytest.mark.parametrize("operation", ["createPayoutDestination", "disableBeneficiary", "listWallets"])
+def test_hostile_requests_reach_a_real_server(operation: str) -> None:
+    server, seeded = new_server(number=1)
+    with served(server) as url:
+        suite = Suite(build(target_tables(seeded, url), "reference"))
+        for check in load_checks().values():
+            if check.name.startswith("test_hostile.") and operation in check.operations:
+                run_check(check, operation, suite)
+    assert suite.sent > 30
+    assert not [exchange.purpose for exchange in suite.record.values() if exchange.status is None]

@@ -1,4 +1,4 @@
-"""Simultaneous requests: one nonce, one idempotency key, one wallet, and lists while they grow.
+"""Simultaneous requests: one nonce, one idempotency key, one wallet.
 
 How a server keeps simultaneous requests apart is its own affair: it may make them wait or refuse all but
 one. What counts is who got through and what exists afterwards.
@@ -6,14 +6,11 @@ one. What counts is who got through and what exists afterwards.
 
 from __future__ import annotations
 
-import contextlib
 import time
-from collections import Counter
 from decimal import Decimal
-from typing import Any
 
 from conformance import signing
-from conformance.checks.effects import LISTS, MONEY, Effects, owner, walk
+from conformance.checks.effects import MONEY, Effects, walk
 from conformance.checks.originals import ONCE, own_place
 from conformance.exchange import Call, Exchange
 from conformance.runner import check
@@ -191,98 +188,3 @@ def _judge_none(trial: Trial, rule: str, index: int, refused: Exchange) -> None:
                          "a single create of the same wallet elsewhere")
     trial.judge(rule, refused.status in _BUSY, "simultaneous creates of one wallet: one answered 2xx",
                 f"none, the first {refused.described()}", refused, alone)
-
-
-# ---------------------------------------------------------------------- lists while they grow
-
-
-@check("list.race")
-def test_list_while_it_grows(trial: Trial) -> None:
-    """While elements are created no list answer shows an element twice, and afterwards a walk through the
-    pages shows every created one exactly once."""
-    rule, operation = "list.race", trial.operation.id
-    create = next(one for one, shown_by in LISTS.items() if shown_by == operation)
-    acknowledged: set[str] = set()
-    scene = _growing(trial)
-    quiet = trial.suite.quiet_accounts() if operation == "listAccounts" else contextlib.nullcontext()
-    with quiet:
-        # There are few wallets in an account: they come together, twice, and then one is there before.
-        rounds = ROUNDS if create != "createWallet" else ROUNDS + 1
-        for number in range(rounds):
-            if create == "createWallet" and number:
-                _judge_walk(trial, rule, scene, acknowledged)
-                scene, acknowledged = _growing(trial), set()
-            if create == "createWallet" and number == ROUNDS:
-                acknowledged.add(identifier(trial.accept(scene.call(create), "a first wallet")))
-            creates = _creates(trial, scene, create)
-            pages = [{"page": 1, "size": 100}, {"page": 1, "size": 2}, {"page": 2, "size": 2},
-                     {"page": 2, "size": 5}] * 2
-            reads = [scene.call(operation).with_query(page) for page in pages]
-            mixed = [one for pair in zip(creates, reads, strict=False) for one in pair] + reads[len(creates):]
-            answers = trial.race(mixed, "creates and reads of a list at the same time")
-            for answer in answers:
-                if answer.operation == create and answer.succeeded and isinstance(answer.get("id"), str):
-                    acknowledged.add(str(answer.get("id")))
-                elif answer.operation == operation and answer.succeeded:
-                    twice = _twice(answer)
-                    trial.judge(rule, not twice,
-                                f"{answer.call.query} while elements are created: no element twice",
-                                f"{twice} elements twice", answer)
-        _judge_walk(trial, rule, scene, acknowledged)
-
-
-def _growing(trial: Trial) -> Scene:
-    suite = trial.suite
-    if trial.operation.id == "listAccounts":
-        return suite.shared()
-    if trial.operation.id == "listPayoutDestinations":
-        return Scene(suite, account_id=suite.shared().account_id)
-    return suite.fresh()
-
-
-def _creates(trial: Trial, scene: Scene, create: str) -> list[Call]:
-    if create == "createWallet":
-        # Those that exist already, and the second one of a pair, will be refused.
-        pairs = len(trial.suite.samples.wallet_pairs)
-        return [scene.call(create, trial.suite.samples.wallet((number + 1) % pairs)) for number in range(8)]
-    return [scene.call(create) for _ in range(8)]
-
-
-def _twice(answer: Exchange) -> int:
-    """How many ids an answer holds more than once."""
-    items = answer.get("items")
-    if not isinstance(items, list):
-        return 0
-    ids = [one["id"] for one in items if isinstance(one, dict) and isinstance(one.get("id"), str)]
-    return sum(1 for number in Counter(ids).values() if number > 1)
-
-
-def _judge_walk(trial: Trial, rule: str, scene: Scene, acknowledged: set[str]) -> None:
-    if not acknowledged:
-        trial.set_aside(rule, "none of the simultaneous creates was accepted")
-        return
-    what = f"a walk after {len(acknowledged)} simultaneous creates: each created one once"
-    for _ in range(3):
-        seen, last, still = _walked(trial, scene)
-        if seen is None:
-            trial.set_aside(rule, f"the walk through {trial.operation.id} was answered {last.described()}",
-                            last)
-            return
-        wrong = {one: seen[one] for one in acknowledged if seen[one] != 1}
-        if not wrong or still:
-            break
-    missing = sum(1 for number in wrong.values() if not number)
-    got = f"{missing} missing, {len(wrong) - missing} more than once" if wrong else "each once"
-    trial.judge(rule, not wrong, what, got, last)
-
-
-def _walked(trial: Trial, scene: Scene) -> tuple[Counter[str] | None, Exchange, bool]:
-    """How often a walk shows each id, its last answer, and whether the list stood still meanwhile."""
-    size = 100 if trial.operation.id == "listAccounts" else 5
-    first = trial.send(scene.call(trial.operation.id).with_query({"page": 1, "size": 1}),
-                       "how many are there?", owner(scene))
-    items, last = walk(trial, scene, trial.operation.id, "a walk after simultaneous creates", size)
-    if items is None:
-        return None, last, True
-    total: Any = last.get("total")
-    return Counter(str(one.get("id")) for one in items), last, same(first.get("total"), total)

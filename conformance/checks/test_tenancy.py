@@ -92,7 +92,8 @@ def _taken_wallet(foreign: Scene) -> list[tuple[str, Call]]:
         return []
     if "tenancy wallet" not in foreign.suite.shelf:
         foreign.suite.shelf["tenancy wallet"] = foreign.create("createWallet", samples.wallet(1))
-    return [("another organization's account, which has that wallet", foreign.call("createWallet", samples.wallet(1)))]
+    taken = foreign.call("createWallet", samples.wallet(1))
+    return [("another organization's account, which has that wallet", taken)]
 
 
 def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:

@@ -154,12 +154,16 @@ def _rules(cells: list[Cell]) -> str:
 
 
 def _broken(results: Results, violations: list[Cell]) -> str:
-    """The broken rules in a few words, those that others come from first."""
+    """The broken rules in a few words, by those that the others come from."""
     from conformance.report.causes import causes
 
     rules = {cell.rule for cell in violations}
-    roots = [cause.rule for cause in causes(results) if cause.rule in rules]
-    others = [cell.rule for cell in violations if cell.rule not in roots]
     operations = {cell.operation for cell in violations}
-    names = listed([*roots, *others], 4)
-    return f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')} ({names})"
+    roots = [
+        cause.rule
+        for cause in causes(results)
+        if rules & {cause.rule, *(cell.rule for cell in cause.took_along)}
+    ]
+    origin = f", from {count(len(roots), 'cause')}" if len(roots) < len(rules) else ""
+    where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"
+    return f"{where}{origin} ({listed(roots, 4)})"

@@ -234,10 +234,18 @@ VARIANTS: tuple[Variant, ...] = (
 )
 
 
+#: Choices of which a server can make one only.
+EXCLUSIVE = ({"WholeSeconds", "Milliseconds", "Nanoseconds", "TrailingZeros"}, {"UuidIds", "NumericIds", "UlidIds"})
+
+#: Choices that go with another target file.
+DECLARED = {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}
+
+
 def drawn(seed: int) -> Variant:
     """A server that makes choices at random, several of which nobody may have thought of together."""
     source = random.Random(seed)
-    names = sorted(set(CHOICES) - {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}
-                   - {one.__name__ for one, rules in BREAKS.items() if rules})
-    chosen = tuple(CHOICES[name] for name in source.sample(names, 14))
+    names = set(CHOICES) - DECLARED - {one.__name__ for one, rules in BREAKS.items() if rules}
+    for group in EXCLUSIVE:
+        names -= group - {source.choice(sorted(group))}
+    chosen = tuple(CHOICES[name] for name in source.sample(sorted(names), 14))
     return Variant(f"drawn from {seed}: " + ", ".join(one.__name__ for one in chosen), chosen)

@@ -25,7 +25,7 @@ def test_key_of_another_organization(trial: Trial) -> None:
     answer = trial.send(own, "another organization's key, in the own account", "secondary")
     _judge_new(trial, scene, original, own, answer)
     _judge_first_path(trial, original)
-    original.replay(RULE, "the first organization's key and body, after the other organization used them")
+    _judge_still_there(trial, original)
 
 
 def _place(trial: Trial) -> Scene:
@@ -94,6 +94,21 @@ def _judge_first_path(trial: Trial, original: Original) -> None:
     trial.refused(RULE, answer, what)
     trial.judge(RULE, not _body_repeats(answer, original), f"{what}: nothing of the original response",
                 "parts of it", original.exchange, answer)
+
+
+def _judge_still_there(trial: Trial, original: Original) -> None:
+    """The first organization's key still brings its own response, where a used key does so at all."""
+    what = "the first organization's key and body, after the other organization used them"
+    answer = trial.send(original.call, what)
+    if not trial.usable(RULE, answer):
+        return
+    if not original.brings(answer):
+        alone = Original(trial)
+        if not alone.brings(trial.send(alone.call, "a key that no other organization used, again")):
+            trial.set_aside(RULE, "no used key brings the original response", answer, cause="idempotency.replay")
+            return
+    expected = f"{what}: the original response"
+    trial.judge(RULE, original.brings(answer), expected, original.difference(answer), original.exchange, answer)
 
 
 def _shows(answer: Exchange, original: Original) -> bool:

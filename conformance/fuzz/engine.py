@@ -132,12 +132,22 @@ def contained() -> Iterator[None]:
                 raise
 
 
-def single(run: Callable[[Any], None], case: Any, ledger: Ledger) -> None:
-    """Runs one case that nothing was drawn for; what it breaks is in the ledger."""
+def single(run: Callable[[Any], None], case: Any, ledger: Ledger, shrink: Callable[[Any, Callable[[Any], bool]], Any] | None = None) -> None:
+    """Runs one case that nothing was drawn for; what it breaks is in the ledger. A rule that is broken for the first
+    time is looked at again in smaller cases, if `shrink` makes some."""
+
+    def fails(one: Any) -> bool:
+        ledger.begin()
+        try:
+            run(one)
+        except AssertionError:
+            return True
+        return False
+
     ledger.focus, ledger.on_violation = None, None
-    ledger.begin()
-    with contextlib.suppress(AssertionError):
-        run(case)
+    known = set(ledger.failures)
+    if fails(case) and shrink is not None and ledger.focus is not None and ledger.focus not in known:
+        shrink(case, fails)
 
 
 def explore(

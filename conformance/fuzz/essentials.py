@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from conformance.contract import OPERATIONS
 from conformance.exchange import to_json
+from conformance.fields import longest, request_fields, too_long
 from conformance.fuzz.bodies import FREE_TEXT, Sound
 from conformance.fuzz.cases import ENCODED, FOREIGN, OUT_OF_REACH, SIBLING, UNKNOWN, Case, own_path
 from conformance.fuzz.mutations import KEYS, sound_case
@@ -61,6 +62,11 @@ def _bodies(base: Case, sound: Sound) -> Iterator[Case]:
             yield replace(base, origin=f"essential: {kind} in {name}", body=json.dumps({**sound.body, name: text}).encode())
     if free and free[0] in FREE_TEXT:
         yield replace(base, origin="essential: letters of several bytes", body=to_json({**sound.body, free[0]: "\u0416\u0430 \u4e2d\u4e09"}))
+    for one in request_fields(base.operation):
+        if one.max_length is not None and one.name not in sound.pinned:
+            for kind, value in (("longest", longest(one)), *(("too long", value) for _, value in too_long(one))):
+                if value is not None:
+                    yield replace(base, origin=f"essential: {one.name} {kind}", body=to_json({**sound.body, one.name: value}))
     if "amount" in sound.body:
         for amount in ("-5.00", "0", "-0.00", "1e400", "NaN", 5):
             yield replace(base, origin="essential: amount", body=to_json({**sound.body, "amount": amount}))

@@ -18,6 +18,7 @@ from conformance.fuzz.plain import same_number
 from conformance.fuzz.scenery import Scenery
 from conformance.fuzz.seeds import derive, source
 from conformance.fuzz.settings import FuzzSettings
+from conformance.fuzz.shrinking import shrink
 from conformance.passive import HIDDEN_FIELDS
 from conformance.suite import SAMPLE_CURES, Suite
 from conformance.trial import same, show
@@ -93,12 +94,12 @@ class Fuzzer:
         seen = self.scenery.changed()
         if seen is None:
             return
-        good, expected, got, exchange = seen
-        self.ledger.keep(exchange)
+        good, expected, got, looks = seen
+        self.ledger.keep(looks[0])
         if not good:
             self.scenery.renew()
-        self.ledger.judge("refusal.changes-nothing", self.operation, good, f"after a refusal, {expected}", got, exchange, refusal)
-        self.ledger.inspect(exchange)
+        self.ledger.judge("refusal.changes-nothing", self.operation, good, f"after a refusal, {expected}", got, looks[0], refusal, *looks[1:])
+        self.ledger.inspect(looks[0])
 
     # ------------------------------------------------------------------ what an accepted request shows
 
@@ -134,7 +135,7 @@ class Fuzzer:
     def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         before, sent = self.scenery.known, verdict.document
         after = exchange.document
-        self.scenery.known = after if isinstance(after, dict) else None
+        self.scenery.learn(exchange)
         if before is None or not isinstance(after, dict) or sent is None:
             return
         for name, value in before.items():
@@ -167,14 +168,14 @@ def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> li
     from hypothesis import strategies as st
 
     own = mutations.strategies(operation, sound, foreign=fuzzer.scenery.foreign is not None)
-    everything = [*generator.strategies().values(), *own.values()]
+    everything = [*generator.strategies().values()] * 2 + [*own.values()]
     boundaries = list(generator.coverage())
     source(seed, "boundaries").shuffle(boundaries)
     always = essentials.cases(operation, sound, foreign=fuzzer.scenery.foreign is not None)
     for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
         if allowed.late:
             break
-        engine.single(fuzzer.run, case, fuzzer.ledger)
+        engine.single(fuzzer.run, case, fuzzer.ledger, lambda one, fails: shrink(one, fails, None if sound is None else sound.body))
     engine.explore(fuzzer.run, st.one_of(everything), fuzzer.ledger, settings, allowed, seed, f"fuzz {operation}")
     return [*fuzzer.ledger.findings(settings.replay_folder), *unreached(fuzzer.ledger, operation, check)]
 

@@ -40,6 +40,8 @@ class Scenery:
         self._scene: Scene | None = None
         self.known: dict[str, Any] | None = None
         self.total: int | None = None
+        #: The exchange that showed what is known: a refusal must leave that as it is.
+        self.look: Exchange | None = None
 
     @property
     def scene(self) -> Scene:
@@ -47,8 +49,7 @@ class Scenery:
         if self._scene is None:
             self._scene = self.suite.scene_for(self.operation, fresh=not self._shared)
             if self.operation in ("updateBeneficiary", "disableBeneficiary"):
-                document = self._scene.beneficiary.document
-                self.known = document if isinstance(document, dict) else None
+                self.learn(self._scene.beneficiary)
             if self.operation in POPULATED:
                 self._populate(self._scene)
         return self._scene
@@ -63,6 +64,10 @@ class Scenery:
                     break
                 body = self.suite.samples.wallet(number)
             self.suite.send(scene.client, call(create, scene.ids(create), body), "an element for the list")
+
+    def learn(self, exchange: Exchange) -> None:
+        """Takes what an answer shows of the scene's beneficiary for what is known of it."""
+        self.known, self.look = exchange.document if isinstance(exchange.document, dict) else None, exchange
 
     def renew(self) -> None:
         """The next example gets a scene of its own."""
@@ -153,21 +158,22 @@ class Scenery:
         call = self.scene.call(LISTED[self.operation]).with_query({"size": 1})
         exchange = self.suite.send(self.scene.client, call, "how many are there?")
         total = exchange.get("total")
-        self.total = total if exchange.succeeded and isinstance(total, int) else None
+        self.total, self.look = total if exchange.succeeded and isinstance(total, int) else None, exchange
         return exchange
 
-    def changed(self) -> tuple[bool, str, str, Exchange] | None:
+    def changed(self) -> tuple[bool, str, str, list[Exchange]] | None:
         """What there is after a refusal, if that can be known: whether it is as before, what was expected, what is
-        there, and the exchange that shows it."""
+        there, and the exchanges that show it, the later first."""
+        earlier = [self.look] if self.look is not None else []
         if self.operation in LISTED and self.total is not None:
             before = self.total
             exchange = self._count()
             if self.total is None:
                 return None
-            return self.total == before, f"total {before} as before", f"total {self.total}", exchange
+            return self.total == before, f"total {before} as before", f"total {self.total}", [exchange, *earlier]
         if self.known is not None:
             exchange = self.suite.send(self.scene.client, self.scene.call("getBeneficiary"), "is it as it was?")
             if exchange.succeeded and isinstance(exchange.document, dict):
                 names = [name for name, value in self.known.items() if exchange.get(name) != value]
-                return not names, "the beneficiary as before", f"another {names[0]}" if names else "the same", exchange
+                return not names, "the beneficiary as before", f"another {names[0]}" if names else "the same", [exchange, *earlier]
         return None

@@ -81,7 +81,8 @@ def _needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], suit
     kept = {one.number: one for one in decisive}
     waiting = list(decisive)
     last = max(kept)
-    for number in _listed(decisive, makers, suite):
+    # Where only a change counts, what else there is does not.
+    for number in _listed(decisive, makers, suite) if rule not in judging.UNCHANGING else ():
         if number < last and number not in kept and number in suite.record:
             kept[number] = suite.record[number]
             waiting.append(suite.record[number])

@@ -1,0 +1,214 @@
+"""Schema fuzzing against the reference server and against faulty ones, in this process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.checks.test_fuzz import test_schema_fuzzing as schema_fuzzing
+from conformance.contract import OPERATIONS
+from conformance.exchange import Call, to_json
+from conformance.fuzz.cases import Case
+from conformance.fuzz.database import DatabaseError, open_database
+from conformance.fuzz.replay import load, perform
+from conformance.fuzz.seeds import derive
+from conformance.fuzz.settings import FuzzSettings
+from conformance.fuzz.shrinking import shrink
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.refusals import Refusal
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.transport import InProcessTransport
+from conformance.runner import EXPLORATIONS, load_checks
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Finding, Verdict
+
+
+def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:
+    server, seeded = new_server(behaviour or Behaviour(), number=1)
+    tables = target_tables(seeded, "http://reference.test")
+    tables["features"] |= features
+    return Suite(build(tables, "reference"), transport=InProcessTransport(server))
+
+
+def broken(findings: list[Finding]) -> dict[str, Finding]:
+    return {finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)}
+
+
+def settings(seed: int = 1, **more: Any) -> FuzzSettings:
+    return FuzzSettings(seed=seed, **{"examples": 12, **more})
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_no_false_alarm_and_every_operation_reached(operation: str) -> None:
+    suite = suite_on()
+    findings = schema_fuzzing(suite, operation, settings())
+    assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
+    assert not [key for key, tally in suite.passive.tallies.items() if tally.broken]
+    assert not [exchange for exchange in suite.record.values() if exchange.status == 401]
+    assert sum(finding.probes for finding in findings) > 10
+
+
+def requests(seed: int) -> list[tuple[str | None, str, bytes | None, str | None]]:
+    suite = suite_on()
+    schema_fuzzing(suite, "createPayin", settings(seed))
+    return [_stable(exchange.call) for exchange in suite.record.values()]
+
+
+def _stable(call: Call) -> tuple[str | None, str, bytes | None, str | None]:
+    """What of a call the seed decides: ids, keys and the markers of samples are new each time."""
+    try:
+        body: bytes | None = json.dumps({**call.document, "description": "", "name": ""}, sort_keys=True).encode()
+    except (TypeError, ValueError, RecursionError):
+        body = None
+    return call.operation, call.query, body, call.content_type
+
+
+def test_one_seed_fixes_what_is_drawn() -> None:
+    first = requests(1)
+    assert first == requests(1)
+    assert first != requests(2)
+
+
+def test_parts_draw_differently() -> None:
+    seeds = {derive(1, "fuzz", operation) for operation in OPERATIONS} | {derive(2, "fuzz", operation) for operation in OPERATIONS}
+    assert len(seeds) == 2 * len(OPERATIONS)
+
+
+# ---------------------------------------------------------------------- what it finds
+
+
+class LongNames(Behaviour):
+    def check_length(self, ctx: Any, field: Any, value: str) -> None:
+        if field.name != "name":
+            super().check_length(ctx, field, value)
+
+
+class NegativeAmounts(Behaviour):
+    def check_amount(self, ctx: Any, field: Any, value: str) -> None:
+        if not value.startswith("-"):
+            super().check_amount(ctx, field, value)
+
+
+class NoNul(Behaviour):
+    def check_characters(self, ctx: Any, field: Any, value: str) -> None:
+        if "\x00" in value:
+            raise MemoryError("a database that cannot store it")
+        super().check_characters(ctx, field, value)
+
+
+class CountsBytes(Behaviour):
+    def length(self, ctx: Any, value: str) -> int:
+        return len(value.encode("utf-8", "replace"))
+
+
+class WantsTitles(Behaviour):
+    def check_together(self, ctx: Any) -> None:
+        if ctx.operation == "createBeneficiary" and "title" not in ctx.values:
+            raise Refusal("invalid_field", "title is required.", "title", "missing_field")
+        super().check_together(ctx)
+
+
+class AlwaysTwice(Behaviour):
+    def create(self, ctx: Any) -> None:
+        super().create(ctx)
+        if ctx.operation == "createVirtualAccount" and ctx.values.get("currency") is None:
+            raise Refusal("invalid_field", "currency is required.", "currency", "missing_field")
+
+    def check_present(self, ctx: Any, field: Any) -> None:
+        if not (ctx.operation == "createVirtualAccount" and field.name == "currency"):
+            super().check_present(ctx, field)
+
+
+@pytest.mark.parametrize(("behaviour", "operation", "rule"), [
+    (LongNames, "createAccount", "fields.max-length"),
+    (NegativeAmounts, "createPayin", "fields.amount"),
+    (NoNul, "createVirtualAccount", "http.no-server-error"),
+    (CountsBytes, "createAccount", "fields.max-length-accepted"),
+    (WantsTitles, "createBeneficiary", "fields.accepts-valid"),
+    (AlwaysTwice, "createVirtualAccount", "refusal.changes-nothing"),
+], ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""))
+def test_finds_and_repeats(behaviour: type[Behaviour], operation: str, rule: str, tmp_path: Path) -> None:
+    findings = broken(schema_fuzzing(suite_on(behaviour()), operation, settings(examples=40, replay_folder=tmp_path)))
+    assert rule in findings
+    replay = load(tmp_path / Path(findings[rule].replay).name)
+    assert perform(replay, suite_on(behaviour())).verdict == "reproduced"
+    assert perform(replay, suite_on()).verdict == "not reproduced"
+
+
+def test_failures_are_shrunk() -> None:
+    suite = suite_on(LongNames())
+    finding = broken(schema_fuzzing(suite, "createAccount", settings()))["fields.max-length"]
+    bodies = [suite.record[number].request_body for number in finding.exchanges]
+    assert len(bodies) == 1 and len(bodies[0]) <= 256 + len('{"name": ""}')
+
+
+def test_failures_of_cases_that_were_not_drawn_are_shrunk() -> None:
+    body = {"currency": "EUR", "label": "x" * 300, "address": {"city": "x"}, "more": [1, 2]}
+    case = Case("createVirtualAccount", "test", body=to_json(body), query="a=1&b=2")
+    small = shrink(case, lambda one: one.body is not None and len(json.loads(one.body).get("label", "")) > 255, {"currency": "EUR", "label": "y"})
+    assert small.body is not None and json.loads(small.body).keys() == {"label"} and "&" not in small.query
+
+
+# ---------------------------------------------------------------------- what cannot be tested
+
+
+class RefusesPayins(Behaviour):
+    def check_together(self, ctx: Any) -> None:
+        if ctx.operation == "createPayin":
+            raise Refusal("invalid_field", "Not today.", "amount", "closed")
+        super().check_together(ctx)
+
+
+def test_operation_that_is_never_accepted_is_inconclusive() -> None:
+    findings = schema_fuzzing(suite_on(RefusesPayins()), "createPayin", settings())
+    unreached = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
+    assert [finding.rule for finding in unreached] == ["http.success-json"]
+    assert "no generated createPayin was accepted" in unreached[0].summary
+
+
+def test_absent_operation_is_not_applicable() -> None:
+    suite = suite_on(payins=False)
+    assert {one.verdict for one in schema_fuzzing(suite, "createPayin", settings())} == {Verdict.NOT_APPLICABLE}
+    assert suite.sent == 0
+
+
+class NoAccounts(Behaviour):
+    def check_together(self, ctx: Any) -> None:
+        if ctx.operation == "createAccount":
+            raise Refusal("invalid_field", "No more accounts.", "name", "closed")
+        super().check_together(ctx)
+
+
+def test_server_without_accounts_is_inconclusive() -> None:
+    findings = schema_fuzzing(suite_on(NoAccounts()), "createWallet", settings())
+    assert {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
+
+
+# ---------------------------------------------------------------------- settings
+
+
+def test_time_is_shared_by_parts_and_workers() -> None:
+    load_checks()
+    parts = sum(len(one.parts) for one in EXPLORATIONS.values())
+    assert settings().share() is None
+    assert settings(seconds=60.0).share() == pytest.approx(60 / parts)
+    assert settings(seconds=60.0, workers=2).share() == pytest.approx(120 / parts)
+    assert FuzzSettings(1, seconds=60.0).cases > 100_000
+    assert FuzzSettings(1, examples=5, seconds=60.0).cases == 5
+
+
+def test_time_is_kept() -> None:
+    load_checks()
+    suite = suite_on()
+    schema_fuzzing(suite, "listWallets", FuzzSettings(1, seconds=0.0))
+    assert len(suite.record) < 60
+
+
+@pytest.mark.parametrize("name", ["github:owner", "github:/x", "ftp://host/x"])
+def test_unusable_database(name: str) -> None:
+    with pytest.raises(DatabaseError, match=name):
+        open_database(name)

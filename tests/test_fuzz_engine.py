@@ -1,0 +1,105 @@
+"""Hypothesis within a budget: failures are kept outside it, one after another, and examples in a database."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import strategies as st
+
+from conformance.fuzz import engine
+from conformance.fuzz.database import open_database
+from conformance.fuzz.ledger import Ledger, Violation
+from conformance.fuzz.settings import FuzzSettings
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Finding, Verdict
+
+TARGET = build({"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test")
+
+
+def explore(judge: Callable[[Ledger, int], Any], **more: Any) -> tuple[Ledger, list[int]]:
+    """Explores integers; returns the ledger and what was tried."""
+    settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
+    ledger, tried = Ledger(Suite(TARGET), "test"), []
+
+    def run(number: int) -> None:
+        tried.append(number)
+        judge(ledger, number)
+
+    engine.explore(run, st.integers(0, 100_000), ledger, settings, engine.budget(settings), settings.seed, "test")
+    return ledger, tried
+
+
+def broken(ledger: Ledger) -> dict[str, Finding]:
+    return {one.rule: one for one in ledger.findings() if one.verdict is not Verdict.PASSED}
+
+
+def test_several_rules_are_found_and_each_is_shrunk() -> None:
+    def judge(ledger: Ledger, number: int) -> None:
+        ledger.judge("fields.type", "createAccount", number < 1000, "less than 1000", str(number))
+        ledger.judge("fields.max-length", "createAccount", number % 7 != 3 or number < 10, "no 3 by 7", str(number))
+        ledger.judge("fields.required", "createAccount", True, "", "")
+
+    ledger, _ = explore(judge)
+    found = broken(ledger)
+    assert set(found) == {"fields.type", "fields.max-length"}
+    assert ledger.judged["fields.required", "createAccount"] > 20
+
+
+def test_what_does_not_come_again_is_still_reported() -> None:
+    once = itertools.count()
+
+    def judge(ledger: Ledger, number: int) -> None:
+        ledger.judge("fields.type", "createAccount", next(once) != 20, "never", "once")
+
+    ledger, _ = explore(judge)
+    finding = broken(ledger)["fields.type"]
+    assert "did not come again" in finding.further[-1]
+
+
+def test_budget_of_examples_and_time() -> None:
+    _, tried = explore(lambda ledger, number: None, examples=30)
+    assert 25 <= len(tried) <= 30
+    _, tried = explore(lambda ledger, number: None, seconds=0.0)
+    assert len(tried) <= 1
+
+
+def test_mistakes_of_the_suite_are_not_swallowed() -> None:
+    def judge(ledger: Ledger, number: int) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        explore(judge)
+
+
+def test_one_failure_is_made_smaller_without_slipping_to_another() -> None:
+    ledger = Ledger(Suite(TARGET), "test")
+    with pytest.raises(Violation):
+        ledger.judge("fields.type", "createAccount", False, "a", "b")
+    assert not ledger.judge("fields.max-length", "createAccount", False, "a", "b")
+    assert set(broken(ledger)) == {"fields.type", "fields.max-length"}
+
+
+def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
+    folder = str(tmp_path / "examples")
+
+    def judge(ledger: Ledger, number: int) -> None:
+        ledger.judge("fields.type", "createAccount", number < 51_234, "less", str(number))
+
+    explore(judge, database=folder)
+    assert any((tmp_path / "examples").rglob("*"))
+    _, tried = explore(judge, database=folder, seed=2)
+    assert tried[0] == 51_234
+    _, without = explore(judge, seed=2)
+    assert without[0] != 51_234
+
+
+def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    made = engine.hypothesis_settings(FuzzSettings(1), 10)
+    assert not made.derandomize and made.database is None and made.deadline is None
+    assert open_database("") is None

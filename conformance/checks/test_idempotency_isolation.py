@@ -105,7 +105,8 @@ def _judge_still_there(trial: Trial, original: Original) -> None:
     if not original.brings(answer):
         alone = Original(trial)
         if not alone.brings(trial.send(alone.call, "a key that no other organization used, again")):
-            trial.set_aside(RULE, "no used key brings the original response", answer, cause="idempotency.replay")
+            reason = "no used key brings the original response"
+            trial.set_aside(RULE, reason, answer, cause="idempotency.replay")
             return
     expected = f"{what}: the original response"
     trial.judge(RULE, original.brings(answer), expected, original.difference(answer), original.exchange, answer)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -63,7 +63,7 @@ def _flip(text: str) -> str:
 
 
 #: Ways to spoil (or only restyle) a computed signature.
-MANGLES = {
+MANGLES: Mapping[str, Callable[[str], str]] = {
     "": lambda text: text,
     "upper": str.upper,
     "first-half": lambda text: text[: len(text) // 2],
@@ -77,7 +77,10 @@ MANGLES = {
     "base64": lambda text: base64.b64encode(bytes.fromhex(text)).decode(),
 }
 
-NAME_CASES = {"": lambda name: name, "lower": str.lower, "upper": str.upper, "swapped": str.swapcase}
+#: Ways to write the names of the authentication headers.
+NAME_CASES: Mapping[str, Callable[[str], str]] = {
+    "": lambda name: name, "lower": str.lower, "upper": str.upper, "swapped": str.swapcase,
+}
 
 
 @dataclass(frozen=True)

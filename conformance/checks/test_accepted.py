@@ -1,0 +1,114 @@
+"""Sound bodies are taken (sections 4.1 to 4.7): with their optional fields or without, with any listed choice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance import samples
+from conformance.contract import OPERATIONS
+from conformance.creations import place
+from conformance.exchange import Exchange
+from conformance.runner import check
+from conformance.suite import refusal_of_sound
+from conformance.trial import Trial
+from conformance.world import Scene, call
+
+RULE = "fields.accepts-valid"
+
+Body = dict[str, Any]
+
+#: The text that tells resources apart, which any server must take in any words up to its maximum.
+_NAMES = {"createAccount": "name", "createVirtualAccount": "label", "createWallet": "label"}
+
+#: Optional fields of which nothing open depends, as bank details do (section 2.10).
+_OPTIONAL = {
+    "createBeneficiary": ("title", "middle_name", "tax_id", "note"),
+    "createPayoutDestination": ("label",), "createPayin": ("description",), "createVirtualAccount": ("address",),
+}
+
+
+def bodies(scene: Scene, operation: str) -> dict[str, Body]:
+    """Sound bodies by name, each new: the sample, what can be left out of it, and what can be added."""
+    def make() -> Body:
+        return scene.body(operation)
+
+    told = scene.suite.samples.over(_sample(operation))
+    optional = [name for name in _OPTIONAL.get(operation, ()) if name in make() and name not in told]
+    made = {"the sample": make()}
+    for name in optional:
+        made[f"the sample without {name}"] = {key: value for key, value in make().items() if key != name}
+    if len(optional) > 1:
+        made["required fields only"] = {key: value for key, value in make().items() if key not in optional}
+    if name := _NAMES.get(operation, ""):
+        for text in ("Savings", "Travel 2026 and more"):
+            made[f"{name} {text!r}"] = {**make(), name: text}
+    for name, more in _additions(operation).items():
+        if not set(more) & set(told):
+            made[name] = {**make(), **more}
+    return made
+
+
+def _sample(operation: str) -> str:
+    kind = OPERATIONS[operation].resource
+    return "payout_destination.bank_account" if kind == "payout_destination" else kind
+
+
+def _additions(operation: str) -> dict[str, Body]:
+    match operation:
+        case "createBeneficiary":
+            company = {"company_name": f"Analytical Engines {samples.marker()}"}
+            return {"beneficiary_type individual": {"beneficiary_type": "individual"},
+                    "beneficiary_type business": {"beneficiary_type": "business", **company}}
+        case "createPayoutDestination":
+            return {f"is_default {str(one).lower()}": {"is_default": one} for one in (True, False)}
+        case "createVirtualAccount":
+            return {"an address": {"address": samples.address("state")}}
+    return {}
+
+
+@check(RULE, operations=tuple(one for one in OPERATIONS if one != "updateBeneficiary"))
+def test_sound_bodies_are_accepted(trial: Trial) -> None:
+    """The sample is sent as it is, without each and without all of its optional fields, in other words, and
+    with each listed choice. Where the server takes at least one of these, it takes them all."""
+    operation = trial.operation.id
+    answers = []
+    for what, body in bodies(place(trial.suite, operation), operation).items():
+        # A wallet of one pair can be had only once in an account, so that each has a place of its own.
+        scene = place(trial.suite, operation)
+        ids = scene.ids(operation)
+        answer = trial.send(call(operation, ids, body), f"{what}, which is sound")
+        if operation == "createWallet" and not answer.succeeded:
+            # A server may let a pair be had once in all accounts: then no other label would do here.
+            labels = [scene.body(operation)["label"], "Savings"]
+            others = [call(operation, ids, {**body, "label": label}) for label in labels if label != body["label"]]
+            if not any(trial.send(one, "another label in the same account").succeeded for one in others):
+                continue
+        answers.append((what, answer))
+    judge_all(trial, answers)
+
+
+@check(RULE, operations=("updateBeneficiary",))
+def test_sound_updates_are_accepted(trial: Trial) -> None:
+    """Every field of the sample is sent in a PATCH of its own, then all of them in one, then a business'
+    two fields. Where the server takes at least one of these, it takes them all."""
+    scene = trial.scene(fresh=True)
+    sample = scene.suite.samples.beneficiary()
+    patches = {f"a PATCH of {name} alone": {name: value} for name, value in sample.items()}
+    patches["a PATCH of all fields of the sample"] = sample
+    if not {"beneficiary_type", "company_name"} & set(scene.suite.samples.over("beneficiary")):
+        company = {"company_name": f"Analytical Engines {samples.marker()}"}
+        patches["a PATCH of beneficiary_type individual"] = {"beneficiary_type": "individual"}
+        patches["a PATCH of beneficiary_type business and company_name"] = {
+            "beneficiary_type": "business", **company}
+        patches["a PATCH of a business' company_name alone"] = company
+    ids = scene.ids(trial.operation.id)
+    judge_all(trial, [(what, trial.send(call(trial.operation.id, ids, body), f"{what}, which is sound"))
+                      for what, body in patches.items()])
+
+
+def judge_all(trial: Trial, answers: list[tuple[str, Exchange]]) -> None:
+    """Judges that all were accepted; raises Inconclusive where none was, as a sample may not fit a server."""
+    if answers and not any(answer.succeeded for _, answer in answers):
+        raise refusal_of_sound(answers[0][1])
+    for what, answer in answers:
+        trial.succeeded(RULE, answer, what)

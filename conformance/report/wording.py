@@ -6,8 +6,6 @@ import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 
-from conformance.redaction import printable
-
 #: Characters of one text (an answer quoted in a sentence, say) that a report keeps.
 KEPT_TEXT = 2000
 
@@ -21,12 +19,20 @@ def writable(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A text that every format can show: control and text-direction characters spelled out, bounded."""
+    """A text that every format can show: what is invisible or steers text is spelled out, and it is bounded."""
     if len(text) > KEPT_TEXT:
         text = f"{text[:KEPT_TEXT]}… ({len(text)} characters)"
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
-    return writable(printable(text.replace("\r\n", "\n")))
+    return "".join(
+        letter if letter.isprintable() or letter in "\n\t" else _spelled(letter)
+        for letter in text.replace("\r\n", "\n")
+    )
+
+
+def _spelled(letter: str) -> str:
+    """A character as Python writes it: `\\x1b`, `\\u202e`."""
+    return ascii(letter)[1:-1]
 
 
 def one_line(text: str, length: int = 300) -> str:

@@ -12,8 +12,8 @@
     return made;
   };
   // Characters that no reader sees, or that reorder what is seen, are spelled out.
-  const visible = (text) => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g,
-    (letter) => "\\u" + letter.charCodeAt(0).toString(16).padStart(4, "0"));
+  const visible = (text) => text.replace(/[^\P{C}\n\t]|[\u00a0\u2028\u2029]/gu,
+    (letter) => "\\u" + letter.codePointAt(0).toString(16).padStart(4, "0"));
 
   // ---------------------------------------------------------------- exchanges
 

@@ -131,7 +131,7 @@ def test_destinations_of_a_beneficiary(trial: Trial) -> None:
     # Disabling is final, as far as is known: it shows all of them once.
     for count in (0, 1, 2, MANY) if trial.operation.id != "disableBeneficiary" else (MANY,):
         while len(mine) < count:
-            made = _destination(trial, scene, owner, wallet=len(mine) == 1)
+            made = _destination(trial, scene, owner, {1: "wallet", 2: "IBAN"}.get(len(mine), ""))
             if made is None:
                 break
             mine.append(made)
@@ -141,11 +141,11 @@ def test_destinations_of_a_beneficiary(trial: Trial) -> None:
             _judge_destinations(trial, answer, mine, foreign, what)
 
 
-def _destination(trial: Trial, scene: Scene, owner: Beneficiary, wallet: bool = False) -> Exchange | None:
-    """A new destination of a beneficiary, or None where the server refuses it."""
+def _destination(trial: Trial, scene: Scene, owner: Beneficiary, shape: str = "") -> Exchange | None:
+    """A new destination of a beneficiary, of a shape if the server takes it; None where it refuses even the sample."""
     bodies = [trial.suite.bank_account(scene)]
-    if wallet:
-        bodies = [*trial.suite.samples.wallet_destinations(), *bodies]
+    if shape:
+        bodies = [*Shapes(trial.suite, "createPayoutDestination").bodies(shape, scene), *bodies]
     for body in bodies:
         made = trial.send(call("createPayoutDestination", owner.ids, body), "a destination to be shown")
         if made.succeeded and isinstance(made.get("id"), str):

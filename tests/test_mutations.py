@@ -1,0 +1,113 @@
+"""Every member of every answer matters: spoilt in any way that the specification does not leave open, it is caught.
+
+Each answer of an operation is taken from a sound run, each of its members spoilt in five ways, and the checks of that
+operation are run on the server that answers so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.contract import OPERATIONS
+from conformance.exchange import Exchange
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.transport import InProcessTransport
+from conformance.runner import Check, load_checks, run_check
+from conformance.shapes import Shapes
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Verdict
+
+from tests.mutations import Mutating, Mutation, mutations
+
+#: Checks that look at what answers show, the likeliest to catch a spoilt member first.
+FIRST = ("test_resources", "test_beneficiaries", "test_updates", "test_destinations", "test_payouts", "test_wallets", "test_lists")
+
+#: What the specification leaves to the server: operation, path and kind of mutation.
+OPEN = [re.compile(pattern) for pattern in (
+    # Values of the server's own making, of which it may give any.
+    r"createPayoutDestination /(payout_method|iban_masked|wallet_address_masked) another value",
+    r"createWallet /addresses(/\*/(address|tag))? another value",
+    r"getAccountBalances /balances/\*/currency(_type)? another value",
+    # Nothing shows a payout or a payin again.
+    r"(createPayout|createPayin) /id another value",
+    # Fields that do not apply may be absent, and nobody knows of which country a CLABE is asked for.
+    r"\w+ (/payout_destinations/\*)?/clabe_last4 (absent|another value)",
+    # How an embedded destination is masked, and what a second default does to the first.
+    r"\w+Beneficiary /payout_destinations/\*/(iban_masked|wallet_address_masked) (null|another value)",
+    r"\w+Beneficiary /payout_destinations/\*/is_default another value",
+    # What list items and embedded destinations carry beyond the listed members.
+    r"listAccounts /items/\*/object absent",
+    r"listPayoutDestinations /items/\*/(label|network|account_number_last4) absent",
+    r"\w+Beneficiary /payout_destinations/\*/(beneficiary_id|label|network|account_number_last4|routing_number|account_type"
+    r"|iban_masked|swift_code|wallet_address_masked|updated) absent",
+)]
+
+#: Operation -> the one whose answers are compared with its own.
+READ_BY = {"createVirtualAccount": "getVirtualAccount", "createBeneficiary": "getBeneficiary"}
+
+
+def suite_on(mutation: Mutation | None = None) -> Suite:
+    """A suite at work on a reference server, whose answers are spoilt if a mutation is given."""
+    server, seeded = new_server(number=1)
+    transport = InProcessTransport(server)
+    target = build(target_tables(seeded, "http://reference.test"), "reference")
+    return Suite(target, Mutating(transport, mutation) if mutation else transport)
+
+
+def sound_answers(operation: str) -> Iterator[Exchange]:
+    """Answers of an operation that between them show all it can show."""
+    suite = suite_on()
+    shapes = Shapes(suite, operation)
+    for shape in ("sample", *shapes.names):
+        scene = suite.scene_for(operation, fresh=True)
+        if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
+            for kind in ("bank account", "IBAN", "wallet"):
+                scene.create("createPayoutDestination", Shapes(suite, "createPayoutDestination").body(kind, scene))
+            scene.create("createVirtualAccount")
+            scene.create("createWallet")
+        if operation == "getAccountBalances":
+            scene = suite.payouts()
+        body = shapes.body(shape, scene) if OPERATIONS[operation].request_schema else None
+        yield suite.send(suite.client(), scene.call(operation, body), f"a sound {operation}")
+
+
+def planned(operation: str) -> list[Mutation]:
+    """Every mutation of what an operation answers."""
+    found: dict[str, Mutation] = {}
+    for exchange in sound_answers(operation):
+        assert exchange.succeeded, exchange.described()
+        for mutation in mutations(operation, exchange.document):
+            found[str(mutation)] = mutation
+    return list(found.values())
+
+
+def checks_of(operation: str) -> list[Check]:
+    """The checks of an operation, the likeliest first."""
+    checks = [check for check in load_checks().values() if operation in check.operations]
+    return sorted(checks, key=lambda check: FIRST.index(module) if (module := check.name.partition(".")[0]) in FIRST else 99)
+
+
+def caught(mutation: Mutation, checks: list[Check]) -> bool:
+    """Whether some rule is seen broken on a server that answers so."""
+    suite = suite_on(mutation)
+    runs = [(check, mutation.operation) for check in checks]
+    if reader := READ_BY.get(mutation.operation):
+        runs[1:1] = [(check, reader) for check in checks_of(reader) if "read.equals-create" in check.rules]
+    for check, operation in runs:
+        findings, _ = run_check(check, operation, suite)
+        if any(finding.verdict in (Verdict.FAILED, Verdict.WARNING) for finding in findings):
+            return True
+        if any(tally.broken for tally in suite.passive.tallies.values()):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_spoilt_members_are_caught(operation: str) -> None:
+    checks = checks_of(operation)
+    survivors = [mutation for mutation in planned(operation) if not caught(mutation, checks)]
+    assert [str(one) for one in survivors if not any(pattern.fullmatch(str(one)) for pattern in OPEN)] == []

@@ -92,7 +92,7 @@ def test_new_account_shows(trial: Trial) -> None:
     trial.accept(listing, "the list")
     before = walk(trial, listing)
     created = scene.create("createAccount")
-    after = walk(trial, listing)
+    after = steady(trial, listing, lambda: walk(trial, listing))
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
         paging.page(trial, "list.complete", after.exchanges[-1], what)

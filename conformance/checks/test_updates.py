@@ -56,16 +56,16 @@ def test_update_changes_what_it_names(trial: Trial) -> None:
         people.append(("note of a business", {"note": "changed"}, business))
         to_business = {"beneficiary_type": "business", **company}
         people.append(("beneficiary_type and company_name", to_business, Beneficiary(trial, scene)))
-    last = people[-1][2].created
+    first_abroad, abroad_too = Beneficiary(trial, scene), Beneficiary(trial, scene)
+    last = abroad_too.created
     # One wait for all: a server may show whole seconds.
     wait_past(last.get("updated"), arrived(last))
     for name, body, person in people:
         _judge_update(trial, person, body, f"a PATCH of {name}", aside)
     # A server that serves some countries only may refuse another one.
-    moves = Beneficiary(trial, scene)
-    abroad = {"country_code": "GB" if moves.created.get("country_code") != "GB" else "DE"}
-    if moves.patch(abroad, "a PATCH of another country_code").succeeded:
-        _judge_update(trial, Beneficiary(trial, scene), abroad, "a PATCH of another country_code", aside)
+    abroad = {"country_code": "GB" if first_abroad.created.get("country_code") != "GB" else "DE"}
+    if first_abroad.patch(abroad, "a PATCH of another country_code").succeeded:
+        _judge_update(trial, abroad_too, abroad, "a PATCH of another country_code", aside)
     untouched = bystander.read("another beneficiary of the account, after all of that")
     if untouched.succeeded:
         what = "another beneficiary was changed"

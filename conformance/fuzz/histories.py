@@ -117,6 +117,9 @@ def idempotent_create(historian: Historian, scene: Scene) -> None:
     field = "note" if operation == "createBeneficiary" else "label"
     other = request.with_field(field, f"{request.document.get(field)} otherwise")
     calls = [("create", request)] * historian.rng.randint(3, 5) + [("create otherwise", other)] * historian.rng.randint(0, 1)
+    listing = {"createVirtualAccount": "listVirtualAccounts", "createPayoutDestination": "listPayoutDestinations"}.get(operation)
+    shown = scene.call(listing).with_query({"page": 1, "size": 100}) if listing else None
+    before = historian.send(shown, "one key: what is there before?") if shown else None
     done = historian.run(historian.clients(calls, len(calls)), "one key")
     last = historian.send(request, "one key: create again")
     events = [event(name, exchange, exchange.get("id") if exchange.succeeded else None) for name, exchange in [*done, ("create", last)]]
@@ -132,14 +135,12 @@ def idempotent_create(historian: Historian, scene: Scene) -> None:
         return [made] if state[1] is None and state[0] == one.name else []
 
     historian.judge("idempotency.race", operation, events, None, step, "requests with one key at once")
-    listing = {"createVirtualAccount": "listVirtualAccounts", "createPayoutDestination": "listPayoutDestinations"}.get(operation)
-    if listing is None or any(one.outcome == UNKNOWN for one in events):
+    if shown is None or before is None or any(one.outcome == UNKNOWN for one in events):
         return
-    found = historian.send(scene.call(listing).with_query({"page": 1, "size": 100}), "one key: what is there?")
-    items = found.get("items")
-    if found.succeeded and isinstance(items, list):
-        labels = (request.document.get("label"), other.document.get("label"))
-        made = [one for one in items if isinstance(one, dict) and one.get("label") in labels]
+    found = historian.send(shown, "one key: what is there?")
+    # By id: an item of a list need not show the label (section 2.4). A list that goes on is no witness.
+    if before.succeeded and found.succeeded and found.get("pages") == 1:
+        made = _ids(found) - _ids(before)
         accepted = any(exchange.succeeded for _, exchange in done) or last.succeeded
         historian.ledger.judge("idempotency.race", operation, len(made) <= 1 and (bool(made) or not accepted), "one resource of one key",
                                f"{len(made)} of them", found, *(exchange for _, exchange in done))

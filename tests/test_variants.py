@@ -7,10 +7,15 @@ VARIANT_SEED to begin elsewhere and VARIANTS to draw more). All of it in this pr
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
-from conformance.reference.seed import new_server, target_tables
+from conformance.reference.app import Server
+from conformance.reference.listener import served
+from conformance.reference.messages import Request, Response
+from conformance.reference.seed import new_server, seed, target_tables
+from conformance.reference.store import Store
 from conformance.reference.transport import InProcessTransport
 from conformance.results import Results
 from conformance.rules import RULES, Level
@@ -55,9 +60,9 @@ def test_conforming_server_is_not_blamed(variant: Variant) -> None:
     assert [one for one in inconclusive if one[1] not in variant.unreached] == []
 
 
-@pytest.mark.parametrize("seed", DRAWN)
-def test_drawn_server_is_not_blamed(seed: int) -> None:
-    blamed, _ = judge(drawn(seed))
+@pytest.mark.parametrize("number", DRAWN)
+def test_drawn_server_is_not_blamed(number: int) -> None:
+    blamed, _ = judge(drawn(number))
     assert blamed == []
 
 
@@ -71,3 +76,48 @@ def test_every_open_rule_is_answered_in_two_ways() -> None:
 def test_every_choice_is_made_by_a_variant() -> None:
     made = {one.__name__ for variant in VARIANTS for one in variant.choices}
     assert set(CHOICES) - made == set()
+
+
+# ---------------------------------------------------------------------- over sockets
+
+
+class Chunked(Server):
+    """Answers in chunks, without a length."""
+
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        return response.with_header(b"content-length", None)
+
+
+class Closing(Server):
+    """Closes the connection after each answer."""
+
+    def handle(self, request: Request) -> Response:
+        return super().handle(request).with_header(b"connection", b"close")
+
+
+class Slow(Server):
+    """Takes its time, now and then more of it."""
+
+    def handle(self, request: Request) -> Response:
+        threading.Event().wait(0.05 if request.body[-3:-2] == b"a" else 0.002)
+        return super().handle(request)
+
+
+@pytest.mark.parametrize("kind", [Chunked, Closing, Slow])
+def test_server_of_another_kind_is_not_blamed(kind: type[Server]) -> None:
+    store = Store()
+    server = kind(store)
+    seeded = seed(store)
+    blamed = []
+    with served(server, threads=True) as url:
+        suite = Suite(build(target_tables(seeded, url), kind.__name__))
+        for check, operation in plan(operations={"createVirtualAccount", "listVirtualAccounts"}):
+            findings, _ = run_check(check, operation, suite)
+            blamed += [finding.summary for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
+                       and finding.occasion]
+    blamed += [f"{rule}: {tally.got}" for (rule, _), tally in suite.passive.tallies.items() if tally.broken]
+    assert blamed == []
+    first = next(iter(suite.record.values()))
+    told = {Chunked: first.header("transfer-encoding"), Closing: first.header("connection"), Slow: "chunked"}
+    assert told[kind] in ("chunked", "close")

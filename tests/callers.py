@@ -1,0 +1,35 @@
+"""Clients and suites for servers that are no API at all: a pair of credentials and a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wire import Wire
+
+from conformance.client import Client, new_transport
+from conformance.exchange import Call
+from conformance.suite import Suite
+from conformance.target import Organization, build
+
+SECRET = "s\u00e9cret-\u6771"
+KEY = "key_1"
+
+#: One for all tests: making one reads the certificates of all authorities.
+TRANSPORT = new_transport()
+
+
+def organization() -> Organization:
+    return Organization("primary", KEY, SECRET, "cus_1")
+
+
+def connect(server: Wire, **more: Any) -> Client:
+    return Client(server.url, organization(), TRANSPORT, **more)
+
+
+def new_suite(url: str, **more: Any) -> Suite:
+    tables = {"base_url": url, "primary": {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}}
+    return Suite(build(tables, "test"), **{"transport": TRANSPORT, **more})
+
+
+def list_accounts(target: str = "/v1/customers/cus_1/accounts") -> Call:
+    return Call("listAccounts", "GET", target)

@@ -1,0 +1,273 @@
+"""How the client and the suite bear servers that misbehave, limit rates, or are gone."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable
+
+import httpx
+import pytest
+from callers import connect, list_accounts, new_suite
+from wire import OK, Wire, answering, nowhere, wire
+
+from conformance import client as client_module
+from conformance.client import Pace, new_transport
+from conformance.deadline import deadline
+from conformance.exchange import Call
+from conformance.suite import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
+from conformance.verdict import Inconclusive
+
+# --------------------------------------------------------------------------- answers that never end
+
+
+def chunked(*chunks: bytes) -> bytes:
+    return b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks)
+
+
+ENDLESS_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_endless_body_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "MAX_BODY", 100_000)
+
+    def endless(connection: socket.socket, index: int) -> None:
+        connection.sendall(ENDLESS_HEAD)
+        while True:
+            connection.sendall(chunked(b"x" * 10_000))
+
+    with wire(endless) as server:
+        exchange = connect(server).send(list_accounts())
+        assert (exchange.status, exchange.truncated, len(exchange.response_body)) == (200, True, 100_000)
+        assert not exchange.document
+        assert len(server.requests) == 1
+
+
+def drip(server: list[Wire], start: bytes, drop: bytes) -> Callable[[socket.socket, int], None]:
+    """Sends a start at once and then drop by drop, each long before a read would time out."""
+
+    def reply(connection: socket.socket, index: int) -> None:
+        connection.sendall(start)
+        while not server[0].closing.wait(0.02):
+            connection.sendall(drop)
+
+    return reply
+
+
+@pytest.mark.parametrize(
+    ("start", "drop"),
+    [
+        (b"", b"H"),
+        (b"HTTP/1.1 200 OK\r\n", b"X-Drip: 1\r\n"),
+        (ENDLESS_HEAD, chunked(b"x")),
+    ],
+    ids=["status line", "headers", "body"],
+)
+def test_answer_that_drips_in_runs_out_of_time(
+    start: bytes, drop: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "EXCHANGE_TIMEOUT", 0.2)
+    servers: list[Wire] = []
+    with wire(drip(servers, start, drop)) as server:
+        servers.append(server)
+        begin = time.perf_counter()
+        exchange = connect(server).send(list_accounts())
+        assert time.perf_counter() - begin < 5
+    assert exchange.status is None
+    assert (exchange.error or "").startswith("ReadTimeout")
+    assert exchange.attempts == 2
+
+
+def test_answer_that_never_comes_runs_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "EXCHANGE_TIMEOUT", 0.1)
+    with wire(lambda connection, index: None) as server:
+        exchange = connect(server).send(list_accounts())
+    assert (exchange.error or "").startswith("ReadTimeout")
+
+
+def test_deadline_holds_within_its_block_only() -> None:
+    with wire() as server, httpx.Client(transport=new_transport()) as own:
+        with deadline(0), pytest.raises(httpx.TimeoutException):
+            own.get(server.url)
+        assert own.get(server.url).status_code == 200
+
+
+def test_deadline_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "EXCHANGE_TIMEOUT", 0.1)
+    with wire(lambda connection, index: connection.sendall(OK) if index > 1 else None) as server:
+        client = connect(server)
+        assert client.send(list_accounts()).status is None
+        assert client.send(list_accounts()).status == 200
+
+
+# --------------------------------------------------------------------------- connections that break
+
+
+def hang_up(connection: socket.socket, index: int) -> bool:
+    return False
+
+
+def test_one_dropped_connection_is_tried_again_with_another_nonce() -> None:
+    with wire(lambda connection, index: index > 0 and connection.sendall(OK) is None) as server:
+        exchange = connect(server).send(list_accounts())
+    assert (exchange.status, exchange.attempts, len(server.requests)) == (200, 2, 2)
+    assert server.requests[0].values(b"x-nonce") != server.requests[1].values(b"x-nonce")
+    assert exchange.nonce == server.requests[1].values(b"x-nonce")[0].decode()
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"", "RemoteProtocolError"),
+        (b"HTTP/1.1 200 OK\r\nContent-Len", "RemoteProtocolError"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n{", "RemoteProtocolError"),
+        (b"SSH-2.0-OpenSSH\r\n\r\n", "RemoteProtocolError"),
+        (b"HTTP/1.1 -1 \xff\r\n\r\n", "RemoteProtocolError"),
+    ],
+    ids=["nothing", "half a head", "half a body", "another protocol", "no status"],
+)
+def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: str) -> None:
+    def reply(connection: socket.socket, index: int) -> bool:
+        connection.sendall(answer)
+        return False
+
+    with wire(reply) as server:
+        suite = new_suite(server.url)
+        exchange = suite.send(suite.client(), list_accounts(), "")
+    assert (exchange.error or "").startswith(error)
+    assert (exchange.attempts, len(server.requests)) == (2, 2)
+    tally = suite.passive.tallies["http.no-server-error", "listAccounts"]
+    assert (tally.judged, tally.broken) == (1, 1)
+
+
+def test_server_that_is_gone_breaks_no_rule_and_ends_the_sending() -> None:
+    suite = new_suite(nowhere())
+    for _ in range(LOST_AFTER_REFUSED):
+        assert not suite.lost
+        exchange = suite.send(suite.client(), list_accounts(), "")
+        assert exchange.unsent
+        assert (exchange.error or "").startswith("ConnectError")
+    assert not suite.passive.tallies
+    sent = suite.sent
+    with pytest.raises(Inconclusive, match="could no longer be connected to") as stop:
+        suite.send(suite.client(), list_accounts(), "")
+    assert stop.value.reason == suite.lost
+    assert "\n" not in suite.lost
+    assert suite.sent == sent
+
+
+class Scripted(httpx.BaseTransport):
+    """Raises or answers one step a transmission, the last for ever; keeps the timeouts it was given."""
+
+    def __init__(self, *script: Exception | httpx.Response) -> None:
+        self.script = list(script)
+        self.timeouts: list[float] = []
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self.timeouts.append(request.extensions["timeout"]["read"])
+        step = self.script.pop(0) if len(self.script) > 1 else self.script[0]
+        if isinstance(step, Exception):
+            raise step
+        return step
+
+
+def gone() -> Exception:
+    return httpx.ConnectError("refused")
+
+
+def test_server_that_comes_back_is_not_given_up() -> None:
+    script = [gone(), gone(), gone(), gone(), httpx.Response(200, json={}), gone(), gone(), gone(), gone()]
+    suite = new_suite("http://test", transport=Scripted(*script, httpx.Response(200, json={})))
+    for _ in range(6):
+        suite.send(suite.client(), list_accounts(), "")
+    assert not suite.lost
+
+
+def test_hanging_server_gets_less_time_and_is_given_up() -> None:
+    transport = Scripted(httpx.ReadTimeout("late"))
+    suite = new_suite("http://test", transport=transport)
+    for _ in range(LOST_AFTER_TIMEOUTS):
+        suite.send(suite.client(), list_accounts(), "")
+    assert transport.timeouts == [30.0] * 5 + [5.0] * (2 * LOST_AFTER_TIMEOUTS - 5)
+    assert suite.passive.tallies["http.no-server-error", "listAccounts"].broken == LOST_AFTER_TIMEOUTS
+    with pytest.raises(Inconclusive, match="did not answer in time any more"):
+        suite.send(suite.client(), list_accounts(), "")
+
+
+def test_one_answer_in_time_keeps_a_slow_server() -> None:
+    late = [httpx.ReadTimeout("late")] * (2 * LOST_AFTER_TIMEOUTS - 2)
+    suite = new_suite("http://test", transport=Scripted(*late, httpx.Response(200, json={}), *late))
+    for _ in range(LOST_AFTER_TIMEOUTS):
+        suite.send(suite.client(), list_accounts(), "")
+    assert not suite.lost
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        list_accounts().but(headers=(("X-Extra", "a\nb"),)),
+        list_accounts("/v1/a b"),
+        list_accounts("/v1/\n"),
+        list_accounts("/v1/\ud800"),
+    ],
+    ids=["header", "space", "line feed", "surrogate"],
+)
+def test_request_that_is_no_http_is_nobodys_fault(call: Call) -> None:
+    with wire() as server:
+        suite = new_suite(server.url)
+        exchange = suite.send(suite.client(), call, "")
+    assert exchange.unsent
+    assert not server.requests
+    assert not suite.passive.tallies
+    assert not suite.lost
+
+
+# --------------------------------------------------------------------------- rate limits and races
+
+
+@pytest.mark.parametrize("status", [b"429 Too Many Requests", b"503 Service Unavailable"])
+def test_rate_limits_are_waited_out_with_fresh_nonces(status: bytes) -> None:
+    limited = b"HTTP/1.1 " + status + b"\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
+    with wire(answering(limited, limited, OK)) as server:
+        exchange = connect(server, pace=Pace(budget=1)).send(list_accounts())
+    assert (exchange.status, exchange.attempts) == (200, 3)
+    assert len({one.values(b"x-nonce")[0] for one in server.requests}) == 3
+
+
+def test_503_without_retry_after_is_an_answer() -> None:
+    with wire(answering(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")) as server:
+        exchange = connect(server).send(list_accounts())
+    assert (exchange.status, exchange.attempts, len(server.requests)) == (503, 1, 1)
+
+
+def test_racing_requests_are_all_there_before_the_first_answer() -> None:
+    everybody = threading.Barrier(8)
+
+    def reply(connection: socket.socket, index: int) -> None:
+        everybody.wait(10)
+        connection.sendall(OK)
+
+    with wire(reply) as server:
+        exchanges = connect(server).race([list_accounts(f"/v1/{number}") for number in range(8)])
+    assert [exchange.status for exchange in exchanges] == [200] * 8
+    assert [exchange.target for exchange in exchanges] == [f"/v1/{number}" for number in range(8)]
+
+
+def test_redirects_are_not_followed() -> None:
+    moved = b"HTTP/1.1 307 Temporary Redirect\r\nLocation: /v1/elsewhere\r\nContent-Length: 0\r\n\r\n"
+    with wire(answering(moved)) as server:
+        exchange = connect(server).send(list_accounts())
+    assert (exchange.status, len(server.requests)) == (307, 1)
+
+
+def test_exchange_records_what_was_sent_and_answered() -> None:
+    answer = b'HTTP/1.1 200 OK\r\nX-A: 1\r\nX-A: 2\r\nContent-Length: 9\r\n\r\n{"a":"x"}'
+    with wire(answering(answer)) as server:
+        exchange = connect(server).send(list_accounts(), "purpose")
+    assert json.loads(exchange.response_body) == exchange.document == {"a": "x"}
+    assert [value for name, value in exchange.response_headers if name == "X-A"] == ["1", "2"]
+    sent = {name.encode(): value.encode("latin-1") for name, value in exchange.request_headers}
+    assert sent[b"X-Signature"] == server.last.values(b"x-signature")[0]
+    assert list(sent) == [name for name in server.last.names()]

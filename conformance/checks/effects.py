@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, InvalidOperation
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote
 
 from conformance.exchange import Call, Exchange
 from conformance.fields import documented
@@ -24,6 +24,8 @@ LISTS = {"createAccount": "listAccounts", "createPayoutDestination": "listPayout
 
 #: Operations whose effect may show in the account's balances.
 MONEY = ("createPayout", "createPayin")
+
+_BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
 
 #: Pages that a walk reads at most.
 MOST_PAGES = 200
@@ -106,8 +108,9 @@ class Effects:
         if rule not in self.trial.rules:
             return
         wanted = f"no effect of {what}"
-        if self.operation == "createBeneficiary":
+        if self.trial.operation.id == "createBeneficiary":
             self._judge_named(rule, what, sent)
+        if self.operation == "createBeneficiary":
             return
         if self._before is None:
             self._cannot_tell(rule, self._failed)
@@ -178,11 +181,11 @@ class Effects:
 
     def _judge_named(self, rule: str, what: str, sent: Sequence[Exchange]) -> None:
         """No operation lists beneficiaries: only one that an answer names can be looked for."""
-        for exchange in sent:
-            identifier = exchange.get("id")
-            if not isinstance(identifier, str) or not identifier or identifier in self.accepted:
-                continue
-            ids = {"account_id": self.scene.account_id, "beneficiary_id": quote(identifier, safe="")}
+        named = {one: exchange for exchange in sent
+                 for one in _BENEFICIARY.findall(exchange.response_body.decode("utf-8", "replace"))
+                 if one not in exchange.call.target and one not in self.accepted}
+        for identifier, exchange in list(named.items())[:5]:
+            ids = {"account_id": self.scene.account_id, "beneficiary_id": identifier}
             found = self.trial.send(call("getBeneficiary", ids), "is there what the answer names?",
                                     owner(self.scene))
             got = f"{exchange.status}, and getBeneficiary shows a new beneficiary"

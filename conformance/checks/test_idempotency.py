@@ -214,6 +214,7 @@ def test_conflict(trial: Trial) -> None:
     # A beneficiary's own fields are all that shows whether another body had an effect.
     shown_by = "updateBeneficiary" if trial.operation.id == "createBeneficiary" else ""
     with Effects(trial, scene, shown_by) as effects:
+        effects.accepted.update(original.id for original in originals)
         for original in originals:
             for what, body in other_bodies(trial, original, seen):
                 _judge_conflict(trial, rule, original, what, body, answers)

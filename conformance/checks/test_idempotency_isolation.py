@@ -108,8 +108,8 @@ def _judge_still_there(trial: Trial, original: Original) -> None:
             reason = "no used key brings the original response"
             trial.set_aside(RULE, reason, answer, cause="idempotency.replay")
             return
-    expected = f"{what}: the original response"
-    trial.judge(RULE, original.brings(answer), expected, original.difference(answer), original.exchange, answer)
+    trial.judge(RULE, original.brings(answer), f"{what}: the original response", original.difference(answer),
+                original.exchange, answer)
 
 
 def _shows(answer: Exchange, original: Original) -> bool:

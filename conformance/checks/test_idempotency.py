@@ -220,6 +220,9 @@ def test_conflict(trial: Trial) -> None:
                 _judge_conflict(trial, rule, original, what, body, answers)
         effects.judge_refused("requests with a used key and another body", answers, rule,
                               lambda: trial.send(answers[-1].call, "a used key with another body, again"))
+        refused = [answer for answer in answers if answer.refused]
+        if shown_by and refused:
+            Effects(trial, scene).judge(UNTOUCHED, "requests with a used key and another body", refused)
     originals[0].replay("idempotency.replay", "the original key and body after the conflicts")
 
 

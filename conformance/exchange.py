@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from conformance import signing
+
+
+#: How deep a response may nest before it is taken for no JSON; the API's own nest four deep.
+MAX_DEPTH = 100
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def _depth(body: bytes) -> int:
+    """How deep a JSON text nests."""
+
+    def deepest(text: bytes) -> int:
+        steps = (1 if bracket in b"[{" else -1 for bracket in text.translate(None, _NO_BRACKETS))
+        return max(itertools.accumulate(steps), default=0)
+
+    # Brackets inside strings matter seldom, so strings are only left out where they might.
+    found = deepest(body)
+    return found if found <= MAX_DEPTH else deepest(_STRINGS.sub(b"", body))
 
 
 class _Missing:
@@ -199,7 +220,8 @@ class Exchange:
         if not self._parsed:
             self._parsed = True
             try:
-                self._document = MISSING if self.truncated else json.loads(self.response_body)
+                readable = not self.truncated and _depth(self.response_body) <= MAX_DEPTH
+                self._document = json.loads(self.response_body) if readable else MISSING
             except (ValueError, RecursionError):
                 self._document = MISSING
         return self._document

@@ -192,10 +192,7 @@ def test_unknown_keys(trial: Trial) -> None:
         ("an unknown API key, signed with an empty secret", unknown_like(known), ""),
         ("the API key without its last character", known[:-1], None),
         ("the API key with one more character", f"{known}0", None),
-        ("the API key with the cases of its letters swapped", known.swapcase(), None),
     ):
-        if key == known:
-            continue
         answer = gate.refused("auth.unknown-key", gate.call().signed(api_key=key, secret=secret), what)
         gate.implied_401("auth.unknown-key-status", answer, what, "auth.unknown-key")
 

@@ -817,15 +817,14 @@ class UnknownIsUnsigned(LetsThrough):
         return bool(key) and ctx.store.organization(key or "") is None
 
 
-@fault("auth.unknown-key", each=("prefix", "longer", "case"))
+@fault("auth.unknown-key", each=("prefix", "longer"))
 class LenientKeys(Faulty):
     """A key that resembles a known one is taken for it."""
 
     def find_organization(self, ctx: Context, api_key: str) -> Organization | None:
         for row in ctx.store.query("SELECT id, api_key, secret FROM organizations"):
             known = row[1]
-            if {"prefix": len(api_key) > 8 and known.startswith(api_key), "longer": api_key.startswith(known),
-                    "case": known.lower() == api_key.lower()}[self.value]:
+            if {"prefix": len(api_key) > 8 and known.startswith(api_key), "longer": api_key.startswith(known)}[self.value]:
                 return Organization(*row)
         return super().find_organization(ctx, api_key)
 

@@ -20,10 +20,10 @@ from multiprocessing import get_context
 from conformance.runner import plan
 
 from .catalogue import Fault, load
-from .harness import Cell, Outcome, catch, judge
+from .harness import Outcome, catch, judge
 
-#: Rules beside the broken one that may fail on a fault, on average over all of a run.
-MOST_OTHERS = 3.0
+#: Rules beside the broken one that a report may name as causes of their own, on average over the faults of a run.
+MOST_OTHERS = 2.0
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -39,7 +39,7 @@ def main(arguments: list[str] | None = None) -> int:
     outcomes = _outcomes(faults, options)
     took = time.perf_counter() - begin
     survivors = [(fault, outcome) for fault, outcome in zip(faults, outcomes, strict=True)
-                 if (fault.rule, fault.operation) not in outcome.broken]
+                 if not outcome.shows(fault)]
     for fault, outcome in survivors:
         reason = outcome.inconclusive.get((fault.rule, fault.operation), "")
         print(f"survives: {fault.id}: {fault.description}{f' ({reason})' if reason else ''}")
@@ -93,24 +93,22 @@ def _try_all_checks(identifier: str) -> Outcome:
     return judge(_fault(identifier).make(), plan())
 
 
-def related(fault: Fault, cell: Cell) -> bool:
-    """Whether a rule that fails on a fault is the one that the fault breaks, or one that cannot hold then."""
-    return cell[0] == fault.rule or cell[0] in fault.also
-
-
 def _cross_talk(faults: list[Fault], outcomes: list[Outcome]) -> float:
-    """Prints which other rules fail on faults of which rule; returns how many do on average."""
-    talk: Counter[tuple[str, str]] = Counter()
-    elsewhere: Counter[tuple[str, str]] = Counter()
+    """Prints which other rules a report names as causes on faults of which rule; returns how many on average.
+
+    Rules that follow from the broken one, as the catalogue of rules or the fault itself says, are no cross-talk.
+    """
     tried = Counter(fault.rule for fault in faults)
+    talk: Counter[tuple[str, str]] = Counter()
+    example: dict[tuple[str, str], str] = {}
     for fault, outcome in zip(faults, outcomes, strict=True):
-        seen = {rule for rule, _ in outcome.broken if not related(fault, (rule, fault.operation))}
-        talk.update((fault.rule, rule) for rule in seen)
-        elsewhere.update((fault.rule, rule) for rule, operation in outcome.broken if operation != fault.operation)
-    print("cross-talk: faults of a rule on which another rule fails, too (of how many; cells on other operations)")
+        for rule, operations in outcome.causes.items():
+            if rule != fault.rule and rule not in fault.also:
+                talk[fault.rule, rule] += 1
+                example.setdefault((fault.rule, rule), f"{fault.operation}: {fault.kind} -> {', '.join(operations[:3])}")
+    print("cross-talk: on faults of a rule (so many of how many) another rule fails, too, as a cause of its own")
     for (broken, rule), times in sorted(talk.items(), key=lambda item: (-item[1], item[0])):
-        print(f"  {times:4d} of {tried[broken]:4d}  {broken} -> {rule}" + (
-            f"  ({elsewhere[broken, rule]} elsewhere)" if elsewhere[broken, rule] else ""))
+        print(f"  {times:4d} of {tried[broken]:4d}  {broken} -> {rule}  ({example[broken, rule]})")
     others = sum(talk.values()) / max(1, len(faults))
     print(f"  {others:.2f} other rules for each fault")
     return others

@@ -524,7 +524,7 @@ class DeclinesSubsets(Refuses):
 
 @fault("fields.accepts-valid", operations=("createBeneficiary", "updateBeneficiary", "createPayoutDestination"), each=lambda operation: {
     f"{name} {value}": (name, value) for name, value in (
-        [("type", "bank_account"), ("is_default", True), ("is_default", False)] if operation == "createPayoutDestination"
+        [("is_default", True), ("is_default", False)] if operation == "createPayoutDestination"
         else [("beneficiary_type", "individual"), ("beneficiary_type", "business")])})
 class DeclinesChoice(Refuses):
     """A listed value is refused."""

@@ -12,11 +12,13 @@ from conformance.passive import PASSIVE_RULES
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.transport import InProcessTransport
+from conformance.report.causes import causes
+from conformance.results import Results
 from conformance.rules import RULES, Level
 from conformance.runner import Check, load_checks, run_check
 from conformance.suite import Suite
 from conformance.target import build
-from conformance.verdict import Inconclusive, Verdict
+from conformance.verdict import Finding, Inconclusive, Verdict
 
 from .catalogue import Fault
 
@@ -46,8 +48,18 @@ class Outcome:
     broken: dict[Cell, str] = field(default_factory=dict)
     #: Cells that could not be judged, and why.
     inconclusive: dict[Cell, str] = field(default_factory=dict)
+    #: Cells that could not be judged because of a broken rule, and that rule.
+    kept_from: dict[Cell, str] = field(default_factory=dict)
+    #: The broken rules that a report names first, each with the operations on which it is broken.
+    causes: dict[str, list[str]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
     sent: int = 0
+
+    def shows(self, fault: Fault) -> bool:
+        """Whether the fault was seen: its rule broken, or kept from being judged by one that breaks with it."""
+        cell = (fault.rule, fault.operation)
+        cause = self.kept_from.get(cell, "")
+        return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
 
 
 def new_suite(behaviour: Behaviour) -> Suite:
@@ -65,9 +77,16 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
     """What checks find on a server, passive rules included."""
     suite, outcome = new_suite(behaviour), Outcome()
+    results = Results(suite.target)
     for check, operation in checks:
-        _run(check, operation, suite, outcome)
+        for finding in _run(check, operation, suite, outcome):
+            results.add(finding)
     _passive(suite, outcome)
+    for (rule, operation), tally in suite.passive.tallies.items():
+        if tally.broken:
+            verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
+            results.add(Finding(rule, operation, verdict, "passive", expected=tally.expected, got=tally.got))
+    outcome.causes = {cause.rule: [cell.operation for cell in cause.cells] for cause in causes(results)}
     outcome.sent = suite.sent
     return outcome
 
@@ -79,10 +98,9 @@ def catch(fault: Fault) -> Outcome:
     the operation, until one exchange has shown it broken.
     """
     suite, outcome = new_suite(fault.make()), Outcome()
-    cell = (fault.rule, fault.operation)
     for _ in _stimuli(fault, suite, outcome):
         _passive(suite, outcome)
-        if cell in outcome.broken:
+        if outcome.shows(fault):
             break
     outcome.sent = suite.sent
     return outcome
@@ -130,18 +148,21 @@ def _sound_calls(operation: str, suite: Suite) -> Iterator[None]:
     yield
 
 
-def _run(check: Check, operation: str, suite: Suite, outcome: Outcome) -> None:
+def _run(check: Check, operation: str, suite: Suite, outcome: Outcome) -> list[Finding]:
     try:
         findings, _ = run_check(check, operation, suite)
     except Exception as error:  # A check that a hostile answer makes raise is itself a finding here.
         outcome.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
-        return
+        return []
     for finding in findings:
         cell = (finding.rule, finding.operation)
         if finding.verdict in BROKEN:
             outcome.broken.setdefault(cell, finding.summary)
         elif finding.verdict is Verdict.INCONCLUSIVE:
             outcome.inconclusive.setdefault(cell, finding.summary)
+            if finding.cause:
+                outcome.kept_from.setdefault(cell, finding.cause)
+    return findings
 
 
 def _passive(suite: Suite, outcome: Outcome) -> None:

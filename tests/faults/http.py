@@ -10,6 +10,7 @@ from typing import Any
 from conformance.reference.context import Context, Record
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
+from conformance.reference.routes import match
 from conformance.rules import OPERATION_SETS
 
 from .authentication import first_organization
@@ -201,6 +202,31 @@ class CrashesInsteadOfRefusing(Faulty):
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         return 500 if refusal.kind in self.value else super().refusal_status(ctx, refusal)
+
+
+@fault("http.no-server-error")
+class CrashesOnMethods(Faulty):
+    """A method that the path does not have is answered with 500."""
+
+    everywhere = True
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        found = match(ctx.path)
+        if refusal.kind == "unknown_method" and found and self.operation in found.methods.values():
+            return Response(500)
+        return super().render_refusal(ctx, refusal)
+
+
+@fault("http.no-server-error", operations=("createPayout",))
+class CrashesOnPaths(Faulty):
+    """A path that is not documented, but looks like that of a payout, is answered with 500."""
+
+    everywhere = True
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        if refusal.kind == "unknown_path" and b"payouts" in ctx.path:
+            return Response(500)
+        return super().render_refusal(ctx, refusal)
 
 
 @fault("http.no-server-error", operations=POSTS)

@@ -199,7 +199,7 @@ INITIAL: dict[str, list[tuple[str, Any]]] = {
     operation: [("status", status) for status in STATUSES[KINDS[operation]][1:]]
     for operation in OPERATION_SETS["create"]
 }
-INITIAL["createPayin"] = [("status", "completed")]
+INITIAL["createPayin"] = []
 INITIAL["createAccount"] += [("balances", [{
     "currency": "USD", "currency_type": "fiat", "available_balance": "0.00", "pending_payout": "0.00",
     "pending_payin": "0.00", "total_balance": "0.00", "updated_at": "2026-01-01T00:00:00Z"}])]
@@ -247,12 +247,29 @@ OWNED: dict[str, tuple[str, ...]] = {
 }
 
 
-@fault("create.server-owned", each=lambda operation: OWNED[KINDS[operation]])
+@fault("create.server-owned", operations=[one for one in OPERATION_SETS["create"] if one != "createPayin"],
+       each=lambda operation: OWNED[KINDS[operation]])
 class TakesOwned(Shows):
     """A member that only the server may set is taken from the body."""
 
     def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
         return {**document, self.value: ctx.body.get(self.value, document[self.value])}
+
+
+@fault("create.initial-state", operations=("createPayin",), also=("format.enum",))
+class BeginsUnlisted(Shows):
+    """A new payin is not pending, which is the only status listed."""
+
+    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        return {**document, "status": "completed"}
+
+
+@fault("create.server-owned", operations=("createPayin",), also=("format.enum",))
+class TakesUnlisted(Shows):
+    """A new payin has the status that the body says."""
+
+    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        return {**document, "status": ctx.body.get("status", "pending")}
 
 
 @fault("create.server-owned", operations=(
@@ -789,6 +806,8 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
         kinds.pop("conflict")
     if operation == "disableBeneficiary":
         del kinds["field"], kinds["conflict"]
+    if operation in OPERATION_SETS["child"]:
+        kinds["child elsewhere"] = ("missing_child",)
     if operation in ("createBeneficiary", "createPayin"):
         # Nothing shows afterwards what was created: beneficiaries and payins have no list.
         return {}
@@ -806,6 +825,18 @@ class ActsAndRefuses(Faulty):
                 perform(self, ctx)
 
 
+@fault("refusal.changes-nothing", operations=("updateBeneficiary", "disableBeneficiary", "createPayoutDestination"))
+class ActsOnAnother(Faulty):
+    """A request for a missing beneficiary is refused, and performed on one that is there."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "missing_child" and ctx.account is not None:
+            for one in ctx.store.select("beneficiary", ctx.account["id"])[-1:]:
+                ctx.params["beneficiary_id"] = one["id"]
+                with contextlib.suppress(Refusal):
+                    perform(self, ctx)
+
+
 @fault("refusal.changes-nothing", operations=("createBeneficiary",))
 class ConflictOverwrites(Faulty):
     """A used key with another body is refused, and the beneficiary gets what the body says."""
@@ -815,6 +846,20 @@ class ConflictOverwrites(Faulty):
         record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
         ctx.store.update({**(record or {}), **ctx.values})
         return super().on_other_body(ctx, answer)
+
+
+@fault("refusal.changes-nothing", operations=("createBeneficiary",), each=REFUSALS)
+class ActsAndNames(Faulty):
+    """A refused request is performed all the same, and its answer names what was created."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind in self.value:
+            with contextlib.suppress(Refusal):
+                perform(self, ctx)
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        document = super().error_document(ctx, refusal)
+        return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
 
 
 @fault("refusal.changes-nothing", operations=("createPayin",), each={

@@ -108,6 +108,34 @@ class ServesMissing(Faulty):
         return made_up(ctx, kind, identifier, parent)
 
 
+#: Kind -> whether an identifier is taken for a known one.
+RESEMBLING = {
+    "prefix": lambda sent, known: known.startswith(sent), "longer": lambda sent, known: sent.startswith(known),
+}
+
+
+@fault("tenancy.unknown-parent", each=RESEMBLING)
+class ServesResemblingParent(Faulty):
+    """A customer or account is served under an identifier that resembles its own."""
+
+    def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
+        for (known,) in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind):
+            if len(identifier) > 5 and self.value(identifier, known):
+                return self.top_level(ctx, kind, known)
+        return super().on_unknown_parent(ctx, kind, identifier)
+
+
+@fault("tenancy.missing-child", each=RESEMBLING)
+class ServesResembling(Faulty):
+    """A child is served under an identifier that resembles its own."""
+
+    def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
+        for one in ctx.store.select(kind, parent["id"]):
+            if len(identifier) > 5 and self.value(identifier, one["id"]):
+                return one
+        return super().on_missing_child(ctx, kind, identifier, parent)
+
+
 def _foreign(ctx: Context, record: Record) -> bool:
     return ctx.organization is None or record["organization"] != ctx.organization.id
 
@@ -250,6 +278,25 @@ class LeaksChildren(Leaks):
     def error_message(self, ctx: Context, refusal: Refusal) -> str:
         message = super().error_message(ctx, refusal)
         return f"{message} {ctx.notes['leaked']}" if "leaked" in ctx.notes else message
+
+
+@fault("tenancy.no-leak", operations=("createPayout",), each=("beneficiary", "destination"))
+class LeaksPayee(Faulty):
+    """The refusal of a payout to another organization's beneficiary or destination shows something of it."""
+
+    def _leak(self, ctx: Context, record: Record | None) -> None:
+        if record is not None and _foreign(ctx, record):
+            raise refusal(404, "not_found_error", "resource_not_found", f"Not yours: {record}")
+
+    def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
+        if self.value == "beneficiary":
+            self._leak(ctx, beneficiary)
+        super().on_payout_beneficiary(ctx, beneficiary)
+
+    def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
+        if self.value == "destination":
+            self._leak(ctx, destination)
+        super().on_payout_destination(ctx, destination)
 
 
 # --------------------------------------------------------------------------- payouts

@@ -1,0 +1,41 @@
+"""Every deliberately faulty server is caught by the checks of the rule that it breaks.
+
+Here every kind of fault runs on one operation, and every rule on every operation with one kind at least; the
+whole catalogue, and all checks on each fault, run by `python -m tests.faults` (see its --help).
+"""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+from faults.catalogue import Fault, by_cell, load
+from faults.harness import Cell, catch, judged_cells
+
+
+def _chosen() -> dict[Cell, list[Fault]]:
+    """Each kind on one of its operations, spread over them, and one fault at least for each cell."""
+    faults = load()
+    kinds: dict[tuple[str, str], list[Fault]] = {}
+    for fault in faults:
+        kinds.setdefault((fault.rule, fault.kind), []).append(fault)
+    chosen = {id(some[at % len(some)]) for at, some in enumerate(kinds.values())}
+    cells = by_cell(faults)
+    judged = judged_cells()
+    return {cell: [one for one in some if id(one) in chosen] or some[:1]
+            for cell, some in cells.items() if cell in judged}
+
+
+CHOSEN = _chosen()
+
+
+@pytest.mark.parametrize("cell", CHOSEN, ids=lambda cell: f"{cell[0]}-{cell[1]}")
+def test_faults_are_caught(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
+    survivors = []
+    for fault in CHOSEN[cell]:
+        outcome = catch(fault)
+        assert not outcome.errors, outcome.errors
+        if not outcome.shows(fault):
+            survivors.append(f"{fault.id}: {fault.description} {outcome.inconclusive.get(cell, '')}")
+    assert not survivors, "no check notices:\n" + "\n".join(survivors)

@@ -1,0 +1,87 @@
+"""The catalogue of rules, the checks and the faulty servers fit together, with nothing left over on any side."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+from faults.catalogue import SECTIONS, Fault, load
+from faults.harness import BROKEN, demanded_cells, judged_cells, new_suite
+
+from conformance.passive import PASSIVE_RULES
+from conformance.rules import RULES, Level
+from conformance.runner import CHECKS, load_checks, run_check
+
+load_checks()
+
+#: A rule on an operation whose answers hold nothing that could break it: balances have no enumerated member.
+NOTHING_TO_BREAK = {("format.enum", "getAccountBalances")}
+
+JUDGING = [
+    pytest.param(check.name, rule, id=f"{check.name}-{rule}")
+    for check in CHECKS.values() for rule in check.rules if RULES[rule].level is not Level.OPEN
+]
+
+
+def faults_of(rule: str) -> list[Fault]:
+    return [fault for fault in load() if fault.rule == rule]
+
+
+def test_every_rule_is_judged_or_observed_on_every_operation() -> None:
+    judged = judged_cells()
+    cells = [(rule.id, operation) for rule in RULES.values() for operation in rule.operations]
+    assert [cell for cell in cells if cell not in judged] == []
+
+
+def test_every_check_cites_rules_and_runs_somewhere() -> None:
+    for check in CHECKS.values():
+        assert check.rules and set(check.rules) <= set(RULES), check.name
+        assert check.operations, check.name
+        for rule in check.rules:
+            assert set(RULES[rule].operations) & set(check.operations), (check.name, rule)
+        assert (check.function.__doc__ or "").strip(), f"{check.name} does not say how it probes"
+
+
+def test_every_required_and_implied_rule_has_a_fault_on_every_operation() -> None:
+    broken = {(fault.rule, fault.operation) for fault in load()} | NOTHING_TO_BREAK
+    assert [cell for cell in demanded_cells() if cell not in broken] == []
+
+
+def test_no_fault_breaks_an_open_rule() -> None:
+    assert {fault.rule for fault in load() if RULES[fault.rule].level is Level.OPEN} == set()
+
+
+def test_every_fault_has_a_name_of_its_own_and_says_what_is_wrong() -> None:
+    names = [fault.id for fault in load()]
+    assert len(names) == len(set(names))
+    for fault in load():
+        assert fault.description.endswith("."), fault.id
+        assert set(fault.also) <= set(RULES), fault.id
+
+
+def test_every_module_of_faults_is_read() -> None:
+    folder = Path(__file__).parent / "faults"
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__", "catalogue", "harness"}
+    assert modules == set(SECTIONS)
+
+
+@pytest.mark.parametrize("rule", PASSIVE_RULES)
+def test_passive_rules_are_required_or_implied_and_have_faults(rule: str) -> None:
+    assert RULES[rule].level is not Level.OPEN
+    assert faults_of(rule)
+
+
+@pytest.mark.parametrize(("name", "rule"), JUDGING)
+def test_every_check_fails_by_each_of_its_rules_on_some_fault(
+    name: str, rule: str, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
+    check = CHECKS[name]
+    tried = [fault for fault in faults_of(rule) if fault.operation in check.operations]
+    # One operation after the other of each kind, so that a kind which the check misses costs little.
+    for fault in sorted(tried, key=lambda one: check.operations.index(one.operation)):
+        findings, _ = run_check(check, fault.operation, new_suite(fault.make()))
+        if any(one.rule == rule and one.verdict in BROKEN for one in findings):
+            return
+    pytest.fail(f"none of {len(tried)} faults makes {name} fail by {rule}")

@@ -254,13 +254,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     ours = _ours(pyfuncitem)
     if ours is None:
         return None
+    from conformance.progress import Counter
     from conformance.runner import Check
 
     one, parameter = ours
     worker = _worker(pyfuncitem.config)
     findings: list[Finding] = []
     try:
-        findings = worker.run(one, parameter)[0] if isinstance(one, Check) else worker.explore(one, parameter)
+        if isinstance(one, Check):
+            findings = worker.run(one, parameter)[0]
+        else:
+            reporter = pyfuncitem.config.pluginmanager.getplugin("terminalreporter")
+            with Counter(reporter, lambda: worker.suite.sent, parameter):
+                findings = worker.explore(one, parameter)
     finally:
         # What was sent counts, whatever became of the check.
         pyfuncitem.stash[_PAYLOAD] = worker.payload(one.name, findings)

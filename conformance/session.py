@@ -64,7 +64,10 @@ class Run:
     def _announcement(self, nodeids: Iterable[str]) -> str:
         nodeids = list(nodeids)
         requests = costs.estimate(nodeids)
-        return f"conformance: {len(nodeids)} tests, about {requests:,} requests on a conforming server, besides generated ones"
+        generated = any(f"{name}::" in nodeid for nodeid in nodeids for name in ("test_fuzz.py", "test_model.py", "test_histories.py"))
+        fixed = f"about {requests:,} requests on a conforming server" if requests else ""
+        about = " and ".join(filter(None, [fixed, "generated ones" if generated else ""]))
+        return f"conformance: {len(nodeids)} tests, {about or 'no requests'}"
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

@@ -93,13 +93,13 @@ def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
     explore(judge, database=folder)
     assert any((tmp_path / "examples").rglob("*"))
     _, tried = explore(judge, database=folder, seed=2)
-    assert tried[0] == 51_234
+    assert 51_234 <= tried[0] < 51_300
     _, without = explore(judge, seed=2)
-    assert without[0] != 51_234
+    assert without[0] < 51_234
 
 
 def test_user_profiles_have_no_say(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    made = engine.hypothesis_settings(FuzzSettings(1), 10)
+    made = engine.hypothesis_settings(FuzzSettings(1), engine.Budget(10, None))
     assert not made.derandomize and made.database is None and made.deadline is None
     assert open_database("") is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -39,6 +40,27 @@ def open_database(name: str | None) -> ExampleDatabase | None:
     if "://" in name:
         raise DatabaseError(f"{name}: unknown kind of example database; name a folder, redis://HOST or github:OWNER/REPOSITORY.")
     return DirectoryBasedExampleDatabase(name)
+
+
+def until_closed(database: ExampleDatabase | None, closed: Callable[[], bool]) -> ExampleDatabase | None:
+    """The database, which takes nothing any more once it is closed: Hypothesis keeps the example that it is running
+    when it is interrupted, although that did not fail."""
+    if database is None:
+        return None
+    from hypothesis.database import ExampleDatabase
+
+    class UntilClosed(ExampleDatabase):
+        def fetch(self, key: bytes) -> Iterable[bytes]:
+            return database.fetch(key)
+
+        def save(self, key: bytes, value: bytes) -> None:
+            if not closed():
+                database.save(key, value)
+
+        def delete(self, key: bytes, value: bytes) -> None:
+            database.delete(key, value)
+
+    return UntilClosed()
 
 
 def _redis(name: str) -> ExampleDatabase:

@@ -17,7 +17,7 @@ from conformance.passive import HIDDEN_FIELDS
 from conformance.rules import RULES
 from conformance.suite import Suite
 from conformance.trial import same, show
-from conformance.verdict import Inconclusive
+from conformance.verdict import Inconclusive, NotApplicable
 from conformance.world import Scene, call, unknown_like
 
 #: Most pages that one walk reads.
@@ -65,12 +65,15 @@ class Driver:
         """Judges what came by the passive rules; later than by the rule at hand, which says more."""
         waiting, self._uninspected = self._uninspected, []
         if not self.lost:
+            self.lost = True
             self.ledger.inspect(*waiting)
+            self.lost = False
 
     def judge(self, rule: str, operation: str, good: bool, expected: str, got: str, *exchanges: Exchange) -> bool:
         """As the ledger judges; a difference that was reported before ends the comparison."""
-        if not self.ledger.judge(rule, operation, good, expected, got, *exchanges):
-            self.lost = True
+        lost, self.lost = self.lost, True  # whatever is raised, nothing more is compared
+        if self.ledger.judge(rule, operation, good, expected, got, *exchanges):
+            self.lost = lost
         return good
 
     # ------------------------------------------------------------------ creating
@@ -360,14 +363,23 @@ class Driver:
                                show(exchange.get(name)), exchange)
 
     def conclude(self) -> None:
-        """At the end everything that can be read is what the model says."""
+        """At the end everything that can be read is what the model says, whole and cut at one of its elements."""
         for payee in self.model.payees[:4]:
             self.read(payee)
             if payee.destinations:
-                self.walk("listPayoutDestinations", 100, Filters(), payee)
-        self.walk("listVirtualAccounts", 100, Filters())
-        self.walk("listWallets", 100, Filters())
+                self.final("listPayoutDestinations", payee)
+        self.final("listVirtualAccounts")
+        self.final("listWallets")
         self.inspect()
+
+    def final(self, operation: str, payee: Payee | None = None) -> None:
+        """Walks a list as it is at the end, then from and up to the moment in which one element was created."""
+        self.walk(operation, 100, Filters(), payee)
+        things = self.model.listed(operation, payee)
+        if things:
+            created = str(things[self.model.changes % len(things)].shown.get("created"))
+            self.walk(operation, 100, Filters(start_date=created), payee)
+            self.walk(operation, 100, Filters(end_date=created), payee)
 
 
 def elsewhere(suite: Suite) -> dict[str, Scene]:
@@ -380,6 +392,6 @@ def elsewhere(suite: Suite) -> dict[str, Scene]:
     try:
         scenes["secondary"] = suite.shared("secondary")
         scenes["secondary"].account_id  # noqa: B018
-    except Inconclusive:
+    except (Inconclusive, NotApplicable):
         scenes.pop("secondary", None)
     return scenes

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from conformance.fuzz.database import open_database
+from conformance.fuzz.database import open_database, until_closed
 from conformance.fuzz.ledger import Ledger
 from conformance.fuzz.seeds import derive
 from conformance.fuzz.settings import FuzzSettings
@@ -17,12 +17,13 @@ from conformance.fuzz.settings import FuzzSettings
 if TYPE_CHECKING:
     import hypothesis
 
-#: Examples run to make a failure smaller, and seconds spent on it.
-SHRINK_EXAMPLES = 250
-SHRINK_SECONDS = 8.0
+#: Examples run to make one failure smaller, seconds spent on it, and seconds for all failures of a part.
+SHRINK_EXAMPLES = 200
+SHRINK_SECONDS = 3.0
+SHRINK_TOTAL = 6.0
 
 #: Different failures looked for in one part.
-ROUNDS = 6
+ROUNDS = 5
 
 
 class Enough(BaseException):
@@ -36,24 +37,31 @@ class Budget:
     examples: int
     end: float | None
     used: int = 0
+    #: Whether Hypothesis has been told to stop: what it is running then is no failure.
+    closed: bool = False
     _shrinking: float | None = field(default=None, repr=False)
     _shrunk: int = 0
+    _seconds: float = 0.0
 
     def start_round(self) -> None:
         """Nothing has failed yet in this round."""
-        self._shrinking, self._shrunk = None, 0
+        if self._shrinking is not None:
+            self._seconds += time.monotonic() - self._shrinking
+        self._shrinking, self._shrunk, self.closed = None, 0, False
 
     def spend(self) -> None:
         """Takes one example from the budget; raises Enough when it is used up. From a round's first failure on,
         making it smaller has a budget of its own."""
-        now = time.monotonic()
         if self._shrinking is None:
             if self.over:
+                self.closed = True
                 raise Enough
             self.used += 1
         else:
             self._shrunk += 1
-            if self._shrunk > SHRINK_EXAMPLES or now > self._shrinking + SHRINK_SECONDS:
+            spent = time.monotonic() - self._shrinking
+            if self._shrunk > SHRINK_EXAMPLES or spent > SHRINK_SECONDS or self._seconds + spent > SHRINK_TOTAL:
+                self.closed = True
                 raise Enough
 
     def note_failure(self) -> None:
@@ -78,16 +86,16 @@ def budget(settings: FuzzSettings, weight: float = 1.0) -> Budget:
     return Budget(max(1, int(settings.cases * weight)), None if share is None else time.monotonic() + share)
 
 
-def hypothesis_settings(settings: FuzzSettings, examples: int, **more: Any) -> hypothesis.settings:
+def hypothesis_settings(settings: FuzzSettings, allowed: Budget, **more: Any) -> hypothesis.settings:
     """Hypothesis's settings for a round; a profile of the user's or of CI has no say in them."""
     import hypothesis
 
-    database = open_database(settings.database)
+    database = until_closed(open_database(settings.database), lambda: allowed.closed)
     phases = [hypothesis.Phase.generate, hypothesis.Phase.shrink]
     if database is not None:
         phases.insert(0, hypothesis.Phase.reuse)
     return hypothesis.settings(
-        max_examples=examples, deadline=None, database=database, phases=phases, derandomize=False,
+        max_examples=allowed.examples, deadline=None, database=database, phases=phases, derandomize=False,
         suppress_health_check=list(hypothesis.HealthCheck), print_blob=False, report_multiple_bugs=False,
         verbosity=hypothesis.Verbosity.quiet, **more,
     )
@@ -169,7 +177,7 @@ def explore(
 
         example._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]
         test = hypothesis.given(strategy)(example)
-        test = hypothesis_settings(settings, allowed.examples)(test)
-        test = hypothesis.seed(round_seed)(test)
+        # In this order: a seed takes away the database of settings that are there already.
+        test = hypothesis_settings(settings, allowed)(hypothesis.seed(round_seed)(test))
         with contained():
             test()

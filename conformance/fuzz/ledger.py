@@ -151,7 +151,7 @@ class Ledger:
             for finding in findings:
                 if failure := self.failures.get((finding.rule, finding.operation)):
                     exchanges = [self.suite.record[number] for number in failure.exchanges if number in self.suite.record]
-                    path = save(finding, exchanges, self.suite, folder)
+                    path = save(finding, exchanges, self.suite, folder, failure.decisive)
                     finding.replay = f"{folder.name}/{path.name}" if path else ""
         return findings
 
@@ -165,11 +165,20 @@ class Ledger:
         finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
         finding.expected, finding.got = failure.expected, failure.got
         finding.summary = f"{rule} on {operation}: expected {failure.expected}; got {failure.got}"
-        finding.exchanges = [*failure.decisive, *(one for one in failure.exchanges if one not in failure.decisive)]
+        finding.exchanges = [*failure.decisive, *(one for one in self._rest(rule, failure) if one not in failure.decisive)]
         finding.further = [f"also got {one}" for one in failure.further]
         if failure.seen == 1 and failure.runs:
             finding.further.append("it was seen once and did not come again")
         return finding
+
+    def _rest(self, rule: str, failure: Failure) -> list[int]:
+        """The exchanges of a failure's example that it rests on."""
+        from conformance.fuzz.replay.recording import needed
+
+        record = self.suite.record
+        example = [record[number] for number in failure.exchanges if number in record]
+        decisive = [record[number] for number in failure.decisive if number in record]
+        return [one.number for one in needed(rule, decisive, example, self.suite)] if decisive else failure.exchanges
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:

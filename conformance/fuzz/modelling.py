@@ -47,7 +47,7 @@ def explore_model(suite: Suite, theme: str, settings: FuzzSettings, check: str) 
         ledger.on_violation = allowed.note_failure
         with engine.contained():
             run_state_machine_as_test(
-                machine, settings=engine.hypothesis_settings(settings, allowed.examples, stateful_step_count=STEPS))
+                machine, settings=engine.hypothesis_settings(settings, allowed, stateful_step_count=STEPS))
     return ledger.findings(settings.replay_folder)
 
 

@@ -13,7 +13,7 @@ from conformance.fuzz.bodies import Sound
 from conformance.fuzz.cases import Case
 from conformance.suite import Suite
 from conformance.target import SAMPLE_OPERATIONS
-from conformance.verdict import Inconclusive
+from conformance.verdict import Inconclusive, NotApplicable
 from conformance.world import Scene, call, unknown_like
 
 #: Operation that creates -> the one that lists what it created, by which a refusal is seen to change nothing.
@@ -82,7 +82,7 @@ class Scenery:
         """The scene of the other organization, if there is one."""
         try:
             return self.suite.shared("secondary")
-        except Inconclusive:
+        except (Inconclusive, NotApplicable):
             return None
 
     # ------------------------------------------------------------------ bodies

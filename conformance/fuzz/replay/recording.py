@@ -35,26 +35,28 @@ _WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
 _NAMED = ("id", "created", "updated")
 
 
-def save(finding: Finding, exchanges: list[Exchange], suite: Suite, folder: Path) -> Path | None:
+def save(
+    finding: Finding, exchanges: list[Exchange], suite: Suite, folder: Path, decisive: Iterable[int] | None = None,
+) -> Path | None:
     """Writes the replay file of a failed finding and returns its path; None where no request shows the failure.
 
     `exchanges` are those of the check in their order. What they rest on and was made before, such as the account
     that checks share, is found in the suite's record. Raises OSError when the folder cannot be written.
     """
-    document = document_of(finding, exchanges, suite)
+    document = document_of(finding, exchanges, suite, decisive)
     if document is None:
         return None
     return write(document, folder / file_name(finding.rule, finding.operation, finding.check))
 
 
-def document_of(finding: Finding, exchanges: list[Exchange], suite: Suite) -> Document | None:
+def document_of(finding: Finding, exchanges: list[Exchange], suite: Suite, shows: Iterable[int] | None = None) -> Document | None:
     """The replay document of a failed finding, free of credentials; None where no request shows the failure."""
-    decisive = [suite.record[number] for number in finding.exchanges if number in suite.record]
-    decisive = decisive or exchanges[-2:]
+    numbered = finding.exchanges if shows is None else shows
+    decisive = [suite.record[number] for number in numbered if number in suite.record] or exchanges[-2:]
     decisive = [one for one in decisive if one.organization in ("primary", "secondary")]
     if not decisive:
         return None
-    kept = _needed(finding.rule, decisive, exchanges, suite)
+    kept = needed(finding.rule, decisive, exchanges, suite)
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
     names = Names()
     _name_target(names, suite.target)
@@ -75,7 +77,7 @@ def document_of(finding: Finding, exchanges: list[Exchange], suite: Suite) -> Do
 # ---------------------------------------------------------------------- which exchanges
 
 
-def _needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], suite: Suite) -> list[Exchange]:
+def needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], suite: Suite) -> list[Exchange]:
     """The decisive exchanges and all that they rest on, in the order in which they were sent."""
     makers = _makers(suite)
     kept = {one.number: one for one in decisive}

@@ -1,0 +1,137 @@
+"""The reference model, and the state machines that compare it with the reference server and with faulty ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.checks.test_model import THEMES
+from conformance.checks.test_model import test_agrees_with_model as agrees_with_model
+from conformance.fuzz.model import Filters, Model
+from conformance.fuzz.replay import load, perform
+from conformance.fuzz.settings import FuzzSettings
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.transport import InProcessTransport
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Finding, Verdict
+
+
+def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:
+    server, seeded = new_server(behaviour or Behaviour(), number=1)
+    tables = target_tables(seeded, "http://reference.test")
+    tables["features"] |= features
+    if features.get("secondary") is False:
+        del tables["secondary"]
+    return Suite(build(tables, "reference"), transport=InProcessTransport(server))
+
+
+def broken(findings: list[Finding]) -> dict[str, Finding]:
+    return {finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)}
+
+
+# ---------------------------------------------------------------------- the model alone
+
+
+def test_filters() -> None:
+    shown = {"status": "active", "currency": "EUR", "created": "2025-01-01T00:00:00.500Z"}
+    assert Filters().keeps(shown) and Filters(status="active", currency="EUR").keeps(shown)
+    assert not Filters(status="inactive").keeps(shown) and not Filters(currency="USD").keeps(shown)
+    assert Filters(start_date=shown["created"]).keeps(shown), "inclusive"
+    assert not Filters(end_date=shown["created"]).keeps(shown), "exclusive"
+    assert Filters(start_date="2025-01-01T00:00:00Z", end_date="2025-01-01T00:00:01Z").keeps(shown)
+
+
+def test_what_happens_is_remembered() -> None:
+    model = Model()
+    model.created("createBeneficiary", {"id": "bene_1", "note": "a", "title": "Ms"})
+    payee = model.payees[0]
+    model.created("createPayoutDestination", {"id": "dest_1"}, payee)
+    model.updated(payee, {"note": "b"})
+    assert payee.shown == {"id": "bene_1", "note": "b", "title": "Ms"} and payee.rule == "beneficiary.update"
+    model.disabled(payee)
+    assert payee.shown["status"] == "disabled" and payee.rule == "beneficiary.disable"
+    assert [one.id for one in model.listed("listPayoutDestinations", payee)] == ["dest_1"]
+    model.created("createWallet", {"id": "wal_1", "currency": "USDC", "network": "n"})
+    assert model.has_wallet("USDC", "n") and not model.has_wallet("USDC", "m")
+
+
+# ---------------------------------------------------------------------- against servers
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_no_false_alarm(theme: str) -> None:
+    suite = suite_on()
+    findings = agrees_with_model(suite, theme, FuzzSettings(1, examples=15))
+    assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
+    assert sum(finding.probes for finding in findings) > 300
+    assert not [key for key, tally in suite.passive.tallies.items() if tally.broken]
+
+
+def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> None:
+    suite = suite_on(payins=False, payouts=False, secondary=False)
+    findings = agrees_with_model(suite, "everything", FuzzSettings(1, examples=15))
+    assert not broken(findings)
+    assert not [one for one in suite.record.values() if one.operation in ("createPayin", "createPayout")]
+
+
+def test_one_seed_fixes_what_is_drawn() -> None:
+    def drawn(seed: int) -> list[Any]:
+        suite = suite_on()
+        agrees_with_model(suite, "holdings", FuzzSettings(seed, examples=6))
+        return [(one.operation, one.status, one.organization, one.call.query.partition("date")[0]) for one in suite.record.values()]
+
+    assert drawn(3) == drawn(3) != drawn(4)
+
+
+class LosesFields(Behaviour):
+    def patched(self, ctx: Any, record: dict[str, Any]) -> dict[str, Any]:
+        after = super().patched(ctx, record)
+        return {**after, "middle_name": None} if "title" in ctx.values else after
+
+
+class PerformsAgain(Behaviour):
+    def replayed(self, ctx: Any, answer: Any) -> Any:
+        return None if ctx.operation == "createVirtualAccount" else super().replayed(ctx, answer)
+
+
+class SharesKeys(Behaviour):
+    def answer_scope(self, ctx: Any) -> str:
+        return ctx.operation
+
+
+class InclusiveEnd(Behaviour):
+    def end_date_condition(self, ctx: Any, query: Any) -> Any:
+        condition = super().end_date_condition(ctx, query)
+        return condition and type(condition)("created", "<=", condition.value)
+
+
+class TwoWallets(Behaviour):
+    def claim_wallet_pair(self, ctx: Any) -> bool:
+        super().claim_wallet_pair(ctx)
+        return True
+
+
+@pytest.mark.parametrize(("behaviour", "theme", "rules"), [
+    (LosesFields, "payees", {"beneficiary.update"}),
+    (PerformsAgain, "holdings", {"idempotency.replay", "idempotency.replay-after-change"}),
+    (SharesKeys, "payees", {"idempotency.other-organization", "format.id-unique"}),
+    (InclusiveEnd, "holdings", {"list.end-date", "list.filters-combine"}),
+    (TwoWallets, "holdings", {"wallet.duplicate"}),
+], ids=lambda value: getattr(value, "__name__", ""))
+def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[str], tmp_path: Path) -> None:
+    findings = broken(agrees_with_model(suite_on(behaviour()), theme, FuzzSettings(1, examples=25, replay_folder=tmp_path)))
+    assert findings and set(findings) <= rules, set(findings)
+    for finding in findings.values():
+        replay = load(tmp_path / Path(finding.replay).name)
+        assert perform(replay, suite_on(behaviour())).verdict == "reproduced", finding
+        assert perform(replay, suite_on()).verdict == "not reproduced", finding
+
+
+def test_failures_are_shrunk() -> None:
+    suite = suite_on(LosesFields())
+    finding = broken(agrees_with_model(suite, "payees", FuzzSettings(1, examples=40)))["beneficiary.update"]
+    assert len(finding.exchanges) <= 4, [suite.record[number].operation for number in finding.exchanges]

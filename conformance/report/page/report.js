@@ -110,7 +110,11 @@
     const response = element("div", {}, element("h4", {}, "Received"),
       element("p", {}, element("code", {class: "status " + kind(one.status)}, visible(status)), " ", element("span", {class: "muted"}, words.join(", "))),
       headerTable(one.response_headers), bodyBlock(one.response_body, got, twin && twin.response_body));
-    if (twin) response.append(element("p", {class: "muted"}, `Marked lines differ from the answer in exchange #${twin.number}.`));
+    if (twin && prettyLines(one.response_body) && prettyLines(twin.response_body)) {
+      const same = !response.querySelector(".line.other");
+      response.append(element("p", {class: "muted"},
+        same ? `Exchange #${twin.number}, the same request, was answered alike.` : `Marked lines differ from the answer in exchange #${twin.number}.`));
+    }
     return element("div", {class: "sides"}, request, response);
   };
   const kind = (status) => status === null ? "none" : status < 300 ? "ok" : status < 500 ? "client" : "server";

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 #: Seconds between two looks.
 INTERVAL = 0.5
+
+#: While a test runs, pytest keeps what is written to standard output for itself.
+TERMINAL = Path("/dev/tty")
 
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 
@@ -17,12 +21,14 @@ _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 class Counter:
     """Shows a number to the right of the cursor for as long as the context lasts."""
 
-    def __init__(self, reporter: Any, number: Callable[[], int], what: str, interval: float = INTERVAL) -> None:
-        self._writer = getattr(reporter, "_tw", None)
+    def __init__(
+        self, reporter: Any, number: Callable[[], int], what: str, *, interval: float = INTERVAL, terminal: Path = TERMINAL,
+    ) -> None:
         self._number, self._what, self._interval = number, what, interval
+        self._terminal = terminal
         self._shown = bool(
-            self._writer is not None and getattr(reporter, "isatty", False) and self._writer.hasmarkup
-            and os.environ.get("TERM", "dumb") != "dumb"
+            getattr(reporter, "isatty", False) and getattr(reporter, "hasmarkup", False)
+            and os.environ.get("TERM", "dumb") != "dumb" and os.access(terminal, os.W_OK)
         )
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._show, daemon=True)
@@ -42,4 +48,9 @@ class Counter:
             self._write(f"  {self._number():,} requests, {self._what}")
 
     def _write(self, text: str) -> None:
-        self._writer.write(f"{_SAVE}{text}{_CLEAR}{_RESTORE}", flush=True)
+        try:
+            with self._terminal.open("a", encoding="utf-8") as terminal:
+                terminal.write(f"{_SAVE}{text}{_CLEAR}{_RESTORE}")
+        except OSError:
+            # A terminal that has gone is no reason to stop.
+            self._over.set()

@@ -88,7 +88,7 @@
     const block = element("pre", {});
     pretty.forEach((line, index) => {
       const hit = pointer && line.pointer === pointer;
-      block.append(element("span", {class: "line" + (hit ? " hit" : changed.has(index) ? " other" : "")}, ...line.parts));
+      block.append(element("span", {class: "line" + (changed.has(index) ? " other" : "") + (hit ? " hit" : "")}, ...line.parts));
     });
     return element("div", {}, note, block);
   };

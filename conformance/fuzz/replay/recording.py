@@ -151,6 +151,8 @@ def _related(earlier: Exchange, later: Exchange) -> bool:
     about, changed = second.path.rstrip("/"), first.path.rstrip("/")
     if about.endswith("/balances"):
         about = "/v1/accounts/" + about.split("/")[-2]
+    if later.method == "POST" and changed == about and later.operation != "createWallet":
+        return False  # one more beside it
     return earlier.succeeded and (changed == about or changed.startswith(about + "/") or (about.startswith(changed + "/") and later.method != "GET"))
 
 

@@ -1,0 +1,299 @@
+"""Replay files: written from failures, sent again, turned into scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance import cli
+from conformance.exchange import Call
+from conformance.fuzz.replay import ReplayError, as_curl, as_python, document_of, load, perform, save
+from conformance.fuzz.replay.document import call_of, file_name
+from conformance.fuzz.replay.symbols import Names, fresh_like, moved, new_value, rendered
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.listener import served
+from conformance.reference.seed import Seeded, new_server, target_tables, target_text
+from conformance.reference.transport import InProcessTransport
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Finding, Verdict
+from conformance.world import call, new_key
+
+
+def suite_on(behaviour: Behaviour | None = None) -> Suite:
+    server, seeded = new_server(behaviour or Behaviour(), number=1)
+    return Suite(build(target_tables(seeded, "http://reference.test"), "reference"), transport=InProcessTransport(server))
+
+
+def finding(rule: str, operation: str, expected: str, got: str, *numbers: int) -> Finding:
+    return Finding(rule, operation, Verdict.FAILED, "test_x.test_y", expected=expected, got=got, exchanges=list(numbers))
+
+
+class PerformsAgain(Behaviour):
+    def replayed(self, ctx: Any, answer: Any) -> Any:
+        return None
+
+
+class NoNonces(Behaviour):
+    def claim_nonce(self, ctx: Any, nonce: str) -> bool:
+        return True
+
+
+class LongNotes(Behaviour):
+    def check_length(self, ctx: Any, field: Any, value: str) -> None:
+        if ctx.operation != "updateBeneficiary":
+            super().check_length(ctx, field, value)
+
+
+def replayed_twice(suite: Suite) -> Finding:
+    """A failure that needs an account, a beneficiary and a key used twice."""
+    scene = suite.shared()
+    request = scene.call("createPayoutDestination")
+    first = suite.send(scene.client, request, "first")
+    again = suite.send(scene.client, request, "again")
+    return finding("idempotency.replay", "createPayoutDestination", "the original answer", "another body", again.number, first.number)
+
+
+def used_nonce(suite: Suite) -> Finding:
+    scene = suite.shared()
+    first = suite.send(scene.client, scene.call("listWallets"), "first")
+    again = suite.send(scene.client, scene.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again")
+    return finding("auth.nonce-replay", "getBeneficiary", "a used nonce: 401 authentication_error/nonce_replay", again.described(), again.number)
+
+
+def long_title(suite: Suite) -> Finding:
+    scene = suite.shared()
+    patch = suite.send(scene.client, scene.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}), "too long")
+    return finding("fields.max-length", "updateBeneficiary", "a title of 30: a refusal (4xx)", patch.described(), patch.number)
+
+
+CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, long_title)]
+
+
+def recorded(behaviour: type[Behaviour], fail: Any, folder: Path) -> dict[str, Any]:
+    suite = suite_on(behaviour())
+    found = fail(suite)
+    # The scene that checks share was made earlier: its exchanges are not the check's own.
+    own = [one for one in suite.record.values() if not one.purpose.startswith("a sound")]
+    path = save(found, own, suite, folder)
+    assert path is not None
+    return load(path)
+
+
+@pytest.mark.parametrize(("behaviour", "fail"), CASES, ids=[case[0].__name__ for case in CASES])
+def test_reproduced_on_the_faulty_server_only(behaviour: type[Behaviour], fail: Any, tmp_path: Path) -> None:
+    document = recorded(behaviour, fail, tmp_path)
+    assert perform(document, suite_on(behaviour())).verdict == "reproduced"
+    assert perform(document, suite_on()).verdict == "not reproduced"
+
+
+def test_no_credential_and_no_id_of_the_server_is_written(tmp_path: Path) -> None:
+    suite = suite_on(NoNonces())
+    path = save(used_nonce(suite), list(suite.record.values()), suite, tmp_path)
+    assert path is not None
+    text = path.read_text("utf-8")
+    for value in (*suite.target.secrets, *suite.target.api_keys, suite.target.primary.customer_id, suite.shared().account_id):
+        assert value not in text
+
+
+def test_prerequisites_of_the_shared_scene_are_followed(tmp_path: Path) -> None:
+    document = recorded(PerformsAgain, replayed_twice, tmp_path)
+    assert [step["operation"] for step in document["steps"]] == [
+        "createAccount", "createBeneficiary", "createPayoutDestination", "createPayoutDestination"]
+    assert document["steps"][2]["idempotency_key"] == document["steps"][3]["idempotency_key"] == "{{key_3}}"
+    assert [bool(step.get("decisive")) for step in document["steps"]] == [False, False, True, True]
+
+
+def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -> None:
+    suite = suite_on(LongNotes())
+    scene = suite.shared()
+    for _ in range(3):
+        suite.send(scene.client, scene.call("createVirtualAccount"), "something else")
+    document = document_of(long_title(suite), list(suite.record.values()), suite)
+    assert document is not None
+    assert [step["operation"] for step in document["steps"]] == ["createAccount", "createBeneficiary", "updateBeneficiary"]
+
+
+def test_requests_sent_together_are_sent_together_again() -> None:
+    suite = suite_on()
+    scene = suite.shared()
+    exchanges = scene.client.race([scene.call("createWallet") for _ in range(3)])
+    for number, exchange in enumerate(exchanges):
+        exchange.started, exchange.elapsed = 1000.0 + number / 1000, 0.5
+    found = finding("wallet.race", "createWallet", "one wallet", "two", *(one.number for one in exchanges))
+    document = document_of(found, exchanges, suite)
+    assert document is not None
+    groups = [step.get("together") for step in document["steps"] if step["operation"] == "createWallet"]
+    assert groups == [1, 1, 1]
+    assert perform(document, suite_on()).verdict == "not reproduced"
+
+
+def test_nothing_is_written_without_a_request(tmp_path: Path) -> None:
+    assert save(finding("wallet.race", "createWallet", "a", "b"), [], suite_on(), tmp_path) is None
+    assert not list(tmp_path.iterdir())
+
+
+class NoAccounts(Behaviour):
+    def authentication_steps(self, ctx: Any) -> Any:
+        return super().authentication_steps(ctx)
+
+    def validate(self, ctx: Any) -> None:
+        from conformance.reference.refusals import Refusal
+
+        if ctx.operation == "createAccount":
+            raise Refusal("invalid_field", "closed", "name", "closed")
+        super().validate(ctx)
+
+
+def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> None:
+    replayed = perform(recorded(LongNotes, long_title, tmp_path), suite_on(NoAccounts()))
+    assert replayed.verdict == "undecided" and "step 1 was answered 422" in replayed.got
+
+
+# ---------------------------------------------------------------------- symbols
+
+
+def test_symbols() -> None:
+    values = {"account_1.id": "acc_1 x", "wallet_1.created": "2025-01-01T00:00:00.5Z", "now": "1000", "nonce_1": "ab"}
+    assert rendered("/v1/{{account_1.id}}?d={{account_1.id|quoted}}", values.get) == "/v1/acc_1 x?d=acc_1%20x"
+    assert rendered("{{now+310}} {{now-5}}", values.get) == "1310 995"
+    assert rendered("{{wallet_1.created+0.000001}}", values.get) == "2025-01-01T00:00:00.500001Z"
+    assert rendered("{{nonce_1|upper}}", values.get) == "AB"
+    assert rendered("{{unknown}} {{}} {{7*7}}", values.get) == "{{unknown}} {{}} {{7*7}}", "others stay as they are"
+    assert moved("2025-01-01T00:00:00Z", "-1") == "2024-12-31T23:59:59Z"
+
+
+@pytest.mark.parametrize("text", ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "F47AC10B-58CC-1372-9567-0E02B2C3D479", "0123456789abcdef" * 2])
+def test_fresh_values_keep_their_form(text: str) -> None:
+    form = fresh_like(text)
+    assert form is not None
+    made = new_value(form)
+    assert made != text and len(made) == len(text) and made.isupper() == text.isupper() and fresh_like(made) == form
+    assert fresh_like("not-a-uuid") is None
+
+
+def test_computed_timestamps_become_relative() -> None:
+    names = Names()
+    names.known["2025-01-01T10:00:00.250Z"] = "wallet_1.created"
+    assert names.symbolized("?end_date=2025-01-01T10%3A00%3A00.250001Z", quoted=True) == "?end_date={{wallet_1.created+0.000001|quoted}}"
+    assert names.symbolized("?end_date=2020-01-01T10%3A00%3A00Z", quoted=True) == "?end_date=2020-01-01T10%3A00%3A00Z"
+
+
+def test_calls_of_steps() -> None:
+    step = {"id": "1", "organization": "primary", "method": "POST", "target": "/x/{{a.id}}", "body_base64": "//4=", "content_type": None,
+            "idempotency_key": "{{key_1}}", "auth": {"omit": ["X-Nonce"], "nonce": "{{n}}"}, "answered": {"status": 200}}
+    made = call_of(step, {"a.id": "1", "key_1": "k"}.get)
+    assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
+    with pytest.raises(ReplayError, match="step 1 cannot be sent"):
+        call_of({**step, "auth": {"unknown": 1}}, {}.get)
+
+
+# ---------------------------------------------------------------------- files
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ("{", "no JSON"), ("[]", "no replay file"), ('{"format": 99}', "newer version"),
+    (json.dumps({"format": 1, "rule": "no.such", "operation": "x", "expected": "", "got": "", "judgement": {"kind": "passive"},
+                 "steps": [{"id": "1", "organization": "primary", "method": "GET", "target": "/", "answered": {"status": 200}}]}), "not in the catalogue"),
+])
+def test_unusable_files(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(content, "utf-8")
+    with pytest.raises(ReplayError, match=message):
+        load(path)
+    with pytest.raises(ReplayError, match="no such replay file"):
+        load(tmp_path / "missing.json")
+
+
+def test_names_of_files() -> None:
+    assert file_name("auth.signature", "createWallet", "test_signature.test_other_secret") == "auth.signature.createWallet.other_secret.json"
+    assert "/" not in file_name("a", "b/../c", "d")
+
+
+# ---------------------------------------------------------------------- the command and the scripts
+
+
+@pytest.fixture(params=[NoNonces, Behaviour], ids=["faulty", "sound"])
+def live(request: pytest.FixtureRequest) -> Iterator[tuple[str, Seeded, int]]:
+    """The address of a server, what was seeded there, and the exit status of a replay of `used_nonce`."""
+    server, seeded = new_server(request.param())
+    with served(server) as url:
+        yield url, seeded, 1 if request.param is NoNonces else 0
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    suite = suite_on(NoNonces())
+    path = save(used_nonce(suite), list(suite.record.values()), suite, tmp_path)
+    assert path is not None
+    return path
+
+
+def environment(url: str, seeded: Seeded) -> dict[str, str]:
+    return {**os.environ, "CONFORMANCE_BASE_URL": url, "CONFORMANCE_PRIMARY_API_KEY": seeded.primary.api_key,
+            "CONFORMANCE_PRIMARY_SECRET": seeded.primary.secret, "CONFORMANCE_PRIMARY_CUSTOMER_ID": seeded.primary.customer_id}
+
+
+def test_command(live: tuple[str, Seeded, int], file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    url, seeded, status = live
+    target = tmp_path / "target.toml"
+    target.write_text(target_text(seeded, url), "utf-8")
+    assert cli.main(["replay", str(file), "--target", str(target)]) == status
+    shown = capsys.readouterr().out
+    assert ("not reproduced" in shown) is (status == 0) and "auth.nonce-replay on getBeneficiary" in shown
+    assert seeded.primary.secret not in shown
+
+
+def test_python_script(live: tuple[str, Seeded, int], file: Path, tmp_path: Path) -> None:
+    url, seeded, status = live
+    script = tmp_path / "script.py"
+    script.write_text(as_python(load(file)), "utf-8")
+    done = subprocess.run([sys.executable, "-I", str(script)], env=environment(url, seeded), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == status, done.stdout + done.stderr
+
+
+def test_curl_script(live: tuple[str, Seeded, int], file: Path, tmp_path: Path) -> None:
+    url, seeded, status = live
+    script = tmp_path / "script.sh"
+    script.write_text(as_curl(load(file)), "utf-8")
+    done = subprocess.run(["bash", str(script)], env=environment(url, seeded), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    codes = [line.rpartition("-> ")[2] for line in done.stdout.splitlines() if "-> " in line]
+    assert codes == ["201", "200", "201", "200" if status else "401"], done.stdout
+
+
+def test_scripts_hold_awkward_texts(tmp_path: Path) -> None:
+    suite = suite_on()
+    scene = suite.shared()
+    ids = scene.ids("createAccount")
+    exchanges = [suite.send(scene.client, call("createAccount", ids, {"name": text}), "awkward '\"`$(x)` \n")
+                 for text in ("'; rm -rf / #", "$(id) `id` \\ \"", "'''", "\u540d\u0000", "{{now}}")]
+    exchanges.append(suite.send(scene.client, Call("createAccount", "POST", f"/v1/customers/{ids['customer_id']}/accounts", b"\xff\x00", new_key()), "bytes"))
+    document = document_of(finding("body.malformed", "createAccount", "x: a refusal (4xx)", "y", *(one.number for one in exchanges)), exchanges, suite)
+    assert document is not None
+    compile(as_python(document), "script", "exec")
+    checked = subprocess.run(["bash", "-n"], input=as_curl(document), capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_command_prints_scripts(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["replay", str(file), "--as", "python"]) == 0
+    assert "import hmac" in capsys.readouterr().out
+    assert cli.main(["replay", str(file), "--as", "curl"]) == 0
+    assert "openssl dgst" in capsys.readouterr().out
+
+
+def test_command_names_what_is_missing(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [one for one in os.environ if one.startswith("CONFORMANCE_")]:
+        monkeypatch.delenv(name)
+    assert cli.main(["replay", str(tmp_path / "none.json"), "--base-url", "http://127.0.0.1:1"]) == 2
+    assert "no such replay file" in capsys.readouterr().err
+    assert cli.main(["replay", str(file), "--base-url", "http://127.0.0.1:1"]) == 2
+    assert "api_key" in capsys.readouterr().err

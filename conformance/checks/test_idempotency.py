@@ -115,9 +115,11 @@ def test_valid_keys(trial: Trial) -> None:
     for rule, what, key in keys:
         # Where a request can be made only once in an account, each key has an account of its own.
         answers.append((rule, trial.send(trial.sound().but(idempotency_key=key), what)))
-    any_accepted = any(answer.succeeded for _, answer in answers)
+    # Some servers let a wallet's pair be had once in all accounts: then no key does any more.
+    still_accepts = all(answer.succeeded for _, answer in answers) or trial.send(
+        trial.sound(), "a request like these with a key of the usual form").succeeded
     for rule, answer in answers:
-        if any_accepted or _about_the_key(answer):
+        if answer.succeeded or still_accepts or _about_the_key(answer):
             trial.succeeded(rule, answer, answer.purpose)
         elif trial.usable(rule, answer):
             reason = f"the sound {trial.operation.id} was answered {answer.described()} with every key"

@@ -18,6 +18,7 @@ from conformance import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("conformance.reference.serve", "run the reference server, a sandbox for clients"),
     "report": ("conformance.report.command", "make the reports of a run anew from its results.json"),
+    "merge": ("conformance.report.merge", "put the parts of one run together (--shard)"),
     "compare": ("conformance.report.compare", "compare the results of several implementations or versions"),
     "rules": ("conformance.catalogue", "list the rules"),
     "explain": ("conformance.explain", "say all about one rule: text, checks, an example exchange"),

@@ -1,0 +1,106 @@
+"""The parts of a run, put together, say what the whole would have said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cli import main
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.listener import served
+from conformance.report.merge import merged
+from conformance.selection import in_shard, parse_shard, scope
+
+from tests.running import faulty, run, write_target
+
+
+class NoLastPage(Behaviour):
+    """Breaks list.pages on listWallets."""
+
+    def pages(self, ctx: Context, listing: Any) -> int:
+        return super().pages(ctx, listing) + (ctx.operation == "listWallets")
+
+
+RULES = ("--rule", "list.pages", "--rule", "list.echo", "--rule", "format.account-id")
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The documents of a whole run and of its three parts, by folder."""
+    folder = tmp_path_factory.mktemp("runs")
+    server, tables = faulty(NoLastPage())
+    with served(server) as url:
+        target = write_target(folder / "target.toml", tables(url))
+        run("--target", str(target), *RULES, folder=folder / "whole")
+        for part in (1, 2, 3):
+            run("--target", str(target), *RULES, "--shard", f"{part}/3", folder=folder / str(part))
+    return {name: (folder / name, json.loads((folder / name / "results.json").read_text("utf-8"))) for name in ("whole", "1", "2", "3")}
+
+
+def judged(document: dict[str, Any]) -> dict[tuple[str, str], str]:
+    return {(one["rule"], one["operation"]): one["verdict"] for one in document["cells"] if one["rule"].startswith("list.")}
+
+
+def test_parts_make_the_whole(runs: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status = main(["merge", *(str(runs[name][0]) for name in "123"), "--report-dir", str(tmp_path / "merged")])
+    whole, document = runs["whole"][1], json.loads((tmp_path / "merged" / "results.json").read_text("utf-8"))
+    assert status == document["verdict"]["exit_status"] == whole["verdict"]["exit_status"] == 1
+    assert document["verdict"]["sentence"] == whole["verdict"]["sentence"]
+    assert judged(document) == judged(whole)
+    assert document["run"]["requests"] == sum(runs[name][1]["run"]["requests"] for name in "123")
+    broken = next(one for one in document["cells"] if one["verdict"] == "failed")
+    assert all(str(number) in document["exchanges"] for number in broken["findings"][0]["exchanges"])
+    assert (tmp_path / "merged" / "report.html").exists()
+    assert document["verdict"]["sentence"] in capsys.readouterr().out
+
+
+def test_each_part_runs_its_share(runs: dict[str, Any]) -> None:
+    passed = [{key for key, verdict in judged(runs[name][1]).items() if verdict in ("passed", "failed")} for name in "123"]
+    assert all(passed)
+
+
+@pytest.mark.parametrize(("names", "change", "named"), [
+    ("12", {}, "parts 3 of 3 are missing"),
+    ("123", {"target": {"base_url": "http://elsewhere"}}, "base_url"),
+    ("123", {"suite": {"version": "0.1"}}, "version of the suite"),
+])
+def test_parts_that_do_not_belong_together(names: str, change: dict[str, Any], named: str, runs: dict[str, Any]) -> None:
+    parts = [dict(runs[name][1]) for name in names]
+    for key, value in change.items():
+        parts[0][key] = {**parts[0][key], **value}
+    with pytest.raises(ValueError, match=named):
+        merged(parts)
+
+
+def test_unreadable_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "results.json").write_text("{}")
+    assert main(["merge", str(tmp_path)]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------- sharing out
+
+NODES = [f"conformance/checks/test_{module}.py::test_{check}[{operation}]"
+         for module in ("lists", "tenancy", "races") for check in ("one", "two") for operation in ("createAccount", "listWallets", "createPayout")]
+
+
+@pytest.mark.parametrize("parts", [1, 2, 5, 7])
+def test_every_test_is_in_exactly_one_part(parts: int) -> None:
+    for node in NODES:
+        assert sum(in_shard(node, (part, parts)) for part in range(1, parts + 1)) == 1
+
+
+def test_tests_that_share_set_up_stay_together() -> None:
+    assert scope(NODES[0]) == scope(NODES[3]) != scope(NODES[1])
+    # Wherever the package is: a checkout, an installation, a machine with other folders.
+    assert all(in_shard(node, (1, 2)) == in_shard(node.removeprefix("conformance/"), (1, 2)) for node in NODES)
+
+
+@pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])
+def test_wrong_part(text: str) -> None:
+    with pytest.raises(ValueError, match="PART/PARTS"):
+        parse_shard(text)

@@ -106,6 +106,17 @@ def judge_body(operation: str, body: bytes | None, sound: Sound | None) -> BodyV
     return verdict
 
 
+def odd_address(body: bytes | None) -> bool:
+    """Whether a body has an address with members that are no strings. Servers may take them (fields.address-members),
+    but what they show of them could then not be judged by its schema."""
+    try:
+        document = json.loads(body or b"")
+    except (ValueError, RecursionError):
+        return False
+    address = document.get("address") if isinstance(document, dict) else None
+    return isinstance(address, dict) and not all(member is None or isinstance(member, str) for member in address.values())
+
+
 # ---------------------------------------------------------------------- what must be refused
 
 

@@ -8,14 +8,14 @@ from conformance.contract import OPERATIONS
 from conformance.exchange import Exchange
 from conformance.fields import documented
 from conformance.fuzz import engine, essentials, mutations, oracle, queries
-from conformance.fuzz.bodies import BodyVerdict
+from conformance.fuzz.bodies import BodyVerdict, odd_address
 from conformance.fuzz.cases import Case, call_of
 from conformance.fuzz.expectation import Expectation
 from conformance.fuzz.generation import Generator
 from conformance.fuzz.ledger import Ledger
 from conformance.fuzz.model import INITIAL
 from conformance.fuzz.plain import same_number
-from conformance.fuzz.scenery import Scenery
+from conformance.fuzz.scenery import Scenery, pairs_are_free
 from conformance.fuzz.seeds import derive, source
 from conformance.fuzz.settings import FuzzSettings
 from conformance.fuzz.shrinking import shrink
@@ -42,6 +42,8 @@ class Fuzzer:
     def run(self, case: Case) -> None:
         """Sends one case and judges its answer. Raises Violation as the ledger does."""
         body = self.scenery.body_of(case)
+        if odd_address(body):
+            return
         expected, verdict = oracle.expect(case, body, self.scenery.sound, self.suite.target)
         ids = self.scenery.ids(case)
         watched = bool(expected.refusals) and case.own_path
@@ -77,7 +79,7 @@ class Fuzzer:
             judge(reason.rule, operation, good, f"{reason.what}: {wanted}{code}", exchange.described(), exchange)
             if watched and exchange.refused:
                 self._unchanged(exchange)
-        elif expected.accepted is not None:
+        elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.suite)):
             rule = "idempotency.key-accepted" if exchange.error_code == "invalid_idempotency_key" and case.key.name == "fresh" else expected.accepted.rule
             judge(rule, operation, exchange.succeeded,
                   f"{expected.accepted.what}: accepted (2xx)", exchange.described(), exchange)

@@ -177,3 +177,17 @@ class Scenery:
                 names = [name for name, value in self.known.items() if exchange.get(name) != value]
                 return not names, "the beneficiary as before", f"another {names[0]}" if names else "the same", [exchange, *earlier]
         return None
+
+
+def pairs_are_free(suite: Suite) -> bool:
+    """Whether every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); without it no
+    refusal of a wallet says anything. Found out once."""
+    known: bool | None = suite.shelf.get("pairs are free")
+    if known is None:
+        for _ in range(2):
+            scene = suite.fresh()
+            last = suite.send(scene.client, scene.call("createWallet"), "may every account have this pair?")
+        # A server that has taken no wallet at all has another reason.
+        taken = any(one.operation == "createWallet" and one.succeeded for one in suite.record.values())
+        known = suite.shelf["pairs are free"] = last.succeeded or not taken
+    return known

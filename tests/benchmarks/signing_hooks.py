@@ -1,0 +1,49 @@
+"""Hooks with which `st run` signs, sends fresh idempotency keys, and counts what it does.
+
+Loaded by schemathesis through SCHEMATHESIS_HOOKS; a line of JSON for each answer and each failure goes to BENCHMARK_LOG.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import uuid
+from typing import Any
+
+import schemathesis
+
+from conformance.fuzz.requests_signer import RequestsSigner
+
+schemathesis.auth.set_from_requests(RequestsSigner(os.environ["BENCHMARK_API_KEY"], os.environ["BENCHMARK_SECRET"]))
+_IDS: dict[str, str] = json.loads(os.environ["BENCHMARK_IDS"])
+_LOG = open(os.environ["BENCHMARK_LOG"], "a", buffering=1, encoding="utf-8")  # noqa: SIM115 - open until the process ends
+
+
+def _note(**what: Any) -> None:
+    _LOG.write(json.dumps({"at": time.time(), **what}) + "\n")
+
+
+@schemathesis.hook
+def before_call(ctx: Any, case: Any, kwargs: dict[str, Any]) -> None:
+    """Names resources that exist wherever the path is not what is wrong; gives each POST a key of its own."""
+    from schemathesis.core.parameters import ParameterLocation
+
+    spoilt = bool(case.meta and case.meta.is_negative_at(ParameterLocation.PATH))
+    for name in case.path_parameters or {}:
+        if not spoilt and name in _IDS:
+            case.path_parameters[name] = _IDS[name]
+    if case.method.upper() == "POST" and case.headers and "Idempotency-Key" in case.headers and not (
+            case.meta and case.meta.is_negative_at(ParameterLocation.HEADER)):
+        case.headers["Idempotency-Key"] = str(uuid.uuid4())
+
+
+@schemathesis.hook
+def after_call(ctx: Any, case: Any, response: Any) -> None:
+    _note(status=response.status_code)
+
+
+@schemathesis.hook
+def filter_failure(ctx: Any, failure: Any, case: Any, response: Any) -> bool:
+    _note(failure=type(failure).__name__, message=f"{failure.operation}: {failure.title}: {failure.message}"[:300])
+    return True

@@ -1,0 +1,121 @@
+"""How many requests a second: our whole property-based part, and schema fuzzing by us and by plain `st run`."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.contract import OPERATIONS
+from conformance.embedded import EmbeddedServer
+from conformance.fuzz.settings import FuzzSettings
+from conformance.runner import EXPLORATIONS, Exploration, load_checks
+from conformance.suite import Suite
+from conformance.target import build
+from conformance.verdict import Verdict
+
+from . import plain_run
+
+#: Where time goes: a part of a module's path -> what it is called.
+_LAYERS = (
+    ("/schemathesis/", "schemathesis: generation"), ("/hypothesis/", "Hypothesis: drawing and engine"), ("/httpx/", "httpx"),
+    ("/httpcore/", "httpx"), ("/requests/", "requests: building URLs and bodies"), ("/jsonschema", "JSON Schema of answers"),
+    ("/referencing/", "JSON Schema of answers"), ("/conformance/fuzz/", "fuzz: judging and cases"), ("/conformance/", "suite: client, passive rules"),
+)
+
+
+@dataclass
+class Measured:
+    """Requests and generated cases of one run, and how long it took (seconds)."""
+
+    seconds: float
+    requests: int
+    cases: int
+    statuses: Counter[int | None]
+    failed: int
+
+
+def warm_up() -> None:
+    """Imports everything and lets Hypothesis build its tables, which the first run alone would pay for."""
+    import hypothesis
+
+    import conformance.fuzz.fuzzing
+    import conformance.fuzz.machines  # noqa: F401
+
+    load_checks()
+    hypothesis.settings(max_examples=1, database=None)(hypothesis.given(hypothesis.strategies.text())(lambda text: None))()
+
+
+def ours(tables: dict[str, Any], explorations: list[Exploration], examples: int, seed: int) -> Measured:
+    """Runs explorations against a server over HTTP, in this process."""
+    suite = Suite(build(tables, "benchmark"))
+    begin, failed = time.perf_counter(), 0
+    for one in explorations:
+        for part in one.parts:
+            findings = one.function(suite, part, FuzzSettings(seed, examples=examples))
+            failed += sum(finding.verdict is Verdict.FAILED for finding in findings)
+    seconds = time.perf_counter() - begin
+    cases = [one for one in suite.record.values() if one.purpose.startswith(("schemathesis", "mutation", "essential", "sound"))]
+    return Measured(seconds, suite.sent, len(cases), Counter(one.status for one in cases), failed)
+
+
+def profile(tables: dict[str, Any], examples: int, seed: int) -> list[tuple[str, float]]:
+    """What schema fuzzing spends its time on: the share of each layer's own time, the largest first."""
+    profiler = cProfile.Profile()
+    suite = Suite(build(tables, "benchmark"))
+    profiler.enable()
+    for part in OPERATIONS:
+        EXPLORATIONS["test_fuzz.test_schema_fuzzing"].function(suite, part, FuzzSettings(seed, examples=examples))
+    profiler.disable()
+    spent: Counter[str] = Counter()
+    for (file, _, name), (_, _, own, _, callers) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
+        if "recv" in name or "poll" in name:
+            spent["waiting for the server"] += own
+        elif file == "~":
+            # What is built into Python counts for whoever called it.
+            for (caller, _, _), (_, _, share, _) in callers.items():
+                spent[_layer(caller)] += share
+        else:
+            spent[_layer(file)] += own
+    total = sum(spent.values())
+    return [(layer, seconds / total) for layer, seconds in spent.most_common()]
+
+
+def _layer(file: str) -> str:
+    return next((label for part, label in _LAYERS if part in file), "Python's own library")
+
+
+def report(examples: int, seed: int) -> None:
+    """Prints the comparison; every run has a server of its own kind, fresh."""
+    warm_up()
+    fuzzing = EXPLORATIONS["test_fuzz.test_schema_fuzzing"]
+    with tempfile.TemporaryDirectory() as folder:
+        server = EmbeddedServer(Path(folder))
+        try:
+            tables = server.tables()
+            everything = ours(tables, list(EXPLORATIONS.values()), examples, seed)
+            print(f"property-based part, whole   {everything.requests:6} requests in {everything.seconds:5.1f} s"
+                  f" = {everything.requests / everything.seconds:4.0f} a second, {everything.failed} false alarms")
+            mine = ours(tables, [fuzzing], examples, seed)
+            print(f"schema fuzzing, our route    {mine.cases:6} cases    in {mine.seconds:5.1f} s = {mine.cases / mine.seconds:4.0f} a second"
+                  f" ({_named(mine.statuses)}), {mine.failed} false alarms")
+            plain = plain_run.run(tables, examples, seed)
+            print(f"schema fuzzing, plain st run {plain.cases:6} cases    in {plain.sending:5.1f} s = {plain.cases / plain.sending:4.0f} a second"
+                  f" ({_named(plain.statuses)}), {len(plain.failures)} false alarms; {plain.seconds - plain.sending:.1f} s more to start")
+            ratio = (mine.cases / mine.seconds) / (plain.cases / plain.sending)
+            print(f"ratio of cases a second, ours to st run, one worker each: {ratio:.1f}\n")
+            print("where our schema fuzzing spends its time:")
+            for layer, share in profile(tables, examples, seed):
+                print(f"  {share:4.0%}  {layer}")
+        finally:
+            server.stop()
+
+
+def _named(statuses: Counter[Any]) -> str:
+    accepted = sum(count for status, count in statuses.items() if status and 200 <= status < 300)
+    return f"{accepted} x 2xx, {statuses[404]} x 404, {statuses[401]} x 401"

@@ -22,8 +22,11 @@ def _chosen() -> dict[Cell, list[Fault]]:
     chosen = {id(some[at % len(some)]) for at, some in enumerate(kinds.values())}
     cells = by_cell(faults)
     judged = judged_cells()
-    return {cell: [one for one in some if id(one) in chosen] or some[:1]
-            for cell, some in cells.items() if cell in judged}
+    return {
+        cell: [one for one in some if id(one) in chosen] or some[:1]
+        for cell, some in cells.items()
+        if cell in judged
+    }
 
 
 CHOSEN = _chosen()

@@ -1,4 +1,4 @@
-"""The catalogue of rules, the checks and the faulty servers fit together, with nothing left over on any side."""
+"""The catalogue of rules, the checks and the faulty servers fit together, with nothing left over."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ NOTHING_TO_BREAK = {("format.enum", "getAccountBalances")}
 
 JUDGING = [
     pytest.param(check.name, rule, id=f"{check.name}-{rule}")
-    for check in CHECKS.values() for rule in check.rules if RULES[rule].level is not Level.OPEN
+    for check in CHECKS.values()
+    for rule in check.rules
+    if RULES[rule].level is not Level.OPEN
 ]
 
 
@@ -74,7 +76,9 @@ def test_passive_rules_are_required_or_implied_and_have_faults(rule: str) -> Non
 
 @pytest.mark.parametrize(("name", "rule"), JUDGING)
 def test_every_check_fails_by_each_of_its_rules_on_some_fault(
-    name: str, rule: str, monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    rule: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
     check = CHECKS[name]

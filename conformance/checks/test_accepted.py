@@ -1,4 +1,4 @@
-"""Sound bodies are taken (sections 4.1 to 4.7): with their optional fields or without, with any listed choice."""
+"""Sound bodies are taken (sections 4.1 to 4.7): with optional fields or without, with any listed choice."""
 
 from __future__ import annotations
 
@@ -23,12 +23,15 @@ _NAMES = {"createAccount": "name", "createVirtualAccount": "label", "createWalle
 #: Optional fields of which nothing open depends, as bank details do (section 2.10).
 _OPTIONAL = {
     "createBeneficiary": ("title", "middle_name", "tax_id", "note"),
-    "createPayoutDestination": ("label",), "createPayin": ("description",), "createVirtualAccount": ("address",),
+    "createPayoutDestination": ("label",),
+    "createPayin": ("description",),
+    "createVirtualAccount": ("address",),
 }
 
 
 def bodies(scene: Scene, operation: str) -> dict[str, Body]:
     """Sound bodies by name, each new: the sample, what can be left out of it, and what can be added."""
+
     def make() -> Body:
         return scene.body(operation)
 
@@ -57,8 +60,10 @@ def _additions(operation: str) -> dict[str, Body]:
     match operation:
         case "createBeneficiary":
             company = {"company_name": f"Analytical Engines {samples.marker()}"}
-            return {"beneficiary_type individual": {"beneficiary_type": "individual"},
-                    "beneficiary_type business": {"beneficiary_type": "business", **company}}
+            return {
+                "beneficiary_type individual": {"beneficiary_type": "individual"},
+                "beneficiary_type business": {"beneficiary_type": "business", **company},
+            }
         case "createPayoutDestination":
             return {f"is_default {str(one).lower()}": {"is_default": one} for one in (True, False)}
         case "createVirtualAccount":
@@ -80,7 +85,9 @@ def test_sound_bodies_are_accepted(trial: Trial) -> None:
         if operation == "createWallet" and not answer.succeeded:
             # A server may let a pair be had once in all accounts: then no other label would do here.
             labels = [scene.body(operation)["label"], "Savings"]
-            others = [call(operation, ids, {**body, "label": label}) for label in labels if label != body["label"]]
+            others = [
+                call(operation, ids, {**body, "label": label}) for label in labels if label != body["label"]
+            ]
             if not any(trial.send(one, "another label in the same account").succeeded for one in others):
                 continue
         answers.append((what, answer))
@@ -99,11 +106,18 @@ def test_sound_updates_are_accepted(trial: Trial) -> None:
         company = {"company_name": f"Analytical Engines {samples.marker()}"}
         patches["a PATCH of beneficiary_type individual"] = {"beneficiary_type": "individual"}
         patches["a PATCH of beneficiary_type business and company_name"] = {
-            "beneficiary_type": "business", **company}
+            "beneficiary_type": "business",
+            **company,
+        }
         patches["a PATCH of a business' company_name alone"] = company
     ids = scene.ids(trial.operation.id)
-    judge_all(trial, [(what, trial.send(call(trial.operation.id, ids, body), f"{what}, which is sound"))
-                      for what, body in patches.items()])
+    judge_all(
+        trial,
+        [
+            (what, trial.send(call(trial.operation.id, ids, body), f"{what}, which is sound"))
+            for what, body in patches.items()
+        ],
+    )
 
 
 def judge_all(trial: Trial, answers: list[tuple[str, Exchange]]) -> None:

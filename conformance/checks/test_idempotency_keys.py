@@ -35,7 +35,9 @@ def test_resembling_keys(trial: Trial) -> None:
         if control.succeeded:
             trial.succeeded(RULE, answer, what)
         else:
-            trial.set_aside(RULE, f"with any key the body was answered {control.described()}", answer, control)
+            trial.set_aside(
+                RULE, f"with any key the body was answered {control.described()}", answer, control
+            )
 
 
 def _another(trial: Trial, scene: Scene) -> Call:

@@ -15,6 +15,7 @@ import random
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from multiprocessing import get_context
 
 from conformance.runner import plan
@@ -22,7 +23,7 @@ from conformance.runner import plan
 from .catalogue import Fault, load
 from .harness import Outcome, catch, judge
 
-#: Rules beside the broken one that a report may name as causes of their own, on average over the faults of a run.
+#: Rules beside the broken one that a report may name as causes of their own, on average over all faults.
 MOST_OTHERS = 2.0
 
 
@@ -30,49 +31,69 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs what the command line asks for; returns the exit status."""
     options = _parser().parse_args(arguments)
     logging.disable(logging.CRITICAL)
-    faults = [one for one in load() if one.rule.startswith(options.rule) and options.kind in one.kind
-              and options.operation in one.operation]
+    faults = [
+        one
+        for one in load()
+        if one.rule.startswith(options.rule)
+        and options.kind in one.kind
+        and options.operation in one.operation
+    ]
     if options.sample:
         print(f"seed {options.seed}: --seed {options.seed} runs these faults again")
         faults = random.Random(options.seed).sample(faults, min(options.sample, len(faults)))
     begin = time.perf_counter()
-    outcomes = _outcomes(faults, options)
+    outcomes, survivors = [], []
+    for fault, outcome in zip(faults, _outcomes(faults, options), strict=True):
+        outcomes.append(outcome)
+        if not outcome.shows(fault):
+            survivors.append(fault)
+            reason = outcome.inconclusive.get((fault.rule, fault.operation), "")
+            print(f"survives: {fault.id}: {fault.description} {reason}".rstrip(), flush=True)
+        others = [rule for rule in outcome.causes if rule != fault.rule and rule not in fault.also]
+        if others:
+            print(f"also blamed on {fault.id}: {', '.join(others)}", flush=True)
     took = time.perf_counter() - begin
-    survivors = [(fault, outcome) for fault, outcome in zip(faults, outcomes, strict=True)
-                 if not outcome.shows(fault)]
-    for fault, outcome in survivors:
-        reason = outcome.inconclusive.get((fault.rule, fault.operation), "")
-        print(f"survives: {fault.id}: {fault.description}{f' ({reason})' if reason else ''}")
     errors = Counter(error for outcome in outcomes for error in outcome.errors)
     for error, times in errors.most_common():
         print(f"raised {times} times: {error}")
     others = _cross_talk(faults, outcomes) if options.all_checks else 0.0
     sent = sum(outcome.sent for outcome in outcomes)
     kinds = len({(fault.rule, fault.kind) for fault in faults})
-    print(f"{len(faults)} faults of {kinds} kinds, {len(faults) - len(survivors)} caught, {len(survivors)} survive; "
-          f"{sent} requests in {took:.0f} s")
+    print(
+        f"{len(faults)} faults of {kinds} kinds, {len(faults) - len(survivors)} caught, "
+        f"{len(survivors)} survive; "
+        f"{sent} requests in {took:.0f} s"
+    )
     return 1 if survivors or errors or others > MOST_OTHERS else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.faults", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.faults",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--rule", default="", metavar="PREFIX", help="only faults of rules that begin so")
-    parser.add_argument("--operation", default="", metavar="TEXT", help="only faults on operations that hold this")
+    parser.add_argument(
+        "--operation", default="", metavar="TEXT", help="only faults on operations that hold this"
+    )
     parser.add_argument("--kind", default="", metavar="TEXT", help="only kinds that hold this")
     parser.add_argument("--all-checks", action="store_true", help="all checks instead of those of the rule")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N faults, at random")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or time.time_ns() % 10**9))
-    parser.add_argument("--processes", type=int, default=1, metavar="N", help="processes to share the work (default 1)")
+    parser.add_argument(
+        "--processes", type=int, default=1, metavar="N", help="processes to share the work (default 1)"
+    )
     return parser
 
 
-def _outcomes(faults: list[Fault], options: argparse.Namespace) -> list[Outcome]:
+def _outcomes(faults: list[Fault], options: argparse.Namespace) -> Iterator[Outcome]:
     tried = _try_all_checks if options.all_checks else _try_own_checks
     if options.processes == 1:
-        return [tried(fault.id) for fault in faults]
+        yield from (tried(fault.id) for fault in faults)
+        return
     with get_context("fork").Pool(options.processes) as pool:
-        return pool.map(tried, [fault.id for fault in faults], chunksize=4)
+        yield from pool.imap(tried, [fault.id for fault in faults], chunksize=4)
 
 
 _BY_ID: dict[str, Fault] = {}
@@ -96,7 +117,7 @@ def _try_all_checks(identifier: str) -> Outcome:
 def _cross_talk(faults: list[Fault], outcomes: list[Outcome]) -> float:
     """Prints which other rules a report names as causes on faults of which rule; returns how many on average.
 
-    Rules that follow from the broken one, as the catalogue of rules or the fault itself says, are no cross-talk.
+    Rules that follow from the broken one, as the catalogue of rules or the fault says, are no cross-talk.
     """
     tried = Counter(fault.rule for fault in faults)
     talk: Counter[tuple[str, str]] = Counter()
@@ -105,8 +126,12 @@ def _cross_talk(faults: list[Fault], outcomes: list[Outcome]) -> float:
         for rule, operations in outcome.causes.items():
             if rule != fault.rule and rule not in fault.also:
                 talk[fault.rule, rule] += 1
-                example.setdefault((fault.rule, rule), f"{fault.operation}: {fault.kind} -> {', '.join(operations[:3])}")
-    print("cross-talk: on faults of a rule (so many of how many) another rule fails, too, as a cause of its own")
+                example.setdefault(
+                    (fault.rule, rule), f"{fault.operation}: {fault.kind} -> {', '.join(operations[:3])}"
+                )
+    print(
+        "cross-talk: on faults of a rule (so many of how many) another rule fails, too, as a cause of its own"
+    )
     for (broken, rule), times in sorted(talk.items(), key=lambda item: (-item[1], item[0])):
         print(f"  {times:4d} of {tried[broken]:4d}  {broken} -> {rule}  ({example[broken, rule]})")
     others = sum(talk.values()) / max(1, len(faults))

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -29,8 +28,29 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.rules import RULES
 
-SECTIONS = ("authentication", "idempotency", "tenancy", "fields", "resources", "lists", "formats", "races",
-            "http")
+SECTIONS = (
+    "authentication",
+    "nonces",
+    "signatures",
+    "precedence",
+    "idempotency",
+    "replays",
+    "tenancy",
+    "bodies",
+    "fields",
+    "resources",
+    "details",
+    "beneficiaries",
+    "refusals",
+    "lists",
+    "walks",
+    "filters",
+    "formats",
+    "values",
+    "races",
+    "crashes",
+    "http",
+)
 
 
 class Faulty(Behaviour):
@@ -148,9 +168,7 @@ def refusal(status: int, type: str, code: str, message: str = "The request is re
 def load() -> list[Fault]:
     """All faults of all sections."""
     for section in SECTIONS:
-        name = f"{__package__}.{section}"
-        if importlib.util.find_spec(name):
-            importlib.import_module(name)
+        importlib.import_module(f"{__package__}.{section}")
     return FAULTS
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import httpx
-
 from conformance.contract import OPERATIONS
 from conformance.passive import PASSIVE_RULES
 from conformance.reference.behaviour import Behaviour
@@ -43,7 +42,7 @@ class LossyTransport(InProcessTransport):
 
 @dataclass
 class Outcome:
-    """What checks found on one server: the broken rules with one sentence each, and what went wrong in them."""
+    """What checks found on one server: the broken rules, each with one sentence, and what went wrong."""
 
     broken: dict[Cell, str] = field(default_factory=dict)
     #: Cells that could not be judged, and why.
@@ -56,7 +55,7 @@ class Outcome:
     sent: int = 0
 
     def shows(self, fault: Fault) -> bool:
-        """Whether the fault was seen: its rule broken, or kept from being judged by one that breaks with it."""
+        """Whether the fault was seen: its rule broken, or not judged because of one that breaks with it."""
         cell = (fault.rule, fault.operation)
         cause = self.kept_from.get(cell, "")
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
@@ -92,10 +91,10 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
 
 
 def catch(fault: Fault) -> Outcome:
-    """What the checks of a fault's own rule find on it, and for a passive rule whatever exchanges it is broken in.
+    """What the checks of a fault's own rule find on it.
 
-    A passive rule is tried on the checks that cite it, on the operation's sound call, and then on all checks of
-    the operation, until one exchange has shown it broken.
+    A passive rule is tried on the checks that cite it, on the operation's sound call, and then on all
+    checks of the operation, until one exchange has shown it broken.
     """
     suite, outcome = new_suite(fault.make()), Outcome()
     for _ in _stimuli(fault, suite, outcome):
@@ -122,7 +121,7 @@ def _stimuli(fault: Fault, suite: Suite, outcome: Outcome) -> Iterator[None]:
 
 
 def _last(check: Check) -> int:
-    """Puts the checks that bring about the most refusals in the fewest requests first, those of lists last."""
+    """Puts the checks that bring about many refusals in few requests first, those of lists last."""
     families = ("auth", "tenancy", "idempotency")
     family = check.rules[0].partition(".")[0]
     if check.rules[0].endswith("race"):
@@ -182,5 +181,9 @@ def judged_cells() -> set[Cell]:
 
 def demanded_cells() -> list[Cell]:
     """Every rule that is required or implied, with every operation that it covers."""
-    return [(rule.id, operation) for rule in RULES.values() if rule.level is not Level.OPEN
-            for operation in rule.operations]
+    return [
+        (rule.id, operation)
+        for rule in RULES.values()
+        if rule.level is not Level.OPEN
+        for operation in rule.operations
+    ]

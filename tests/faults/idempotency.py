@@ -1,19 +1,12 @@
-"""Servers that break a rule of idempotency: section 4.0 of the specification."""
+"""Servers that take other idempotency keys, or share them between organizations: section 4.0."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Iterable
-from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
-from conformance.reference.idempotency import Idempotency
-from conformance.reference.messages import JSON_TYPE, Response
+from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.resources import KINDS
 from conformance.reference.store import Answer
 from conformance.rules import OPERATION_SETS
 
@@ -32,12 +25,15 @@ class GoesOnWithout(Faulty):
 
 #: Kind -> pattern of texts that are taken for a UUID.
 KEYS = {
-    "anything": r".+", "uuid first": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.+",
+    "anything": r".+",
+    "uuid first": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}.+",
     "uuid last": r".+[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}",
     "any letters": r"[0-9a-zA-Z]{8}-(?:[0-9a-zA-Z]{4}-){3}[0-9a-zA-Z]{12}",
     "a digit short": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{11}",
     "a digit more": r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{13}",
-    "36 hexadecimal or hyphens": r"[0-9a-f-]{36}", "words": r"[A-Za-z_ -]+", "numbers": r"[0-9]+",
+    "36 hexadecimal or hyphens": r"[0-9a-f-]{36}",
+    "words": r"[A-Za-z_ -]+",
+    "numbers": r"[0-9]+",
 }
 
 
@@ -60,9 +56,15 @@ class IgnoresOtherKeys(Faulty):
             return None
 
 
-@fault("idempotency.key-invalid", each={
-    "type": ("idempotency_error", "invalid_idempotency_key"), "code": ("validation_error", "invalid_key"),
-    "conflict": ("idempotency_error", "idempotency_key_conflict"), "neither": ("validation_error", "invalid_field")})
+@fault(
+    "idempotency.key-invalid",
+    each={
+        "type": ("idempotency_error", "invalid_idempotency_key"),
+        "code": ("validation_error", "invalid_key"),
+        "conflict": ("idempotency_error", "idempotency_key_conflict"),
+        "neither": ("validation_error", "invalid_field"),
+    },
+)
 class KeyAnsweredOtherwise(Faulty):
     """A key that is no UUID is refused with another type or code."""
 
@@ -75,8 +77,13 @@ class KeyAnsweredOtherwise(Faulty):
 
 #: Kind -> pattern of UUIDs that are refused.
 REFUSED = {
-    "small letters": r"[0-9a-f-]+", "version 4": r".{14}4.+", "variant 8": r".{19}8.+", "variant 9": r".{19}9.+",
-    "variant a": r".{19}a.+", "variant b": r".{19}b.+", "hyphens": r".*-.*",
+    "small letters": r"[0-9a-f-]+",
+    "version 4": r".{14}4.+",
+    "variant 8": r".{19}8.+",
+    "variant 9": r".{19}9.+",
+    "variant a": r".{19}a.+",
+    "variant b": r".{19}b.+",
+    "hyphens": r".*-.*",
 }
 
 
@@ -90,6 +97,24 @@ class RefusesSoundKeys(Faulty):
         return super().parse_key(ctx, text)
 
 
+@fault(
+    "idempotency.key-accepted",
+    operations=OPERATION_SETS["create"],
+    each={
+        "first 8": slice(0, 8),
+        "first 18": slice(0, 18),
+        "first 35": slice(0, 35),
+        "last 12": slice(-12, None),
+        "last 35": slice(-35, None),
+    },
+)
+class ComparesPartOfKeys(Faulty):
+    """Two keys that differ in some places only count as one."""
+
+    def parse_key(self, ctx: Context, text: str) -> str | None:
+        return (super().parse_key(ctx, text) or "")[self.value]
+
+
 @fault("idempotency.key-accepted")
 class StrangeKeyRefusal(Faulty):
     """A request with a sound key is refused as a conflict."""
@@ -98,9 +123,15 @@ class StrangeKeyRefusal(Faulty):
         raise Refusal("idempotency_key_conflict")
 
 
-@fault("idempotency.key-other-uuids", each={
-    "version 1": r".{14}1.+", "version 7": r".{14}7.+", "upper case": r"[0-9A-F-]*[A-F][0-9A-F-]*",
-    "all but 4": r".{14}[^4].+"})
+@fault(
+    "idempotency.key-other-uuids",
+    each={
+        "version 1": r".{14}1.+",
+        "version 7": r".{14}7.+",
+        "upper case": r"[0-9A-F-]*[A-F][0-9A-F-]*",
+        "all but 4": r".{14}[^4].+",
+    },
+)
 class RefusesOtherUuids(Faulty):
     """A UUID of another version, or in upper case, is refused."""
 
@@ -108,298 +139,6 @@ class RefusesOtherUuids(Faulty):
         if re.fullmatch(self.value, text):
             raise Refusal("invalid_idempotency_key")
         return super().parse_key(ctx, text)
-
-
-# --------------------------------------------------------------------------- the replay
-
-
-def do_again(behaviour: Faulty, ctx: Context) -> None:
-    """Performs the operation once more, without any check that its being done again would fail."""
-    ctx.values, ctx.body = {}, {}
-    behaviour.validate(ctx)
-    if ctx.operation == "createWallet":
-        behaviour.create(ctx)
-    else:
-        behaviour.act(ctx)
-
-
-@fault("idempotency.replay", also=("idempotency.replay-after-change", "idempotency.race"))
-class PerformsAgain(Faulty):
-    """A repeated request is performed again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        do_again(self, ctx)
-        return self.render(ctx)
-
-
-#: Operations of which nothing shows afterwards but their answer.
-UNSEEN = ("createBeneficiary", "createPayin")
-
-
-def _seen(operations: Iterable[str]) -> list[str]:
-    return [operation for operation in operations if operation not in UNSEEN]
-
-
-@fault("idempotency.replay", operations=_seen(OPERATION_SETS["post"]),
-       also=("idempotency.replay-after-change", "idempotency.race"))
-class PerformsAgainUnseen(Faulty):
-    """A repeated request is answered with the original response, and performed again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        do_again(self, ctx)
-        return super().replayed(ctx, answer)
-
-
-@fault("idempotency.replay", also=("idempotency.replay-after-change", "idempotency.race"))
-class NothingStored(Faulty):
-    """No answer is stored: a repeated request is a new one."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        pass
-
-
-@fault("idempotency.replay")
-class OnceOnly(Faulty):
-    """The second repetition is performed again."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
-        return super().replayed(ctx, answer)
-
-
-@fault("idempotency.replay")
-class LastKeyOnly(Faulty):
-    """Of the keys used here only the last one is remembered."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        ctx.store.change("DELETE FROM answers WHERE scope = ?", self.answer_scope(ctx))
-        super().remember(ctx, response)
-
-
-@fault("idempotency.replay", each={
-    "409": Refusal("idempotency_key_conflict"), "422": Refusal("invalid_field"), "404": Refusal("missing_child")})
-class RefusesRepetition(Faulty):
-    """A repeated request is refused."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        raise Refusal(self.value.kind)
-
-
-@fault("idempotency.replay")
-class OtherStatus(Faulty):
-    """A repeated request is answered with another status."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        return Response(200 if answer.status != 200 else 208, [JSON_TYPE], answer.body)
-
-
-def _changed(document: dict[str, Any], how: str) -> Any:
-    match how:
-        case "empty":
-            return {}
-        case "one member more":
-            return {**document, "replayed": True}
-        case "another id":
-            return {**document, "id": document["id"][:-1] + ("0" if document["id"][-1] != "0" else "1")}
-        case "created moved":
-            return {**document, "created": re.sub(r"T\d\d:", "T00:", document["created"])[:-2] + "7Z"}
-        case "id only":
-            return {"id": document["id"]}
-        case "wrapped":
-            return {"data": document}
-        case "last member missing":
-            return dict(list(document.items())[:-1])
-        case "a text emptied":
-            return {name: "" if isinstance(value, str) and name not in (
-                "id", "object", "status", "created", "updated", "currency") and not name.endswith("_id") else value
-                for name, value in document.items()}
-    raise KeyError(how)
-
-
-@fault("idempotency.replay", each=(
-    "empty", "one member more", "another id", "created moved", "id only", "wrapped", "last member missing"))
-class OtherBody(Faulty):
-    """A repeated request is answered with another body."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        document = json.loads(answer.body)
-        return Response.of(answer.status, _changed(document, self.value))
-
-
-@fault("idempotency.replay", operations=OPERATION_SETS["create"])
-class ConflictReplacesAnswer(Faulty):
-    """After a refused repetition with another body, the original body is refused too."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        assert ctx.key is not None
-        ctx.store.keep_answer(self.answer_scope(ctx), ctx.key, answer._replace(fingerprint=self.fingerprint(ctx)))
-        return super().on_other_body(ctx, answer)
-
-
-def _record(behaviour: Idempotency, ctx: Context, answer: Answer) -> dict[str, Any] | None:
-    return ctx.store.get(KINDS[ctx.operation], json.loads(answer.body)["id"])
-
-
-@fault("idempotency.replay-after-change",
-       operations=("createBeneficiary", "disableBeneficiary", "createPayoutDestination"))
-class RendersAnew(Faulty):
-    """A repeated request is answered with what the resource is now."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        document = json.loads(answer.body)
-        record = ctx.store.get(KINDS[ctx.operation], document["id"])
-        assert record is not None
-        return Response.of(answer.status, {**self.resource(ctx, KINDS[ctx.operation], record)})
-
-
-@fault("idempotency.replay-after-change", operations=("createBeneficiary", "disableBeneficiary"), each=lambda operation: (
-    ["updated", "note", "payout_destinations"] + ["status"] * (operation == "createBeneficiary")))
-class RendersOneAnew(Faulty):
-    """A repeated request is answered with what one member of the beneficiary is now."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        document = json.loads(answer.body)
-        record = ctx.store.get("beneficiary", document["id"])
-        assert record is not None
-        now = self.resource(ctx, "beneficiary", record)
-        return Response.of(answer.status, {**document, self.value: now[self.value]})
-
-
-def _world(ctx: Context) -> Any:
-    """Something that differs after any resource was created or changed."""
-    return ctx.store.query("SELECT COUNT(*), SUM(LENGTH(document)), MAX(json_extract(document, '$.updated')) FROM resources")
-
-
-class NoticesChange(Faulty):
-    """Knows of a repeated request whether anything has been created or changed since its first."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        super().remember(ctx, response)
-        if self.here(ctx) and ctx.key is not None and ctx.first_use:
-            self.__dict__.setdefault("worlds", {})[self.answer_scope(ctx), ctx.key] = _world(ctx)
-
-    def changed(self, ctx: Context) -> bool:
-        """Whether anything has changed."""
-        return bool(self.__dict__.get("worlds", {}).get((self.answer_scope(ctx), ctx.key)) != _world(ctx))
-
-
-@fault("idempotency.replay-after-change")
-class PerformsAgainAfterChange(NoticesChange):
-    """A repeated request is performed again when anything has been created or changed meanwhile."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        if not self.changed(ctx):
-            return super().replayed(ctx, answer)
-        do_again(self, ctx)
-        return self.render(ctx)
-
-
-@fault("idempotency.replay-after-change")
-class RefusesAfterChange(NoticesChange):
-    """A repeated request is refused when anything has been created or changed meanwhile."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        if self.changed(ctx):
-            raise Refusal("idempotency_key_conflict")
-        return super().replayed(ctx, answer)
-
-
-@fault("idempotency.replay-after-change", operations=("createPayout", "createPayoutDestination"))
-class RefusesWhenDisabled(Faulty):
-    """A repeated request is refused when the beneficiary has been disabled meanwhile."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        beneficiary = json.loads(answer.body)["beneficiary_id"]
-        if (self.find(ctx, "beneficiary", beneficiary) or {})["status"] == "disabled":
-            raise Refusal("payout_beneficiary")
-        return super().replayed(ctx, answer)
-
-
-# --------------------------------------------------------------------------- the conflict
-
-
-@fault("idempotency.conflict")
-class ReplaysOtherBodies(Faulty):
-    """A used key is answered with the stored response whatever the body is."""
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return True
-
-
-@fault("idempotency.conflict")
-class PerformsOtherBodies(Faulty):
-    """A used key with another body is a new request."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        return None
-
-
-@fault("refusal.changes-nothing", operations=_seen(OPERATION_SETS["create"]))
-class PerformsOtherBodiesUnseen(Faulty):
-    """A used key with another body is refused, and performed."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        do_again(self, ctx)
-        return super().on_other_body(ctx, answer)
-
-
-def _document(ctx: Context) -> dict[str, Any]:
-    try:
-        document = json.loads(ctx.request.body)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-#: Kind -> what is compared of two bodies.
-FINGERPRINTS = {
-    "length": lambda ctx: str(len(ctx.request.body)),
-    "names of the fields": lambda ctx: sorted(_document(ctx)),
-    "letters in any case": lambda ctx: ctx.request.body.lower().hex(),
-}
-
-
-@fault("idempotency.conflict", each=FINGERPRINTS)
-class ComparesLess(Faulty):
-    """Two bodies that differ count as the same."""
-
-    def fingerprint(self, ctx: Context) -> bytes:
-        return hashlib.sha256(repr(self.value(ctx)).encode()).digest()
-
-
-@fault("idempotency.conflict", each=lambda operation: [field.name for field in FIELDS[operation]])
-class ComparesWithout(Faulty):
-    """Two bodies that differ in this field only count as the same."""
-
-    def fingerprint(self, ctx: Context) -> bytes:
-        document = {name: value for name, value in _document(ctx).items() if name != self.value}
-        return hashlib.sha256(json.dumps(document).encode()).digest()
-
-
-@fault("idempotency.conflict", each={
-    "type": (409, "validation_error", "idempotency_key_conflict"), "code": (409, "idempotency_error", "conflict"),
-    "invalid": (400, "validation_error", "invalid_idempotency_key"), "success": (200, "idempotency_error", "idempotency_key_conflict")})
-class ConflictAnsweredOtherwise(Faulty):
-    """A used key with another body is refused with another type or code, or not with 4xx."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        raise refusal(*self.value)
-
-
-@fault("idempotency.conflict-no-body")
-class IgnoresUnexpectedBody(Faulty):
-    """A used key without a body is answered with the stored response when it comes with one."""
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return True
-
-
-@fault("idempotency.conflict-no-body")
-class PerformsUnexpectedBody(Faulty):
-    """A used key without a body is performed again when it comes with one."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        return None
 
 
 # --------------------------------------------------------------------------- other organizations
@@ -413,8 +152,11 @@ class SharesAnswers(Faulty):
         return ctx.operation
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return super().same_body(ctx, answer) or ctx.organization is not None and (
-            ctx.store.answer(self._own_scope(ctx), ctx.key or "") is None)
+        return (
+            super().same_body(ctx, answer)
+            or ctx.organization is not None
+            and (ctx.store.answer(self._own_scope(ctx), ctx.key or "") is None)
+        )
 
     def _own_scope(self, ctx: Context) -> str:
         assert ctx.organization is not None
@@ -456,7 +198,12 @@ class MixesInTheOther(SharesKeys):
         ids.setdefault(ctx.key, response.document.get("id"))
 
     def finish(self, ctx: Context, response: Response) -> Response:
-        if ctx.key is None or ctx.organization is None or not self.used_elsewhere(ctx) or response.status >= 300:
+        if (
+            ctx.key is None
+            or ctx.organization is None
+            or not self.used_elsewhere(ctx)
+            or response.status >= 300
+        ):
             return response
         document = response.document
         return response.with_document({**document, "id": self.ids.get(ctx.key, document["id"])})

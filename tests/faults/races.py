@@ -46,7 +46,11 @@ class TwoMayPass(Faulty):
 
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
         claimed = super().claim_nonce(ctx, nonce)
-        second = not claimed and self.__dict__.get("waiting", 0) > 2 and nonce not in self.__dict__.setdefault("given", set())
+        second = (
+            not claimed
+            and self.__dict__.get("waiting", 0) > 2
+            and nonce not in self.__dict__.setdefault("given", set())
+        )
         if second:
             self.given.add(nonce)
         return claimed or second
@@ -99,7 +103,11 @@ class AnswersDiffer(LooksThenActs):
                 super().act(ctx)
                 made[self.answer_scope(ctx), ctx.key] = ctx.record
             else:
-                ctx.record = {**known, "id": self.new_id(ctx, KINDS[ctx.operation]), "updated": known["updated"] + 1}
+                ctx.record = {
+                    **known,
+                    "id": self.new_id(ctx, KINDS[ctx.operation]),
+                    "updated": known["updated"] + 1,
+                }
 
 
 @fault("wallet.race")
@@ -108,7 +116,9 @@ class LooksThenReserves(NotAtomic):
 
     def claim_wallet_pair(self, ctx: Context) -> bool:
         pair = (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
-        if ctx.store.query("SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)", *pair):
+        if ctx.store.query(
+            "SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)", *pair
+        ):
             return False
         time.sleep(PAUSE)
         ctx.store.claim_wallet_pair(*pair)
@@ -186,7 +196,7 @@ class LosesSimultaneous(Indexed):
         records = super().fetch(ctx, listing)
         known = set(self.index.get(str(self.list_parent(ctx)), []))
         records = [one for one in records if one["id"] in known or one.get("name") == "Funded account"]
-        return records[offset:] if limit < 0 else records[offset:offset + limit]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
 
     def count(self, ctx: Context, listing: Listing) -> int:
         return len(self.fetch(ctx, listing)) if self.here(ctx) else super().count(ctx, listing)
@@ -208,8 +218,12 @@ class ShowsTwice(Indexed):
         if not self.here(ctx):
             return super().fetch(ctx, listing, limit=limit, offset=offset)
         twice = set(self.index.get(str(self.list_parent(ctx)), []))
-        records = [one for each in super().fetch(ctx, listing) for one in ([each, each] if each["id"] in twice else [each])]
-        return records[offset:] if limit < 0 else records[offset:offset + limit]
+        records = [
+            one
+            for each in super().fetch(ctx, listing)
+            for one in ([each, each] if each["id"] in twice else [each])
+        ]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
 
     def count(self, ctx: Context, listing: Listing) -> int:
         return len(self.fetch(ctx, listing)) if self.here(ctx) else super().count(ctx, listing)
@@ -228,5 +242,5 @@ class RepeatsWhileCreating(Faulty):
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
         records = super().page_of(ctx, listing)
         if self.here(ctx) and self.__dict__.get("waiting", 0) > 0:
-            return (records[:1] + records)[:max(listing.size, 1)]
+            return (records[:1] + records)[: max(listing.size, 1)]
         return records

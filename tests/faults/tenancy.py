@@ -23,12 +23,27 @@ def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = No
     """A record of the caller's organization that is stored nowhere."""
     assert ctx.organization is not None
     return {
-        "id": identifier, "organization": ctx.organization.id, "parent": (parent or {}).get("id", "cus_made_up"),
-        "created": ctx.now, "updated": ctx.now, "status": "active", "name": "Made up", "verified": False,
-        "beneficiary_type": "individual", "first_name": "A", "last_name": "B", "display_name": "A B",
-        "email": "a@example.com", "phone": "+12025550123", "country_code": "US", "currency": "EUR", "label": "Made up",
+        "id": identifier,
+        "organization": ctx.organization.id,
+        "parent": (parent or {}).get("id", "cus_made_up"),
+        "created": ctx.now,
+        "updated": ctx.now,
+        "status": "active",
+        "name": "Made up",
+        "verified": False,
+        "beneficiary_type": "individual",
+        "first_name": "A",
+        "last_name": "B",
+        "display_name": "A B",
+        "email": "a@example.com",
+        "phone": "+12025550123",
+        "country_code": "US",
+        "currency": "EUR",
+        "label": "Made up",
         "address": dict.fromkeys(("address_line", "city", "region", "postal_code", "country"), "x"),
-        "bank_details": {"iban": "DE89370400440532013000"}, "reference": "R", "provider_reference_id": "P",
+        "bank_details": {"iban": "DE89370400440532013000"},
+        "reference": "R",
+        "provider_reference_id": "P",
     }
 
 
@@ -43,8 +58,26 @@ class ServesForeign(Faulty):
         return record
 
 
-@fault("tenancy.foreign-parent", each={
-    "404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE})
+def caller_is(ctx: Context, which: str) -> bool:
+    """Whether the caller is the first or the second organization that the server knows."""
+    rows = [
+        row[0] for row in ctx.store.query("SELECT parent FROM resources WHERE kind = 'customer' ORDER BY seq")
+    ]
+    return ctx.organization is not None and (ctx.organization.id == rows[0]) == (which == "first")
+
+
+@fault("tenancy.foreign-parent", each=("first", "second"))
+class ServesOneOrganization(Faulty):
+    """One of two organizations may use the other's customers and accounts."""
+
+    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
+        return record if caller_is(ctx, self.value) else super().on_foreign_parent(ctx, kind, record)
+
+
+@fault(
+    "tenancy.foreign-parent",
+    each={"404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
+)
 class ForeignAnsweredOtherwise(Faulty):
     """Another organization's customer or account is refused with another status than 403."""
 
@@ -54,7 +87,7 @@ class ForeignAnsweredOtherwise(Faulty):
 
 @fault("tenancy.foreign-parent")
 class ForeignAsEmpty(Faulty):
-    """Another organization's customer or account is served as if it were the caller's and had nothing in it."""
+    """Another organization's customer or account is served as if it were the caller's and empty."""
 
     def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
         return made_up(ctx, kind, "made_up")
@@ -65,7 +98,10 @@ class ForeignAsEmpty(Faulty):
         return super().child(ctx, kind, identifier, parent)
 
 
-@fault("tenancy.unknown-parent", each={"403": FORBIDDEN, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE})
+@fault(
+    "tenancy.unknown-parent",
+    each={"403": FORBIDDEN, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
+)
 class UnknownAnsweredOtherwise(Faulty):
     """An unknown customer or account is refused with another status than 404."""
 
@@ -73,8 +109,10 @@ class UnknownAnsweredOtherwise(Faulty):
         raise refusal(*self.value)
 
 
-@fault("tenancy.unknown-parent", operations=[
-    operation for operation in OPERATIONS if operation != "createPayout"])  # Its references are nowhere either.
+@fault(
+    "tenancy.unknown-parent",
+    operations=[operation for operation in OPERATIONS if operation != "createPayout"],
+)  # Its references are nowhere either.
 class ServesUnknown(Faulty):
     """An unknown customer or account is served as if it were the caller's and had nothing in it."""
 
@@ -110,7 +148,8 @@ class ServesMissing(Faulty):
 
 #: Kind -> whether an identifier is taken for a known one.
 RESEMBLING = {
-    "prefix": lambda sent, known: known.startswith(sent), "longer": lambda sent, known: sent.startswith(known),
+    "prefix": lambda sent, known: known.startswith(sent),
+    "longer": lambda sent, known: sent.startswith(known),
 }
 
 
@@ -219,8 +258,15 @@ def _of(ctx: Context, record: Record, what: str) -> Any:
     """Something that only the owner of a resource can know, from the resource or from what is under it."""
     if what == "name":
         own = next((record[name] for name in ("name", "display_name", "label") if record.get(name)), None)
-        return own or [row[0] for row in ctx.store.query(
-            "SELECT json_extract(document, '$.name') FROM resources WHERE parent = ?", record["id"])][:20]
+        return (
+            own
+            or [
+                row[0]
+                for row in ctx.store.query(
+                    "SELECT json_extract(document, '$.name') FROM resources WHERE parent = ?", record["id"]
+                )
+            ][:20]
+        )
     return {**record}
 
 
@@ -266,9 +312,15 @@ class LeaksBeside(Leaks):
         return {**document, "resource": ctx.notes["leaked"]} if "leaked" in ctx.notes else document
 
 
-@fault("tenancy.no-leak", operations=[
-    operation for operation in RULES["tenancy.no-leak"].operations
-    if len(OPERATIONS[operation].path_parameters) > 1], each=("name", "everything"))
+@fault(
+    "tenancy.no-leak",
+    operations=[
+        operation
+        for operation in RULES["tenancy.no-leak"].operations
+        if len(OPERATIONS[operation].path_parameters) > 1
+    ],
+    each=("name", "everything"),
+)
 class LeaksChildren(Leaks):
     """The refusal of another organization's child, under the caller's own parent, shows something of it."""
 
@@ -345,8 +397,15 @@ class PaysAndRefuses(Faulty):
             self.reserve_funds(ctx)
 
 
-@fault("tenancy.payout-references-status", each=[
-    f"{status} {where} {what}" for status in (403, 422, 400) for where in WHERE for what in ("beneficiary", "destination")])
+@fault(
+    "tenancy.payout-references-status",
+    each=[
+        f"{status} {where} {what}"
+        for status in (403, 422, 400)
+        for where in WHERE
+        for what in ("beneficiary", "destination")
+    ],
+)
 class ReferenceStatus(Faulty):
     """A payout to what is not under the account is refused with another status than 404."""
 

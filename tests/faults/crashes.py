@@ -1,0 +1,293 @@
+"""Servers that answer some requests with 5xx, or not at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from conformance.reference.context import Context
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+from conformance.reference.routes import match
+from conformance.rules import OPERATION_SETS
+
+from .catalogue import Faulty, fault
+from .harness import NO_ANSWER
+
+BODIES = OPERATION_SETS["body"]
+LISTS = OPERATION_SETS["list"]
+POSTS = OPERATION_SETS["post"]
+
+
+def succeeded(response: Response) -> bool:
+    """Whether an answer is 2xx."""
+    return 200 <= response.status < 300
+
+
+class Finishes(Faulty):
+    """Changes answers by `finished`, last of all."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        raise NotImplementedError
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        return self.finished(ctx, response) if self.here(ctx) else response
+
+
+# --------------------------------------------------------------------------- http.no-server-error
+
+
+def _text(ctx: Context) -> str:
+    return ctx.request.body.decode("utf-8", "replace")
+
+
+def _json(ctx: Context) -> Any:
+    try:
+        return json.loads(ctx.request.body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _malformed(ctx: Context) -> bool:
+    try:
+        json.loads(ctx.request.body)
+    except (ValueError, RecursionError):
+        return True
+    return False
+
+
+def _utf8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _values(document: Any) -> list[Any]:
+    return list(document.values()) if isinstance(document, dict) else []
+
+
+def _depth(text: str) -> int:
+    deepest = depth = 0
+    for character in text:
+        depth += (character in "[{") - (character in "]}")
+        deepest = max(deepest, depth)
+    return deepest
+
+
+#: Kind -> which requests with a body end in a server error.
+BODY_CRASHES: dict[str, Callable[[Context], bool]] = {
+    "empty body": lambda ctx: not ctx.request.body,
+    "malformed JSON": lambda ctx: bool(ctx.request.body) and _utf8(ctx.request.body) and _malformed(ctx),
+    "invalid UTF-8": lambda ctx: not _utf8(ctx.request.body),
+    "NUL": lambda ctx: "\\u0000" in _text(ctx),
+    "surrogate": lambda ctx: bool(re.search(r"\\u[dD][89a-fA-F]", _text(ctx))),
+    "deep nesting": lambda ctx: _depth(_text(ctx)) > 50,
+    "array": lambda ctx: isinstance(_json(ctx), list),
+    "text": lambda ctx: isinstance(_json(ctx), str),
+    "null": lambda ctx: ctx.request.body.strip() == b"null",
+    "number": lambda ctx: bool(re.fullmatch(rb"-?[0-9.eE+]+", ctx.request.body.strip())),
+    "no field": lambda ctx: _json(ctx) == {},
+    "null field": lambda ctx: None in _values(_json(ctx)),
+    "number for a text": lambda ctx: any(type(value) in (int, float) for value in _values(_json(ctx))),
+    "object for a text": lambda ctx: (
+        any(isinstance(value, dict) for name, value in (_json(ctx) or {}).items() if name != "address")
+        if isinstance(_json(ctx), dict)
+        else False
+    ),
+    "array for a text": lambda ctx: any(isinstance(value, list) for value in _values(_json(ctx))),
+    "huge number": lambda ctx: bool(re.search(r"\d{60}|[0-9][eE]\+?\d{3}", _text(ctx))),
+    "long text": lambda ctx: len(ctx.request.body) > 60_000,
+    "double key": lambda ctx: _doubled(_text(ctx)),
+    "no content type": lambda ctx: b"content-type" not in ctx.headers,
+    "other content type": lambda ctx: (
+        not (ctx.header(b"content-type") or "application/json").startswith("application/json")
+    ),
+}
+
+
+def _doubled(text: str) -> bool:
+    found = False
+
+    def pairs(members: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal found
+        found = found or len({name for name, _ in members}) < len(members)
+        return dict(members)
+
+    try:
+        json.loads(text, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return False
+    return found
+
+
+#: Kind -> which requests of any operation end in a server error.
+CRASHES: dict[str, Callable[[Context], bool]] = {
+    "always": lambda ctx: True,
+    "unsigned": lambda ctx: b"x-signature" not in ctx.headers,
+    "timestamp no integer": lambda ctx: not re.fullmatch(r"-?\d*", ctx.header(b"x-timestamp") or ""),
+    "signature not hexadecimal": lambda ctx: (
+        not re.fullmatch("[0-9a-fA-F]*", ctx.header(b"x-signature") or "")
+    ),
+    "escape in the path": lambda ctx: b"%" in ctx.path,
+    "NUL in the path": lambda ctx: b"%00" in ctx.path,
+    "invalid UTF-8 in the path": lambda ctx: bool(re.search(rb"%[89A-Fa-f][0-9A-Fa-f]", ctx.path)),
+    "unknown parameter": lambda ctx: bool(
+        re.search(rb"(^|&)(?!page|size|status|start_date|end_date|currency)\w", ctx.query)
+    ),
+    "unknown key": lambda ctx: (
+        bool(ctx.header(b"x-api-key")) and not ctx.store.organization(ctx.header(b"x-api-key") or "")
+    ),
+}
+
+#: Kind -> which refusals end in a server error instead.
+REFUSAL_CRASHES: dict[str, tuple[str, ...]] = {
+    "unknown parent": ("unknown_parent",),
+    "foreign parent": ("foreign_parent",),
+    "used nonce": ("nonce_replay",),
+}
+
+#: Kind -> which requests of a list end in a server error.
+QUERY_CRASHES: dict[str, Callable[[Context], bool]] = {
+    "page no integer": lambda ctx: bool(re.search(rb"page=[^&]*[a-z]", ctx.query)),
+    "page 0": lambda ctx: bool(re.search(rb"page=0(&|$)", ctx.query)),
+    "negative page": lambda ctx: b"page=-" in ctx.query,
+    "far page": lambda ctx: bool(re.search(rb"page=\d{10}", ctx.query)),
+    "size 0": lambda ctx: bool(re.search(rb"size=0(&|$)", ctx.query)),
+    "negative size": lambda ctx: b"size=-" in ctx.query,
+    "large size": lambda ctx: bool(re.search(rb"size=(\d{4,}|10[1-9])", ctx.query)),
+    "size no integer": lambda ctx: bool(re.search(rb"size=[^&]*[a-z]", ctx.query)),
+    "empty page": lambda ctx: bool(re.search(rb"(page|size)=(&|$)", ctx.query)),
+}
+FILTER_CRASHES: dict[str, Callable[[Context], bool]] = {
+    "malformed date": lambda ctx: bool(re.search(rb"_date=[a-z]", ctx.query)),
+    "impossible date": lambda ctx: bool(re.search(rb"_date=\d{4}-(1[3-9]|\d\d-3[2-9]|02-3)", ctx.query)),
+    "empty date": lambda ctx: bool(re.search(rb"_date=(&|$)", ctx.query)),
+    "unknown status": lambda ctx: (
+        b"status" in ctx.query
+        and not re.search(rb"=(active|suspended|disabled|inactive)", ctx.query.partition(b"status")[2])
+    ),
+}
+
+
+class Crashes(Faulty):
+    """Ends in a server error where `crashes` says so."""
+
+    def crashes(self, ctx: Context) -> bool:
+        return self.value(ctx)  # type: ignore[no-any-return]
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        if not self.here(ctx) or not self.crashes(ctx):
+            return response
+        return Response.of(
+            500, {"error": {"type": "server_error", "code": "internal_error", "message": "An error."}}
+        )
+
+
+@fault("http.no-server-error", each=CRASHES)
+class CrashesOnRequest(Crashes):
+    """Some requests are answered with 500."""
+
+
+@fault("http.no-server-error", operations=BODIES, each=BODY_CRASHES)
+class CrashesOnBody(Crashes):
+    """Some bodies are answered with 500."""
+
+
+@fault("http.no-server-error", operations=LISTS, each=QUERY_CRASHES)
+class CrashesOnQuery(Crashes):
+    """Some queries are answered with 500."""
+
+
+@fault("http.no-server-error", operations=OPERATION_SETS["filtered-list"], each=FILTER_CRASHES)
+class CrashesOnFilter(Crashes):
+    """Some filters are answered with 500."""
+
+
+@fault(
+    "http.no-server-error",
+    operations=POSTS,
+    each={
+        "no idempotency key": lambda ctx: b"idempotency-key" not in ctx.headers,
+        "idempotency key no UUID": lambda ctx: len(ctx.header(b"idempotency-key") or "x" * 36) != 36,
+    },
+)
+class CrashesOnKey(Crashes):
+    """Some idempotency keys are answered with 500."""
+
+
+@fault(
+    "http.no-server-error",
+    each=lambda operation: (
+        REFUSAL_CRASHES
+        | ({"missing child": ("missing_child",)} if operation in OPERATION_SETS["child"] else {})
+    ),
+)
+class CrashesInsteadOfRefusing(Faulty):
+    """Some refusals are answered with 500."""
+
+    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
+        return 500 if refusal.kind in self.value else super().refusal_status(ctx, refusal)
+
+
+@fault("http.no-server-error")
+class CrashesOnMethods(Faulty):
+    """A method that the path does not have is answered with 500."""
+
+    everywhere = True
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        found = match(ctx.path)
+        if refusal.kind == "unknown_method" and found and self.operation in found.methods.values():
+            return Response(500)
+        return super().render_refusal(ctx, refusal)
+
+
+@fault("http.no-server-error", operations=("createPayout",))
+class CrashesOnPaths(Faulty):
+    """A path that is not documented, but looks like that of a payout, is answered with 500."""
+
+    everywhere = True
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        if refusal.kind == "unknown_path" and b"payouts" in ctx.path:
+            return Response(500)
+        return super().render_refusal(ctx, refusal)
+
+
+@fault("http.no-server-error", operations=POSTS)
+class CrashesOnReplay(Finishes):
+    """A repeated POST is answered with 500."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        return Response(500) if ctx.replayed else response
+
+
+@fault(
+    "http.no-server-error",
+    each={
+        "success": succeeded,
+        "401": lambda response: response.status == 401,
+        "404": lambda response: response.status == 404,
+    },
+)
+class GivesNoAnswer(Finishes):
+    """The connection is closed without an answer."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        return response.with_header(NO_ANSWER, b"1") if self.value(response) else response
+
+
+@fault("http.no-server-error", each=(501, 502, 503, 504, 599))
+class OtherServerErrors(Finishes):
+    """A sound request is answered with another status of 5xx."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        if self.value == 501 and self.operation == "createPayin":
+            return Response(500)
+        return Response(self.value) if succeeded(response) else response

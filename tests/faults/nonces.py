@@ -1,0 +1,165 @@
+"""Servers that let a nonce be used twice, or refuse it otherwise: sections 5.4 and 8."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from conformance import signing
+from conformance.contract import OPERATIONS
+from conformance.reference.context import Context
+from conformance.reference.fields import FIELDS
+from conformance.reference.idempotency import Idempotency
+from conformance.reference.refusals import Refusal
+
+from .catalogue import Faulty, fault, refusal
+
+
+@fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
+class NeverChecked(Faulty):
+    """A nonce may be used here, whatever it was used for before."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        super().claim_nonce(ctx, nonce)
+        return True
+
+
+@fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
+class NeverRecorded(Faulty):
+    """A nonce that was used here is not remembered."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        return not ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
+
+
+#: Kind -> what a nonce is unique within, beside the organization.
+NONCE_SCOPES = {
+    "operation": lambda ctx: ctx.operation,
+    "method": lambda ctx: ctx.request.method,
+    "path": lambda ctx: ctx.path.decode(),
+    "timestamp": lambda ctx: ctx.header(b"x-timestamp"),
+    "signature": lambda ctx: ctx.header(b"x-signature"),
+    "body": lambda ctx: ctx.operation in FIELDS and hashlib.sha256(ctx.request.body).hexdigest() or "",
+    "key": lambda ctx: ctx.header(b"idempotency-key") or "",
+}
+
+
+def _scopes(operation: str) -> dict[str, Any]:
+    # A scope that is the same for all requests of the operation and of others is none.
+    unlike = {"body": operation in FIELDS, "key": OPERATIONS[operation].is_post}
+    return {name: scope for name, scope in NONCE_SCOPES.items() if unlike.get(name, True)}
+
+
+@fault("auth.nonce-replay", each=_scopes, also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
+class ScopedNonces(Faulty):
+    """A nonce is remembered together with something else of the request, here only."""
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return f"{super().nonce_scope(ctx)} {self.value(ctx)}"
+
+
+@fault("auth.nonce-replay")
+class RecordedPrivately(Faulty):
+    """A nonce that was used here may be used for other operations."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
+            return False
+        return ctx.store.claim_nonce(self.operation, nonce, ctx.now, self.nonce_expiry(ctx))
+
+
+@fault("auth.nonce-replay")
+class ChecksOwnOnly(Faulty):
+    """A nonce that was used for another operation may be used here once."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        super().claim_nonce(ctx, nonce)
+        return ctx.store.claim_nonce(self.operation, nonce, ctx.now, self.nonce_expiry(ctx))
+
+
+@fault(
+    "auth.nonce-replay", each=lambda operation: ["POST" if OPERATIONS[operation].method == "GET" else "GET"]
+)
+class ForgetsMethod(Faulty):
+    """A nonce that was used with this method, in another operation, may be used here."""
+
+    everywhere = True
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        seen = self.__dict__.setdefault("seen", {})
+        known = seen.setdefault(nonce, (ctx.operation, ctx.request.method))
+        claimed = super().claim_nonce(ctx, nonce)
+        return claimed or (self.here(ctx) and known[0] != ctx.operation and known[1] == self.value)
+
+
+@fault("auth.nonce-replay")
+class RemembersTheLast(Faulty):
+    """Of the nonces used here only the last one is remembered."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        known = self.__dict__.get("last")
+        self.last = nonce
+        return nonce != known
+
+
+@fault("auth.nonce-replay")
+class ForgottenWhenRefused(Faulty):
+    """The nonce of a request that was refused after authentication may be used again."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.type != "authentication_error":
+            nonce = self.authentication_header(ctx, signing.NONCE)
+            ctx.store.change("DELETE FROM nonces WHERE nonce = ?", nonce)
+
+
+@fault(
+    "auth.nonce-replay",
+    each={
+        "status 403": (403, "authentication_error", "nonce_replay"),
+        "status 409": (409, "authentication_error", "nonce_replay"),
+        "type": (401, "validation_error", "nonce_replay"),
+        "code": (401, "authentication_error", "invalid_nonce"),
+        "signature": (401, "authentication_error", "invalid_signature"),
+    },
+    also=("auth.nonce-replay-idempotent",),
+)
+class ReplayAnsweredOtherwise(Faulty):
+    """A used nonce is refused with another status, type or code."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        if not super().claim_nonce(ctx, nonce):
+            raise refusal(*self.value)
+        return True
+
+
+def answered_key(behaviour: Idempotency, ctx: Context) -> Any:
+    """The stored answer to the idempotency key of a request, if there is one."""
+    key = ctx.header(b"idempotency-key")
+    return key and ctx.store.answer(behaviour.answer_scope(ctx), key.lower())
+
+
+@fault("auth.nonce-replay-idempotent")
+class StoredAnswerFirst(Faulty):
+    """A repeated POST is answered with the stored response although its nonce was used."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        return super().claim_nonce(ctx, nonce) or bool(answered_key(self, ctx))
+
+
+@fault(
+    "auth.nonce-replay-idempotent",
+    each={
+        "conflict": (409, "idempotency_error", "idempotency_key_conflict"),
+        "status": (409, "authentication_error", "nonce_replay"),
+        "code": (401, "authentication_error", "duplicate_request"),
+    },
+)
+class RepeatAnsweredOtherwise(Faulty):
+    """A repeated POST with the same key and nonce is refused, but not as a used nonce."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        if super().claim_nonce(ctx, nonce):
+            return True
+        if answered_key(self, ctx):
+            raise refusal(*self.value)
+        return False

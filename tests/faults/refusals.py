@@ -1,0 +1,181 @@
+"""Servers on which a refused request changes something."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from decimal import Decimal
+from typing import Any
+
+from conformance.reference.context import Context
+from conformance.reference.fields import FIELDS
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+from conformance.reference.store import Answer, Balance
+from conformance.rules import OPERATION_SETS
+
+from .catalogue import Faulty, fault
+
+
+def perform(behaviour: Faulty, ctx: Context) -> None:
+    """Does what a refused request asked for, as well as that can be done."""
+    from .authentication import first_organization
+
+    ctx.organization = ctx.organization or first_organization(ctx)
+    ctx.params, ctx.values, ctx.body = dict(ctx.params), {}, {}
+    for kind, name in (
+        ("customer", "customer_id"),
+        ("account", "account_id"),
+        ("beneficiary", "beneficiary_id"),
+    ):
+        if name in ctx.params:
+            setattr(ctx, kind, ctx.store.get(kind, ctx.params[name]))
+    if any(
+        name in ctx.params and getattr(ctx, name.removesuffix("_id")) is None
+        for name in ("account_id", "beneficiary_id")
+    ):
+        return
+    if ctx.operation != "disableBeneficiary":
+        try:
+            ctx.body = behaviour.parse_body(ctx)
+        except Refusal:
+            return
+        for field in FIELDS[ctx.operation]:
+            try:
+                behaviour.check_field(ctx, field)
+            except Refusal:
+                if ctx.operation == "updateBeneficiary":
+                    continue
+                ctx.values[field.name] = ctx.body.get(field.name) or _stopgap(field)
+    behaviour.act(ctx)
+
+
+def _stopgap(field: Any) -> Any:
+    return {
+        "amount": "1.00",
+        "country": "US",
+        "currency": "USD",
+        "destination_currency": "USD",
+        "boolean": False,
+        "address": {},
+    }.get(field.kind, "Made up")
+
+
+#: Kind -> the refusals after which the request is performed all the same.
+REFUSALS = {
+    "missing header": ("missing_headers",),
+    "timestamp": ("timestamp_too_old",),
+    "nonce": ("nonce_replay",),
+    "signature": ("invalid_signature",),
+    "unknown key": ("unknown_key",),
+    "idempotency key": ("invalid_idempotency_key",),
+    "no idempotency key": ("missing_idempotency_key",),
+    "conflict": ("idempotency_key_conflict",),
+    "foreign parent": ("foreign_parent",),
+    "field": ("invalid_field",),
+}
+
+
+def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
+    kinds = dict(REFUSALS)
+    if operation == "updateBeneficiary":
+        kinds = {name: kinds[name] for name in kinds if "key" not in name.split() or name == "unknown key"}
+        kinds.pop("conflict")
+    if operation == "disableBeneficiary":
+        del kinds["field"], kinds["conflict"]
+    if operation in OPERATION_SETS["child"]:
+        kinds["child elsewhere"] = ("missing_child",)
+    if operation in ("createBeneficiary", "createPayin"):
+        # Nothing shows afterwards what was created: beneficiaries and payins have no list.
+        return {}
+    return kinds
+
+
+@fault(
+    "refusal.changes-nothing",
+    operations=[one for one in OPERATION_SETS["write"] if one not in ("createBeneficiary", "createPayin")],
+    each=_refusals,
+)
+class ActsAndRefuses(Faulty):
+    """A refused request is performed all the same."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind in self.value:
+            with contextlib.suppress(Refusal):
+                perform(self, ctx)
+
+
+@fault(
+    "refusal.changes-nothing",
+    operations=("updateBeneficiary", "disableBeneficiary", "createPayoutDestination"),
+)
+class ActsOnAnother(Faulty):
+    """A request for a missing beneficiary is refused, and performed on one that is there."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "missing_child" and ctx.account is not None:
+            for one in ctx.store.select("beneficiary", ctx.account["id"])[-1:]:
+                ctx.params["beneficiary_id"] = one["id"]
+                with contextlib.suppress(Refusal):
+                    perform(self, ctx)
+
+
+@fault("refusal.changes-nothing", operations=("createBeneficiary",))
+class ConflictOverwrites(Faulty):
+    """A used key with another body is refused, and the beneficiary gets what the body says."""
+
+    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
+        self.validate(ctx)
+        record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
+        ctx.store.update({**(record or {}), **ctx.values})
+        return super().on_other_body(ctx, answer)
+
+
+@fault("refusal.changes-nothing", operations=("createBeneficiary",), each=REFUSALS)
+class ActsAndNames(Faulty):
+    """A refused request is performed all the same, and its answer names what was created."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind in self.value:
+            with contextlib.suppress(Refusal):
+                perform(self, ctx)
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        document = super().error_document(ctx, refusal)
+        return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
+
+
+@fault(
+    "refusal.changes-nothing",
+    operations=("createPayin",),
+    each={name: kinds for name, kinds in REFUSALS.items() if name != "foreign parent"},
+)
+class BooksRefusedPayins(Faulty):
+    """A refused payin shows in the balances of the account."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind in self.value:
+            account = ctx.params["account_id"]
+            known = {balance.currency: balance for balance in ctx.store.balances(account)}
+            balance = known.get("USD", Balance("USD", "fiat", "0.00", "0.00", "0.00", ctx.now))
+            more = Decimal(balance.pending_payin) + 10
+            ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
+
+
+@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
+class PatchesTheFirst(Faulty):
+    """A PATCH with an invalid field changes the fields before it."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "invalid_field" and ctx.beneficiary is not None:
+            ctx.store.update({**ctx.beneficiary, **ctx.values})
+
+
+@fault("refusal.changes-nothing", operations=("updateBeneficiary", "disableBeneficiary"))
+class TouchesAndRefuses(Faulty):
+    """A refused request moves updated of the beneficiary that its path names."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        record = ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))
+        if record is not None:
+            ctx.store.update({**record, "updated": self.touched(ctx, record)})

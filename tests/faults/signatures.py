@@ -1,0 +1,431 @@
+"""Servers that take wrong signatures, or compute another than that of section 5.3."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import (
+    parse_qsl,
+    quote,
+    quote_plus,
+    unquote,
+    unquote_to_bytes,
+    urlencode,
+)
+
+from conformance import signing
+from conformance.contract import OPERATIONS
+from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
+from conformance.reference.routes import ROUTES
+
+from .catalogue import Faulty, fault, refusal
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+class AlsoSigned(Faulty):
+    """Accepts, beside the right signature, one over any of its `alternatives`."""
+
+    def alternatives(self, ctx: Context) -> Iterable[bytes]:
+        raise NotImplementedError
+
+    def check_signature(self, ctx: Context) -> None:
+        presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
+        if self.here(ctx):
+            key = hmac.new(self.signing_secret(ctx).encode(), digestmod=hashlib.sha256)
+            for text in self.alternatives(ctx):
+                made = key.copy()
+                made.update(text)
+                if made.hexdigest() == presented:
+                    return
+        super().check_signature(ctx)
+
+    def string(self, ctx: Context, **parts: Any) -> bytes:
+        """The signature string with some of its parts replaced."""
+        return signing.signature_string(
+            parts.get("method", self.signed_method(ctx)),
+            parts.get("target", self.signed_target(ctx)),
+            parts.get("timestamp", self.signed_timestamp(ctx)),
+            parts.get("nonce", self.signed_nonce(ctx)),
+            parts.get("body", self.signed_body(ctx)),
+        )
+
+
+# --------------------------------------------------------------------------- signature
+
+#: Kind -> whether a presented signature is taken for the expected one.
+COMPARISONS = {
+    "not compared": lambda expected, presented: True,
+    "first 8": lambda expected, presented: expected[:8] == presented[:8],
+    "first 32": lambda expected, presented: expected[:32] == presented[:32],
+    "all but the last": lambda expected, presented: len(presented) == 64 and expected[:63] == presented[:63],
+    "all but the first": lambda expected, presented: len(presented) == 64 and expected[1:] == presented[1:],
+    "last 32": lambda expected, presented: expected[-32:] == presented[-32:],
+    "truncated": lambda expected, presented: expected.startswith(presented),
+    "one short": lambda expected, presented: presented == expected[:-1],
+    "more behind": lambda expected, presented: presented.startswith(expected),
+    "any 64 hexadecimal": lambda expected, presented: bool(re.fullmatch("[0-9a-f]{64}", presented)),
+    "any 64": lambda expected, presented: len(presented) == 64,
+    "any not hexadecimal": lambda expected, presented: not re.fullmatch("[0-9a-fA-F]*", presented),
+    "base64": lambda expected, presented: base64.b64encode(bytes.fromhex(expected)).decode() == presented,
+    "zeros": lambda expected, presented: presented == "0" * 64,
+}
+
+
+@fault("auth.signature", each=COMPARISONS)
+class ComparesLess(Faulty):
+    """A signature is accepted that is not the right one."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return self.value(expected, presented) or super().signatures_equal(ctx, expected, presented)
+
+
+def _secrets(ctx: Context) -> dict[str, list[str]]:
+    everybody = [row[0] for row in ctx.store.query("SELECT secret FROM organizations")]
+    key = ctx.header(b"x-api-key") or ""
+    return {"another organization's": everybody, "the API key": [key], "an empty": [""]}
+
+
+@fault("auth.signature", each=("another organization's", "the API key", "an empty"))
+class OtherSecrets(Faulty):
+    """A signature made with another secret is accepted."""
+
+    def check_signature(self, ctx: Context) -> None:
+        presented = self.authentication_header(ctx, signing.SIGNATURE)
+        for secret in _secrets(ctx)[self.value]:
+            if signing.signature(secret, self.signature_string(ctx)) == presented:
+                return
+        super().check_signature(ctx)
+
+
+@fault(
+    "auth.signature",
+    each={
+        "status 403": (403, "authentication_error", "invalid_signature"),
+        "status 400": (400, "authentication_error", "invalid_signature"),
+        "type": (401, "permission_error", "invalid_signature"),
+        "code": (401, "authentication_error", "signature_mismatch"),
+    },
+    also=tuple(
+        f"auth.{name}"
+        for name in (
+            "signed-method",
+            "signed-path",
+            "signed-query",
+            "signed-timestamp",
+            "signed-nonce",
+            "signed-body",
+            "signed-empty-body",
+            "no-separators",
+        )
+    ),
+)
+class SignatureAnsweredOtherwise(Faulty):
+    """A wrong signature is refused with another status, type or code."""
+
+    def check_signature(self, ctx: Context) -> None:
+        try:
+            super().check_signature(ctx)
+        except Refusal:
+            raise refusal(*self.value) from None
+
+
+@fault("auth.signature")
+class GarbageAnsweredOtherwise(Faulty):
+    """A signature that is not hexadecimal is refused as a malformed header."""
+
+    def check_signature(self, ctx: Context) -> None:
+        presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
+        if not re.fullmatch("[0-9a-fA-F]*", presented):
+            raise refusal(400, "validation_error", "malformed_signature")
+        super().check_signature(ctx)
+
+
+@fault("auth.signature")
+class LengthAnsweredOtherwise(Faulty):
+    """A signature of another length is refused as a malformed header."""
+
+    def check_signature(self, ctx: Context) -> None:
+        if len(self.authentication_header(ctx, signing.SIGNATURE) or "") != 64:
+            raise refusal(400, "validation_error", "malformed_signature")
+        super().check_signature(ctx)
+
+
+# --------------------------------------------------------------------------- what the signature covers
+
+
+@fault("auth.signed-method")
+class AnyMethod(AlsoSigned):
+    """A signature made for any method is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        return (self.string(ctx, method=method) for method in METHODS)
+
+
+def _other_methods(operation: str) -> list[str]:
+    return [method for method in METHODS[:2] if method != OPERATIONS[operation].method]
+
+
+@fault("auth.signed-method", each=_other_methods)
+class OneOtherMethod(AlsoSigned):
+    """A signature made for this method is accepted."""
+
+    def alternatives(self, ctx: Context) -> list[bytes]:
+        return [self.string(ctx, method=self.value)]
+
+
+@fault("auth.signed-method")
+class NoMethod(AlsoSigned):
+    """A signature made without a method is accepted."""
+
+    def alternatives(self, ctx: Context) -> list[bytes]:
+        return [self.string(ctx, method="")]
+
+
+def _other_paths(ctx: Context) -> Iterator[bytes]:
+    """The paths of the other operations with the same ids."""
+    for _, path in ROUTES.values():
+        named = {name: ctx.params.get(name, "x") for name in re.findall(r"{(\w+)}", path)}
+        yield path.format(**named).encode()
+
+
+PATHS = {
+    "without version": lambda ctx: [ctx.request.target.removeprefix(b"/v1")],
+    "of another operation": _other_paths,
+    "without its last part": lambda ctx: [ctx.path.rpartition(b"/")[0]],
+    "none": lambda ctx: [b"" + (b"?" + ctx.query if ctx.query else b"")],
+    "with a slash behind": lambda ctx: [ctx.path + b"/"],
+}
+
+
+@fault("auth.signed-path", each=PATHS)
+class OtherPaths(AlsoSigned):
+    """A signature made for another path is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        return (self.string(ctx, target=target) for target in self.value(ctx) if target != ctx.request.target)
+
+
+def _pairs(ctx: Context) -> list[bytes]:
+    return ctx.query.split(b"&") if ctx.query else []
+
+
+def _other_values(ctx: Context) -> Iterator[bytes]:
+    """The query with each numeric value replaced by other numbers."""
+    for found in re.finditer(rb"(?<==)\d+", ctx.query):
+        for number in range(200):
+            yield ctx.query[: found.start()] + b"%d" % number + ctx.query[found.end() :]
+
+
+#: Kind -> queries over which a signature is accepted, beside the one that was sent.
+QUERIES = {
+    "left out": lambda ctx: [b""],
+    "sorted": lambda ctx: [b"&".join(sorted(_pairs(ctx)))],
+    "reversed": lambda ctx: [b"&".join(reversed(_pairs(ctx)))],
+    "decoded": lambda ctx: [unquote_to_bytes(ctx.query)],
+    "encoded": lambda ctx: [
+        quote(unquote(ctx.query.decode("latin-1"), "latin-1"), safe="=&", encoding="latin-1").encode(),
+        urlencode(parse_qsl(ctx.query.decode("latin-1"), True)).encode(),
+        urlencode(parse_qsl(ctx.query.decode("latin-1"), True), quote_via=quote).encode(),
+    ],
+    "other values": _other_values,
+    "first parameter only": lambda ctx: _pairs(ctx)[:1],
+}
+
+
+@fault(
+    "auth.signed-query",
+    each=lambda operation: (
+        QUERIES
+        if OPERATIONS[operation].is_list
+        else {
+            name: QUERIES[name]
+            for name in ("left out", "sorted", "reversed", "encoded", "decoded", "other values")
+        }
+    ),
+)
+class OtherQueries(AlsoSigned):
+    """A signature made for another query is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        for query in self.value(ctx):
+            if query != ctx.query:
+                yield self.string(ctx, target=ctx.path + (b"?" + query if query else b""))
+
+
+#: Kind -> the seconds by which the signed timestamp may differ from the one that was sent.
+DRIFTS = {"later": range(1, 400), "earlier": range(-400, 0)}
+
+
+@fault("auth.signed-timestamp", each=("later", "earlier", "none"))
+class OtherTimestamps(AlsoSigned):
+    """A signature made for another timestamp, or without one, is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        if self.value == "none":
+            yield self.string(ctx, timestamp="")
+            return
+        try:
+            sent = int(self.signed_timestamp(ctx))
+        except ValueError:
+            return
+        for drift in DRIFTS[self.value]:
+            yield self.string(ctx, timestamp=str(sent + drift))
+
+
+@fault("auth.signed-nonce", each=("none", "upper case"))
+class OtherNonces(AlsoSigned):
+    """A signature made for the nonce in other letters, or without one, is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        sent = self.signed_nonce(ctx)
+        if self.value == "none":
+            yield self.string(ctx, nonce="")
+        elif sent != sent.upper():
+            yield self.string(ctx, nonce=sent.upper())
+
+
+@fault("auth.signed-nonce")
+class RemembersSignatures(Faulty):
+    """A signature that was right before is accepted with another nonce."""
+
+    def check_signature(self, ctx: Context) -> None:
+        presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
+        known = self.__dict__.setdefault("known", set())
+        if presented not in known:
+            super().check_signature(ctx)
+            known.add(presented)
+
+
+def _bodies(ctx: Context) -> dict[str, bytes]:
+    body = ctx.request.body
+    try:
+        document = json.loads(body)
+    except ValueError:
+        return {}
+    return {
+        "compact": json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(),
+        "spaced": json.dumps(document, ensure_ascii=False).encode(),
+        "sorted": json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
+        "sorted and spaced": json.dumps(document, ensure_ascii=False, sort_keys=True).encode(),
+        "escaped": json.dumps(document, separators=(",", ":")).encode(),
+        "indented": json.dumps(document, ensure_ascii=False, indent=2).encode(),
+        "stripped": body.strip(),
+        "empty": b"",
+    }
+
+
+@fault("auth.signed-body", each=("compact", "spaced", "sorted", "empty"))
+class OtherBodies(AlsoSigned):
+    """A signature made over the body in another form, or over none, is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        for name, body in _bodies(ctx).items():
+            if name == self.value and body != ctx.request.body:
+                yield self.string(ctx, body=body)
+
+
+@fault("auth.signed-empty-body", each=("{}", "null"))
+class BodyThatIsNotSent(AlsoSigned):
+    """A signature made over an empty JSON value is accepted although no body is sent."""
+
+    def alternatives(self, ctx: Context) -> list[bytes]:
+        return [] if ctx.request.body else [self.string(ctx, body=self.value.encode())]
+
+
+@fault("auth.no-separators", each={"newline": "\n", "|": "|", ":": ":", ".": ".", "space": " "})
+class Separated(AlsoSigned):
+    """A signature made over separated parts is accepted."""
+
+    def alternatives(self, ctx: Context) -> list[bytes]:
+        parts = (
+            self.signed_method(ctx).encode(),
+            self.signed_target(ctx),
+            self.signed_timestamp(ctx).encode(),
+            self.signed_nonce(ctx).encode(),
+            self.signed_body(ctx),
+        )
+        return [self.value.encode().join(parts)]
+
+
+# --------------------------------------------------------------------------- exactly as sent
+
+
+def _split(ctx: Context, path: bytes) -> bytes:
+    return path + (b"?" + ctx.query if b"?" in ctx.request.target else b"")
+
+
+#: Kind -> what a server signs instead of the path that was sent.
+PATH_FORMS = {
+    "decoded": lambda path: unquote_to_bytes(path),
+    "capital escapes": lambda path: re.sub(rb"%[0-9a-fA-F]{2}", lambda found: found[0].upper(), path),
+    "small escapes": lambda path: re.sub(rb"%[0-9a-fA-F]{2}", lambda found: found[0].lower(), path),
+    "normal form": lambda path: quote(unquote_to_bytes(path), safe="/").encode(),
+}
+
+
+@fault("auth.path-as-sent", each=("decoded", "normal form"))
+class SignsOtherPaths(Faulty):
+    """The signature is computed over another form of the path than the one that was sent."""
+
+    def signed_target(self, ctx: Context) -> bytes:
+        return _split(ctx, PATH_FORMS[self.value](ctx.path))
+
+
+#: Kind -> what a server signs instead of the query that was sent.
+QUERY_FORMS = {
+    "left out": lambda query: b"",
+    "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),
+    "decoded": lambda query: unquote_to_bytes(query),
+    "plus for space": lambda query: urlencode(
+        parse_qsl(query.decode("latin-1"), True, encoding="latin-1"), quote_via=quote_plus, encoding="latin-1"
+    ).encode(),
+    "normal form": lambda query: urlencode(
+        parse_qsl(query.decode("latin-1"), True, encoding="latin-1"), quote_via=quote, encoding="latin-1"
+    ).encode(),
+    "without repeats": lambda query: b"&".join(
+        {pair.partition(b"=")[0]: pair for pair in query.split(b"&")}.values()
+    ),
+    "known parameters only": lambda query: b"&".join(
+        pair for pair in query.split(b"&") if pair.partition(b"=")[0] in (b"page", b"size")
+    ),
+    "small escapes": PATH_FORMS["small escapes"],
+    "capital escapes": PATH_FORMS["capital escapes"],
+}
+
+
+@fault("auth.query-as-sent", each=("left out", "sorted", "decoded", "plus for space", "normal form"))
+class SignsOtherQueries(Faulty):
+    """The signature is computed over another form of the query than the one that was sent."""
+
+    def signed_target(self, ctx: Context) -> bytes:
+        query = QUERY_FORMS[self.value](ctx.query)
+        return ctx.path + (b"?" + query if query else b"")
+
+
+@fault("auth.body-as-sent", each=("compact", "spaced", "sorted", "escaped", "stripped"))
+class SignsOtherBodies(Faulty):
+    """The signature is computed over another form of the body than the one that was sent, where it is odd.
+
+    The compact form without escapes that most clients send is taken as it is.
+    """
+
+    def signed_body(self, ctx: Context) -> bytes:
+        bodies = _bodies(ctx)
+        if ctx.request.body == bodies.get("compact") and ctx.request.body.isascii():
+            return super().signed_body(ctx)
+        return bodies.get(self.value, super().signed_body(ctx))
+
+
+@fault("auth.body-as-sent")
+class SignsLatin1(Faulty):
+    """The signature is computed over the body in ISO 8859-1, or over question marks."""
+
+    def signed_body(self, ctx: Context) -> bytes:
+        return super().signed_body(ctx).decode("utf-8", "replace").encode("latin-1", "replace")

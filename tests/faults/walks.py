@@ -1,0 +1,264 @@
+"""Servers whose lists show elements twice, not at all, or in no stable order: section 8."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.lists import ITEM_FIELDS
+from conformance.reference.resources import KINDS
+
+from .catalogue import Faulty, fault
+from .lists import LONG_LISTS, Fetches, Items
+from .resources import other
+
+# --------------------------------------------------------------------------- walking
+
+#: Kind -> how many elements come before a page.
+OFFSETS: dict[str, Callable[[Listing], int]] = {
+    "overlap": lambda listing: max(0, (listing.page - 1) * listing.size - 1),
+    "gap": lambda listing: (listing.page - 1) * (listing.size + 1),
+    "from zero": lambda listing: listing.page * listing.size,
+    "always the first": lambda listing: 0,
+    "page for offset": lambda listing: listing.page - 1,
+    "size of ten": lambda listing: (listing.page - 1) * 10,
+    "third page twice": lambda listing: (min(listing.page, 2) - 1) * listing.size,
+    "overlap at 10": lambda listing: max(0, (listing.page - 1) * listing.size - (listing.size == 10)),
+    "overlap at 2": lambda listing: max(0, (listing.page - 1) * listing.size - (listing.size == 2)),
+    "overlap at 1": lambda listing: max(
+        0, (listing.page - 1) * listing.size - (listing.size == 1 and listing.page > 1)
+    ),
+}
+
+
+@fault(
+    "list.walk",
+    each=lambda operation: {
+        name: offset for name, offset in OFFSETS.items() if operation in LONG_LISTS or name != "overlap at 10"
+    },
+)
+class OtherOffset(Faulty):
+    """Pages overlap or leave gaps."""
+
+    def offset(self, ctx: Context, listing: Listing) -> int:
+        return self.value(listing)
+
+
+#: Kind -> which of a page's elements are shown.
+PAGE: dict[str, Callable[[list[Record], Listing], list[Record]]] = {
+    "one fewer": lambda records, listing: records[:-1] if len(records) == listing.size > 1 else records,
+    "one fewer from the second on": lambda records, listing: records[1:] if listing.page > 1 else records,
+    "at most 50": lambda records, listing: records[:50],
+    "at most 20": lambda records, listing: records[:20],
+    "at most 99": lambda records, listing: records[:99],
+    "last page without its last": lambda records, listing: (
+        records[:-1] if len(records) < listing.size else records
+    ),
+    "first twice": lambda records, listing: records[:1] + records[:-1] if len(records) > 1 else records,
+    "none on the last": lambda records, listing: (
+        [] if listing.page * listing.size >= listing.total > listing.size else records
+    ),
+}
+
+
+@fault(
+    "list.walk",
+    each=lambda operation: {
+        name: page for name, page in PAGE.items() if operation in LONG_LISTS or not name.startswith("at most")
+    },
+)
+class OtherPage(Fetches):
+    """A page does not hold what it should."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        return self.value(super(Fetches, self).page_of(ctx, listing), listing)
+
+
+@fault("list.walk")
+class FillsTheLast(Fetches):
+    """The last page is filled with elements of the one before."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        offset = min((listing.page - 1) * listing.size, max(0, listing.total - listing.size))
+        return self.fetch(ctx, listing, limit=listing.size, offset=offset)
+
+
+@fault("list.walk", each=(1, 2, 100))
+class RefusesSize(Faulty):
+    """A size from 1 to 100 is refused."""
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        if name == "size" and value == self.value:
+            raise self.invalid_parameter(ctx, name, "is not to my liking")
+        return super().in_range(ctx, name, value, highest)
+
+
+@fault("list.walk")
+class RefusesSecondPage(Faulty):
+    """A page after the first is refused."""
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        if name == "page" and value > 1:
+            raise self.invalid_parameter(ctx, name, "is not to my liking")
+        return super().in_range(ctx, name, value, highest)
+
+
+@fault("list.echo", each=(99, 50, 25))
+class ClampsSize(Faulty):
+    """A size of up to 100 is brought down to another."""
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        made = super().in_range(ctx, name, value, highest)
+        return min(made, self.value) if name == "size" else made
+
+
+@fault("list.walk", each={"one more": 1, "one fewer": -1})
+class OtherTotal(Faulty):
+    """total is not the number of elements; pages goes with it."""
+
+    def list_records(self, ctx: Context) -> None:
+        super().list_records(ctx)
+        assert ctx.listing is not None
+        ctx.listing.total = max(0, ctx.listing.total + self.value)
+
+
+@fault(
+    "list.walk",
+    each=lambda operation: [
+        "page",
+        "size",
+        *(["at most 10", "at most 100"] if operation in LONG_LISTS else []),
+    ],
+)
+class TotalOfThePage(Faulty):
+    """total is the number of elements on the page, the size, or limited."""
+
+    def list_records(self, ctx: Context) -> None:
+        super().list_records(ctx)
+        listing = ctx.listing
+        assert listing is not None
+        listing.total = {
+            "page": len(listing.records),
+            "size": listing.size,
+            "at most 10": min(10, listing.total),
+            "at most 100": min(100, listing.total),
+        }[self.value]
+
+
+@fault("list.stable", each=("shuffled", "reversed every time", "two swapped", "rotated"))
+class Unstable(Fetches):
+    """The order differs from request to request."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        records = super(Fetches, self).page_of(ctx, listing)
+        self.count_of_requests = self.__dict__.get("count_of_requests", 0) + 1
+        odd = self.count_of_requests % 2
+        match self.value:
+            case "shuffled":
+                random.shuffle(records)
+            case "reversed every time":
+                records = records[::-1] if odd else records
+            case "two swapped":
+                records = records[:-2] + records[-2:][::-1] if odd else records
+            case "rotated":
+                turn = self.count_of_requests % max(1, len(records))
+                records = records[turn:] + records[:turn]
+        return records
+
+
+@fault("list.stable")
+class UnstableOverPages(Fetches):
+    """The order of the whole list is another one in every request."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        self.turn = self.__dict__.get("turn", 0) + 1
+        records = self.all(ctx, listing)
+        random.Random(self.turn).shuffle(records)
+        offset = (listing.page - 1) * listing.size
+        return records[offset : offset + listing.size]
+
+
+# --------------------------------------------------------------------------- complete
+
+
+class Filtered(Faulty):
+    """Lists only the elements that `listed` leaves."""
+
+    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
+        raise NotImplementedError
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        if not self.here(ctx):
+            return super().count(ctx, listing)
+        return len(self.listed(ctx, self.fetch(ctx, listing)))
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        if not self.here(ctx):
+            return super().page_of(ctx, listing)
+        offset = self.offset(ctx, listing)
+        return self.listed(ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
+
+
+@fault(
+    "list.complete",
+    each=lambda operation: {
+        # The customer's oldest account may be older than the run.
+        "newest": lambda records: records[:-1],
+        **({"oldest": lambda records: records[1:]} if operation != "listAccounts" else {}),
+        "all": lambda records: [],
+        "every other": lambda records: records[::2],
+    },
+)
+class LeavesOut(Filtered):
+    """Elements are missing."""
+
+    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
+        return self.value(records)  # type: ignore[no-any-return]
+
+
+@fault("list.complete", each=("organization", "everybody"))
+class ListsMore(Faulty):
+    """The elements of other parents are listed, too."""
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        records = super().fetch(ctx, listing)
+        if self.value == "organization":
+            assert ctx.organization is not None
+            records = [one for one in records if one["organization"] == ctx.organization.id]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return len(self.fetch(ctx, listing))
+
+    def list_parent(self, ctx: Context) -> str | None:
+        return None
+
+
+@fault("list.complete", operations=("listPayoutDestinations",))
+class ListsTheAccounts(Faulty):
+    """The destinations of all beneficiaries of the account are listed."""
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        assert ctx.account is not None
+        mine = {one["id"] for one in ctx.store.select("beneficiary", ctx.account["id"])}
+        records = [one for one in super().fetch(ctx, listing) if one["parent"] in mine]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return len(self.fetch(ctx, listing))
+
+    def list_parent(self, ctx: Context) -> str | None:
+        return None
+
+
+@fault(
+    "list.complete",
+    each=lambda operation: [name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object")],
+)
+class ListsOtherwise(Items):
+    """This member of an item is not what the create answered."""
+
+    def shown(self, document: dict[str, Any]) -> Mapping[str, Any]:
+        return {**document, self.value: other(self.value, document[self.value])}

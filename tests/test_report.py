@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from conformance.report import write
+from conformance.report import evidence, write
 from conformance.report.causes import VIOLATED, causes
 from conformance.report.document import build
 from conformance.report.known import Entry, KnownFailures
@@ -328,6 +328,30 @@ def test_no_format_shows_a_secret_or_a_whole_key() -> None:
     for name, (_, make) in FORMATS.items():
         assert SECRET not in make(made), name
         assert API_KEY not in make(made), name
+
+
+def test_exchanges_are_redacted_even_if_they_were_recorded_as_they_came() -> None:
+    results = whole_run(None, finding(*WALK, Verdict.FAILED, exchanges=[1]))
+    keep(results, exchange(1, f'"{SECRET}"'.encode(), response_headers=[("x-echo", SECRET)]), target=None)
+    assert SECRET in json.dumps(results.exchanges)
+    assert SECRET not in json.dumps(document(results))
+
+
+def test_of_many_exchanges_those_that_decide_violations_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = whole_run(
+        None,
+        finding("list.stable", "listWallets", Verdict.PASSED, exchanges=[1]),
+        finding(*WALK, Verdict.FAILED, exchanges=[2, 3]),
+        finding("list.pages", "listWallets", Verdict.FAILED, exchanges=[4, 5]),
+    )
+    keep(results, *(exchange(number) for number in range(1, 6)))
+    one = len(json.dumps(results.exchanges[1]))
+    monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(2.5 * one))
+    assert list(document(results)["exchanges"]) == ["2", "4"]
+    monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(4.5 * one))
+    made = document(results)
+    assert list(made["exchanges"]) == ["2", "3", "4", "5"]
+    assert all(isinstance(make(made), str) for _, make in FORMATS.values())
 
 
 def test_bodies_and_texts_are_bounded() -> None:

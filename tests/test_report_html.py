@@ -1,0 +1,137 @@
+"""The report page as text: what it must show of a run, and that it is sound HTML."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from lxml import html as parser
+
+from conformance.report.html import html
+from conformance.report.known import Entry, KnownFailures
+from conformance.report.pinned import PinnedChoices
+from conformance.rules import RULES
+from conformance.verdict import Verdict
+from tests.report_samples import document, exchange, finding, keep, whole_run
+
+WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
+
+
+def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), **how: Any) -> Any:
+    """The parsed page of a run."""
+    results = whole_run(verdicts, *findings)
+    keep(results, *exchanges)
+    return parser.fromstring(html(document(results, **how)))
+
+
+def text(element: Any) -> str:
+    """An element's words; what stands in different cells is apart."""
+    return " ".join(" ".join(element.itertext()).split())
+
+
+def test_every_rule_and_case_has_a_place_of_its_own() -> None:
+    shown = page()
+    ids = [one.get("id") for one in shown.iter() if one.get("id")]
+    assert len(set(ids)) == len(ids)
+    wanted = {rule.id for rule in RULES.values()}
+    wanted |= {f"{rule.id}@{operation}" for rule in RULES.values() for operation in rule.operations}
+    assert wanted <= set(ids)
+    links = {one.get("href") for one in shown.cssselect("table.matrix td a")}
+    assert links == {f"#{one}" for one in wanted if "@" in one}
+
+
+def test_a_known_failure_is_marked_and_a_stale_entry_named() -> None:
+    known = KnownFailures(
+        [Entry(4, *WALK, "mended <soon>"), Entry(9, "list.echo", "listWallets", "old")], "known.toml"
+    )
+    shown = page(verdicts={WALK: Verdict.FAILED}, known=known)
+    [card] = shown.cssselect("article.cause")
+    assert "known failure" in text(card)
+    assert "mended <soon>" in text(card)
+    assert "known.toml , line 9: list.echo on listWallets: the rule holds now" in text(
+        shown.cssselect("main")[0]
+    )
+    assert "outdated" in shown.findtext(".//title")
+
+
+def test_choices_that_differ_from_pinned_ones_are_set_side_by_side() -> None:
+    place = ("http.success-status", "createAccount")
+    pinned = PinnedChoices({(*place, "status of a success"): "201"}, "pinned.toml")
+    shown = page(
+        finding(*place, Verdict.OBSERVED, observations={"status of a success": "200"}), pinned=pinned
+    )
+    rows = [text(row) for row in shown.cssselect("section[aria-labelledby=observed] tr")]
+    assert "http.success-status createAccount status of a success 201 200" in rows
+
+
+def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(tmp_path: Path) -> None:
+    replay = {
+        "format": 1,
+        "rule": WALK[0],
+        "operation": WALK[1],
+        "expected": "every element once",
+        "got": "<b>one twice</b>",
+        "steps": [
+            {
+                "id": "list_1",
+                "organization": "primary",
+                "method": "GET",
+                "target": "/v1/accounts/acc_1/wallets?note=</script>",
+                "answered": {"status": 200},
+            }
+        ],
+        "judgement": {"kind": "none"},
+    }
+    (tmp_path / "replays").mkdir()
+    (tmp_path / "replays" / "walk.json").write_text(json.dumps(replay), "utf-8")
+    shown = page(
+        finding(*WALK, Verdict.FAILED, replay="replays/walk.json", confirmed="not reproduced"),
+        folder=tmp_path,
+        options={"target": "server.toml"},
+    )
+    [card] = shown.cssselect("article.cause")
+    assert "conformance replay replays/walk.json --target server.toml" in text(card)
+    assert "Repeated alone: not reproduced; it is a violation all the same" in text(card)
+    scripts = [text(one) for one in card.cssselect("details.reproduce pre")]
+    assert len(scripts) == 2
+    assert scripts[0].startswith("#!/usr/bin/env bash")
+    assert "/v1/accounts/acc_1/wallets" in scripts[1]
+
+
+def test_what_a_cause_took_along_stands_with_it() -> None:
+    shown = page(verdicts={WALK: Verdict.FAILED, PAGES: Verdict.FAILED})
+    [card] = shown.cssselect("article.cause")
+    assert card.get("id") == "cause-list.pages"
+    assert "Took along list.walk" in text(card)
+
+
+def test_the_decisive_exchange_can_be_read_without_a_script() -> None:
+    shown = page(
+        finding(*WALK, Verdict.FAILED, exchanges=[2, 1]), exchanges=[exchange(1), exchange(2, b"<b>\x00")]
+    )
+    [transcript] = shown.cssselect("article.cause pre")
+    assert "POST /v1/customers/cus_one/accounts" in transcript.text
+    assert '"name": "Savings"' in transcript.text
+    assert "<b>\\x00" in transcript.text
+    assert "X-API-Key: key_0" in transcript.text
+
+
+def test_latency_is_told_in_numbers_beside_the_plot() -> None:
+    shown = page(exchanges=[exchange(number) for number in range(1, 21)])
+    [row] = shown.cssselect("table.latency tbody tr")
+    assert text(row).startswith("createAccount 20 40 ms 76 ms 80 ms 200 × 20")
+    assert row.cssselect("svg")[0].get("aria-label") == "median 40 ms, 95 % within 76 ms, slowest 80 ms"
+
+
+def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> None:
+    shown = page(finding(*WALK, Verdict.FAILED, exchanges=[1]), exchanges=[exchange(1)])
+    for one in shown.iter():
+        if not isinstance(one.tag, str):
+            continue
+        assert not {"src", "srcset", "style", "data", "action"} & set(one.attrib)
+        assert not any(name.startswith("on") for name in one.attrib)
+        assert one.get("href", "#").startswith("#")
+    policy = shown.cssselect("meta[http-equiv]")[0].get("content")
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy

@@ -35,7 +35,9 @@ def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:
 
 
 def broken(findings: list[Finding]) -> dict[str, Finding]:
-    return {finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)}
+    return {
+        finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
+    }
 
 
 def settings(seed: int = 1, **more: Any) -> FuzzSettings:
@@ -61,7 +63,9 @@ def requests(seed: int) -> list[tuple[str | None, str, bytes | None, str | None]
 def _stable(call: Call) -> tuple[str | None, str, bytes | None, str | None]:
     """What of a call the seed decides: ids, keys and the markers of samples are new each time."""
     try:
-        body: bytes | None = json.dumps({**call.document, "description": "", "name": ""}, sort_keys=True).encode()
+        body: bytes | None = json.dumps(
+            {**call.document, "description": "", "name": ""}, sort_keys=True
+        ).encode()
     except (TypeError, ValueError, RecursionError):
         body = None
     return call.operation, call.query, body, call.content_type
@@ -74,7 +78,9 @@ def test_one_seed_fixes_what_is_drawn() -> None:
 
 
 def test_parts_draw_differently() -> None:
-    seeds = {derive(1, "fuzz", operation) for operation in OPERATIONS} | {derive(2, "fuzz", operation) for operation in OPERATIONS}
+    seeds = {derive(1, "fuzz", operation) for operation in OPERATIONS} | {
+        derive(2, "fuzz", operation) for operation in OPERATIONS
+    }
     assert len(seeds) == 2 * len(OPERATIONS)
 
 
@@ -123,16 +129,22 @@ class AlwaysTwice(Behaviour):
             super().check_present(ctx, field)
 
 
-@pytest.mark.parametrize(("behaviour", "operation", "rule"), [
-    (LongNames, "createAccount", "fields.max-length"),
-    (NegativeAmounts, "createPayin", "fields.amount"),
-    (NoNul, "createVirtualAccount", "http.no-server-error"),
-    (CountsBytes, "createAccount", "fields.max-length-accepted"),
-    (WantsTitles, "createBeneficiary", "fields.accepts-valid"),
-    (AlwaysTwice, "createVirtualAccount", "refusal.changes-nothing"),
-], ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("behaviour", "operation", "rule"),
+    [
+        (LongNames, "createAccount", "fields.max-length"),
+        (NegativeAmounts, "createPayin", "fields.amount"),
+        (NoNul, "createVirtualAccount", "http.no-server-error"),
+        (CountsBytes, "createAccount", "fields.max-length-accepted"),
+        (WantsTitles, "createBeneficiary", "fields.accepts-valid"),
+        (AlwaysTwice, "createVirtualAccount", "refusal.changes-nothing"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""),
+)
 def test_finds_and_repeats(behaviour: type[Behaviour], operation: str, rule: str, tmp_path: Path) -> None:
-    findings = broken(schema_fuzzing(suite_on(behaviour()), operation, settings(examples=40, replay_folder=tmp_path)))
+    findings = broken(
+        schema_fuzzing(suite_on(behaviour()), operation, settings(examples=40, replay_folder=tmp_path))
+    )
     assert rule in findings
     replay = load(tmp_path / Path(findings[rule].replay).name)
     assert perform(replay, suite_on(behaviour())).verdict == "reproduced"
@@ -149,7 +161,11 @@ def test_failures_are_shrunk() -> None:
 def test_failures_of_cases_that_were_not_drawn_are_shrunk() -> None:
     body = {"currency": "EUR", "label": "x" * 300, "address": {"city": "x"}, "more": [1, 2]}
     case = Case("createVirtualAccount", "test", body=to_json(body), query="a=1&b=2")
-    small = shrink(case, lambda one: one.body is not None and len(json.loads(one.body).get("label", "")) > 255, {"currency": "EUR", "label": "y"})
+    small = shrink(
+        case,
+        lambda one: one.body is not None and len(json.loads(one.body).get("label", "")) > 255,
+        {"currency": "EUR", "label": "y"},
+    )
     assert small.body is not None and json.loads(small.body).keys() == {"label"} and "&" not in small.query
 
 
@@ -172,7 +188,9 @@ def test_operation_that_is_never_accepted_is_inconclusive() -> None:
 
 def test_absent_operation_is_not_applicable() -> None:
     suite = suite_on(payins=False)
-    assert {one.verdict for one in schema_fuzzing(suite, "createPayin", settings())} == {Verdict.NOT_APPLICABLE}
+    assert {one.verdict for one in schema_fuzzing(suite, "createPayin", settings())} == {
+        Verdict.NOT_APPLICABLE
+    }
     assert suite.sent == 0
 
 

@@ -18,7 +18,9 @@ from conformance.suite import Suite
 from conformance.target import build
 from conformance.verdict import Finding, Verdict
 
-TARGET = build({"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test")
+TARGET = build(
+    {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
+)
 
 
 def explore(judge: Callable[[Ledger, int], Any], **more: Any) -> tuple[Ledger, list[int]]:
@@ -30,7 +32,9 @@ def explore(judge: Callable[[Ledger, int], Any], **more: Any) -> tuple[Ledger, l
         tried.append(number)
         judge(ledger, number)
 
-    engine.explore(run, st.integers(0, 100_000), ledger, settings, engine.budget(settings), settings.seed, "test")
+    engine.explore(
+        run, st.integers(0, 100_000), ledger, settings, engine.budget(settings), settings.seed, "test"
+    )
     return ledger, tried
 
 
@@ -41,7 +45,9 @@ def broken(ledger: Ledger) -> dict[str, Finding]:
 def test_several_rules_are_found_and_each_is_shrunk() -> None:
     def judge(ledger: Ledger, number: int) -> None:
         ledger.judge("fields.type", "createAccount", number < 1000, "less than 1000", str(number))
-        ledger.judge("fields.max-length", "createAccount", number % 7 != 3 or number < 10, "no 3 by 7", str(number))
+        ledger.judge(
+            "fields.max-length", "createAccount", number % 7 != 3 or number < 10, "no 3 by 7", str(number)
+        )
         ledger.judge("fields.required", "createAccount", True, "", "")
 
     ledger, _ = explore(judge)

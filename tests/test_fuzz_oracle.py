@@ -1,4 +1,5 @@
-"""What the specification says of a request, judged from its bytes: must be refused, must be accepted, or open."""
+"""What the specification says of a request, judged from its bytes: must be refused, must be accepted, or
+open."""
 
 from __future__ import annotations
 
@@ -16,11 +17,15 @@ from conformance.fuzz.mutations import KEYS
 from conformance.fuzz.oracle import expect
 from conformance.target import build
 
-TARGET = build({"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test")
+TARGET = build(
+    {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
+)
 BODY = samples.Samples(TARGET).beneficiary()
 SOUND = Sound("createBeneficiary", BODY)
 ACCOUNT = Sound("createAccount", {"name": "Savings"})
-PAYIN = Sound("createPayin", {"amount": "10.00", "currency": "USD", "payment_method": "card", "description": "x"})
+PAYIN = Sound(
+    "createPayin", {"amount": "10.00", "currency": "USD", "payment_method": "card", "description": "x"}
+)
 
 
 def rules(operation: str, body: bytes | None, sound: Sound | None = None) -> set[str]:
@@ -47,17 +52,23 @@ REFUSED: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "body", "rule"), REFUSED, ids=[rule + str(at) for at, (_, _, rule) in enumerate(REFUSED)])
+@pytest.mark.parametrize(
+    ("operation", "body", "rule"), REFUSED, ids=[rule + str(at) for at, (_, _, rule) in enumerate(REFUSED)]
+)
 def test_must_be_refused(operation: str, body: Any, rule: str) -> None:
     assert rules(operation, to_json(body)) == {rule}
 
 
-@pytest.mark.parametrize("body", [b"{", b"[]", b"null", b'"x"', b'{"name": "\xff"}', b'{"name": NaN}', b"", None, b"{'a': 1}"])
+@pytest.mark.parametrize(
+    "body", [b"{", b"[]", b"null", b'"x"', b'{"name": "\xff"}', b'{"name": NaN}', b"", None, b"{'a': 1}"]
+)
 def test_malformed_must_be_refused(body: bytes | None) -> None:
     assert rules("createAccount", body) == {"body.malformed"}
 
 
-@pytest.mark.parametrize("amount", ["0", "-5.00", "-0", "", "abc", "NaN", "Infinity", "1,00", "1.2.3", "0x10", "--1", ".", "0e9"])
+@pytest.mark.parametrize(
+    "amount", ["0", "-5.00", "-0", "", "abc", "NaN", "Infinity", "1,00", "1.2.3", "0x10", "--1", ".", "0e9"]
+)
 def test_no_amount(amount: str) -> None:
     assert rules("createPayin", to_json({**PAYIN.body, "amount": amount})) == {"fields.amount"}
 
@@ -95,8 +106,13 @@ def test_open(operation: str, body: bytes) -> None:
 
 def test_must_be_accepted() -> None:
     short = {name: BODY[name] for name in SOUND.needed}
-    for body in (BODY, short, {**BODY, "display_name": "Zo\u00eb 2"}, {**BODY, "first_name": "\u0416\u0430\u043d\u043d\u0430"},
-                 {**BODY, "beneficiary_type": "business", "company_name": "Ltd"}):
+    for body in (
+        BODY,
+        short,
+        {**BODY, "display_name": "Zo\u00eb 2"},
+        {**BODY, "first_name": "\u0416\u0430\u043d\u043d\u0430"},
+        {**BODY, "beneficiary_type": "business", "company_name": "Ltd"},
+    ):
         assert judge_body("createBeneficiary", to_json(body), SOUND).plain
     longest = judge_body("createAccount", to_json({"name": "\u0436" * 255}), ACCOUNT)
     assert longest.plain and longest.longest == "name"
@@ -104,7 +120,9 @@ def test_must_be_accepted() -> None:
 
 def test_pinned_fields_are_needed() -> None:
     sound = Sound("createBeneficiary", BODY, frozenset({"title"}))
-    assert not judge_body("createBeneficiary", to_json({name: BODY[name] for name in SOUND.needed}), sound).plain
+    assert not judge_body(
+        "createBeneficiary", to_json({name: BODY[name] for name in SOUND.needed}), sound
+    ).plain
     assert not judge_body("createBeneficiary", to_json({**BODY, "title": "Dr"}), sound).plain
 
 
@@ -124,12 +142,35 @@ def case(operation: str, **changes: Any) -> Case:
 
 def test_path_refusals() -> None:
     path = {name: dict(own_path("getBeneficiary")) for name in ("parent", "child")}
-    for kind, rule, statuses in ((FOREIGN, "tenancy.foreign-parent", (403,)), (UNKNOWN, "tenancy.unknown-parent", (404,))):
-        expected, _ = expect(case("getBeneficiary", path=tuple({**path["parent"], "account_id": kind}.items())), None, None, TARGET)
-        assert expected.refusal is not None and (expected.refusal.rule, expected.refusal.statuses) == (rule, statuses)
-    for kind, rule in ((FOREIGN, "tenancy.foreign-child"), (UNKNOWN, "tenancy.missing-child"), (SIBLING, "tenancy.sibling-child")):
-        expected, _ = expect(case("getBeneficiary", path=tuple({**path["child"], "beneficiary_id": kind}.items())), None, None, TARGET)
-        assert expected.refusal is not None and (expected.refusal.rule, expected.refusal.statuses) == (rule, (404,))
+    for kind, rule, statuses in (
+        (FOREIGN, "tenancy.foreign-parent", (403,)),
+        (UNKNOWN, "tenancy.unknown-parent", (404,)),
+    ):
+        expected, _ = expect(
+            case("getBeneficiary", path=tuple({**path["parent"], "account_id": kind}.items())),
+            None,
+            None,
+            TARGET,
+        )
+        assert expected.refusal is not None and (expected.refusal.rule, expected.refusal.statuses) == (
+            rule,
+            statuses,
+        )
+    for kind, rule in (
+        (FOREIGN, "tenancy.foreign-child"),
+        (UNKNOWN, "tenancy.missing-child"),
+        (SIBLING, "tenancy.sibling-child"),
+    ):
+        expected, _ = expect(
+            case("getBeneficiary", path=tuple({**path["child"], "beneficiary_id": kind}.items())),
+            None,
+            None,
+            TARGET,
+        )
+        assert expected.refusal is not None and (expected.refusal.rule, expected.refusal.statuses) == (
+            rule,
+            (404,),
+        )
 
 
 def test_path_and_body_both_wrong_may_be_refused_either_way() -> None:
@@ -151,7 +192,10 @@ def test_keys() -> None:
 
     def outcome(key: Key) -> tuple[str, str]:
         expected, _ = expect(case("createAccount", body=body, key=key), body, ACCOUNT, TARGET)
-        return (expected.refusal.rule if expected.refusal else "", expected.accepted.rule if expected.accepted else "")
+        return (
+            expected.refusal.rule if expected.refusal else "",
+            expected.accepted.rule if expected.accepted else "",
+        )
 
     assert outcome(Key()) == ("", "fields.accepts-valid")
     assert outcome(KEYS["word"]()) == ("idempotency.key-invalid", "")
@@ -161,7 +205,12 @@ def test_keys() -> None:
 
 
 def test_payouts_may_lack_funds() -> None:
-    body = {"beneficiary_id": "bene_1", "payout_destination_id": "dest_1", "amount": "1.00", "currency": "USD"}
+    body = {
+        "beneficiary_id": "bene_1",
+        "payout_destination_id": "dest_1",
+        "amount": "1.00",
+        "currency": "USD",
+    }
     sent = to_json(body)
     expected, verdict = expect(case("createPayout", body=sent), sent, Sound("createPayout", body), TARGET)
     assert verdict.plain and expected.accepted is None
@@ -175,15 +224,33 @@ def test_other_media_types_are_open() -> None:
 # ---------------------------------------------------------------------- queries
 
 
-@pytest.mark.parametrize(("raw", "rule"), [
-    ("", "list.envelope"), ("page=1&size=100", "list.echo"), ("size=5", "list.echo"), ("status=active", "list.status-filter"),
-    ("start_date=2025-01-01T00:00:00Z", "list.start-date"), ("page=2", ""), ("size=0", ""), ("size=101", ""), ("x=1", ""),
-    ("page=1&page=1", ""), ("size=%zz", ""), ("&", ""), ("start_date=2025-12-31T23:59:60Z", ""), ("currency=EUR", ""), ("size=05&x", ""),
-])
+@pytest.mark.parametrize(
+    ("raw", "rule"),
+    [
+        ("", "list.envelope"),
+        ("page=1&size=100", "list.echo"),
+        ("size=5", "list.echo"),
+        ("status=active", "list.status-filter"),
+        ("start_date=2025-01-01T00:00:00Z", "list.start-date"),
+        ("page=2", ""),
+        ("size=0", ""),
+        ("size=101", ""),
+        ("x=1", ""),
+        ("page=1&page=1", ""),
+        ("size=%zz", ""),
+        ("&", ""),
+        ("start_date=2025-12-31T23:59:60Z", ""),
+        ("currency=EUR", ""),
+        ("size=05&x", ""),
+    ],
+)
 def test_plain_queries(raw: str, rule: str) -> None:
     assert queries.plain_query("listWallets", queries.read(raw), "repeat") == rule
 
 
 def test_brackets_style_leaves_bare_statuses_open() -> None:
-    assert queries.plain_query("listVirtualAccounts", queries.read("statuses=active"), "repeat") == "list.status-filter"
+    assert (
+        queries.plain_query("listVirtualAccounts", queries.read("statuses=active"), "repeat")
+        == "list.status-filter"
+    )
     assert queries.plain_query("listVirtualAccounts", queries.read("statuses=active"), "brackets") == ""

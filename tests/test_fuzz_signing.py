@@ -44,7 +44,9 @@ class RawServer:
             string = method + target + headers[b"x-timestamp"] + headers[b"x-nonce"] + body
             expected = hmac.new(SECRET.encode(), string, "sha256").hexdigest().encode()
             status = b"200 OK" if expected == headers[b"x-signature"] else b"401 Unauthorized"
-            stream.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}")
+            stream.write(
+                b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}"
+            )
             stream.flush()
         connection.close()
 
@@ -57,17 +59,33 @@ def server() -> Iterator[RawServer]:
 
 
 DOCUMENT = {
-    "openapi": "3.1.0", "info": {"title": "t", "version": "1"},
-    "paths": {"/things/{name}": {"post": {
-        "parameters": [
-            {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}},
-            {"name": "q", "in": "query", "schema": {"type": "string"}},
-            {"name": "several", "in": "query", "schema": {"type": "array", "items": {"type": "string"}}},
-        ],
-        "requestBody": {"content": {"application/json": {"schema": {}}, "application/x-www-form-urlencoded": {
-            "schema": {"type": "object", "properties": {"a": {"type": "string"}}}}, "application/octet-stream": {"schema": {"type": "string"}}}},
-        "responses": {"2XX": {"description": "d"}},
-    }}},
+    "openapi": "3.1.0",
+    "info": {"title": "t", "version": "1"},
+    "paths": {
+        "/things/{name}": {
+            "post": {
+                "parameters": [
+                    {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}},
+                    {"name": "q", "in": "query", "schema": {"type": "string"}},
+                    {
+                        "name": "several",
+                        "in": "query",
+                        "schema": {"type": "array", "items": {"type": "string"}},
+                    },
+                ],
+                "requestBody": {
+                    "content": {
+                        "application/json": {"schema": {}},
+                        "application/x-www-form-urlencoded": {
+                            "schema": {"type": "object", "properties": {"a": {"type": "string"}}}
+                        },
+                        "application/octet-stream": {"schema": {"type": "string"}},
+                    }
+                },
+                "responses": {"2XX": {"description": "d"}},
+            }
+        }
+    },
 }
 
 
@@ -77,7 +95,9 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
     from hypothesis import HealthCheck, Phase
     from schemathesis import GenerationMode
 
-    schema = schemathesis.openapi.from_dict(DOCUMENT, config=schemathesis.Config.from_dict({"generation": {"allow-x00": True}}))
+    schema = schemathesis.openapi.from_dict(
+        DOCUMENT, config=schemathesis.Config.from_dict({"generation": {"allow-x00": True}})
+    )
     operation = next(iter(schema.get_all_operations())).ok()
     signer, session, statuses = RequestsSigner("key", SECRET), requests.Session(), []
     session.trust_env = False
@@ -85,19 +105,42 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
 
         @hypothesis.seed(1)
-        @hypothesis.settings(max_examples=60, database=None, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+        @hypothesis.settings(
+            max_examples=60,
+            database=None,
+            deadline=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
         @hypothesis.given(operation.as_strategy(generation_mode=mode))
         def send(case: schemathesis.Case) -> None:
-            statuses.append(session.request(**case.as_transport_kwargs(base_url=base), auth=signer, allow_redirects=False).status_code)
+            statuses.append(
+                session.request(
+                    **case.as_transport_kwargs(base_url=base), auth=signer, allow_redirects=False
+                ).status_code
+            )
 
         send()
     assert len(statuses) > 80 and set(statuses) == {200}
 
 
-@pytest.mark.parametrize("url", ["/%zz", "/a%2fb?x=%20&x=&y", "//double//slash", "/a/../b", "/\u00e9?\u00fc=\u4e2d", "/[x]|y?a=[1]", "/p?"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "/%zz",
+        "/a%2fb?x=%20&x=&y",
+        "//double//slash",
+        "/a/../b",
+        "/\u00e9?\u00fc=\u4e2d",
+        "/[x]|y?a=[1]",
+        "/p?",
+    ],
+)
 @pytest.mark.parametrize("body", [None, b"", b"\xff\x00", "\u00e9\u4e2d", {"form": "\u00e9"}])
 def test_odd_requests_are_accepted(server: RawServer, url: str, body: object) -> None:
-    answer = requests.post(f"http://127.0.0.1:{server.port}{url}", data=body, auth=RequestsSigner("key", SECRET), timeout=10)  # type: ignore[arg-type]
+    answer = requests.post(
+        f"http://127.0.0.1:{server.port}{url}", data=body, auth=RequestsSigner("key", SECRET), timeout=10
+    )  # type: ignore[arg-type]
     assert answer.status_code == 200
 
 
@@ -110,7 +153,9 @@ def test_repetition_has_a_nonce_of_its_own() -> None:
 
 def test_streamed_body_cannot_be_signed() -> None:
     with pytest.raises(TypeError, match="streamed"):
-        requests.Request("POST", "http://h/x", data=iter([b"a"]), auth=RequestsSigner("key", SECRET)).prepare()
+        requests.Request(
+            "POST", "http://h/x", data=iter([b"a"]), auth=RequestsSigner("key", SECRET)
+        ).prepare()
 
 
 def test_secret_is_not_shown() -> None:

@@ -37,20 +37,23 @@ def history(*events: tuple[str, Any, float, float] | tuple[str, Any, float, floa
     return [Event(one[0], one[4] if len(one) == 5 else OK, one[2], one[3], one[1]) for one in events]
 
 
-@pytest.mark.parametrize(("events", "legal"), [
-    (history(("write", 1, 0, 1), ("read", 1, 2, 3)), True),
-    (history(("write", 1, 0, 1), ("read", 0, 2, 3)), False),
-    (history(("write", 1, 0, 3), ("read", 0, 1, 2)), True),
-    (history(("write", 1, 0, 3), ("read", 1, 1, 2)), True),
-    (history(("write", 1, 0, 5), ("read", 1, 1, 2), ("read", 0, 3, 4)), False),
-    (history(("write", 1, 0, 5), ("read", 0, 1, 2), ("read", 1, 3, 4)), True),
-    (history(("write", 1, 0, 2), ("write", 2, 0, 2), ("read", 1, 3, 4), ("read", 2, 5, 6)), False),
-    (history(("write", 1, 0, 1, UNKNOWN), ("read", 0, 2, 3), ("read", 1, 4, 5)), True),
-    (history(("write", 1, 0, 1, UNKNOWN), ("read", 0, 2, 3)), True),
-    (history(("write", 1, 0, 1, UNKNOWN), ("read", 1, 2, 3), ("read", 0, 4, 5)), False),
-    (history(("write", 1, 0, 1, REFUSED), ("read", 1, 2, 3)), False),
-    ([], True),
-])
+@pytest.mark.parametrize(
+    ("events", "legal"),
+    [
+        (history(("write", 1, 0, 1), ("read", 1, 2, 3)), True),
+        (history(("write", 1, 0, 1), ("read", 0, 2, 3)), False),
+        (history(("write", 1, 0, 3), ("read", 0, 1, 2)), True),
+        (history(("write", 1, 0, 3), ("read", 1, 1, 2)), True),
+        (history(("write", 1, 0, 5), ("read", 1, 1, 2), ("read", 0, 3, 4)), False),
+        (history(("write", 1, 0, 5), ("read", 0, 1, 2), ("read", 1, 3, 4)), True),
+        (history(("write", 1, 0, 2), ("write", 2, 0, 2), ("read", 1, 3, 4), ("read", 2, 5, 6)), False),
+        (history(("write", 1, 0, 1, UNKNOWN), ("read", 0, 2, 3), ("read", 1, 4, 5)), True),
+        (history(("write", 1, 0, 1, UNKNOWN), ("read", 0, 2, 3)), True),
+        (history(("write", 1, 0, 1, UNKNOWN), ("read", 1, 2, 3), ("read", 0, 4, 5)), False),
+        (history(("write", 1, 0, 1, REFUSED), ("read", 1, 2, 3)), False),
+        ([], True),
+    ],
+)
 def test_legal_order(events: list[Event[int]], legal: bool) -> None:
     order = legal_order(events, 0, register)
     assert (order is not None) is legal
@@ -64,7 +67,11 @@ def test_search_agrees_with_trying_every_order() -> None:
 
     def brute(events: list[Event[int]]) -> bool:
         for order in itertools.permutations(events):
-            if any(later.answered < earlier.invoked for at, earlier in enumerate(order) for later in order[at + 1 :]):
+            if any(
+                later.answered < earlier.invoked
+                for at, earlier in enumerate(order)
+                for later in order[at + 1 :]
+            ):
                 continue
             state = 0
             for event in order:
@@ -81,7 +88,11 @@ def test_search_agrees_with_trying_every_order() -> None:
         events = []
         for _ in range(rng.randint(1, 5)):
             invoked = rng.randint(0, 6)
-            events.append(Event(rng.choice(("read", "write")), OK, invoked, invoked + rng.randint(1, 4), rng.randint(0, 2)))
+            events.append(
+                Event(
+                    rng.choice(("read", "write")), OK, invoked, invoked + rng.randint(1, 4), rng.randint(0, 2)
+                )
+            )
         verdicts.append(legal_order(events, 0, register) is not None)
         assert verdicts[-1] == brute(events), events
     assert 50 < sum(verdicts) < 250
@@ -105,11 +116,16 @@ def test_search_remembers_states() -> None:
 
 def suite_on(behaviour: Behaviour | None = None) -> Suite:
     server, seeded = new_server(behaviour or Behaviour(), number=1)
-    return Suite(build(target_tables(seeded, "http://reference.test"), "reference"), transport=InProcessTransport(server))
+    return Suite(
+        build(target_tables(seeded, "http://reference.test"), "reference"),
+        transport=InProcessTransport(server),
+    )
 
 
 def broken(findings: list[Finding]) -> dict[str, Finding]:
-    return {finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)}
+    return {
+        finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
+    }
 
 
 @pytest.mark.parametrize("race", RACES)
@@ -151,11 +167,18 @@ class ForgetsNonces(Behaviour):
         return True
 
 
-@pytest.mark.parametrize(("behaviour", "race", "rule"), [
-    (PerformsEach, "keys", "idempotency.race"), (TwoWallets, "wallets", "wallet.race"), (NoWallet, "wallets", "wallet.race"),
-    (LosesChanges, "beneficiaries", "beneficiary.update"), (StaysActive, "beneficiaries", "beneficiary.disable"),
-    (ForgetsNonces, "nonces", "auth.nonce-race"),
-], ids=lambda value: getattr(value, "__name__", value))
+@pytest.mark.parametrize(
+    ("behaviour", "race", "rule"),
+    [
+        (PerformsEach, "keys", "idempotency.race"),
+        (TwoWallets, "wallets", "wallet.race"),
+        (NoWallet, "wallets", "wallet.race"),
+        (LosesChanges, "beneficiaries", "beneficiary.update"),
+        (StaysActive, "beneficiaries", "beneficiary.disable"),
+        (ForgetsNonces, "nonces", "auth.nonce-race"),
+    ],
+    ids=lambda value: getattr(value, "__name__", value),
+)
 def test_finds(behaviour: type[Behaviour], race: str, rule: str) -> None:
     findings = broken(has_legal_order(suite_on(behaviour()), race, FuzzSettings(1, examples=40)))
     assert rule in findings

@@ -1,4 +1,5 @@
-"""The reference model, and the state machines that compare it with the reference server and with faulty ones."""
+"""The reference model, and the state machines that compare it with the reference server and with faulty
+ones."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:
 
 
 def broken(findings: list[Finding]) -> dict[str, Finding]:
-    return {finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)}
+    return {
+        finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
+    }
 
 
 # ---------------------------------------------------------------------- the model alone
@@ -82,7 +85,10 @@ def test_one_seed_fixes_what_is_drawn() -> None:
     def drawn(seed: int) -> list[Any]:
         suite = suite_on()
         agrees_with_model(suite, "holdings", FuzzSettings(seed, examples=6))
-        return [(one.operation, one.status, one.organization, one.call.query.partition("date")[0]) for one in suite.record.values()]
+        return [
+            (one.operation, one.status, one.organization, one.call.query.partition("date")[0])
+            for one in suite.record.values()
+        ]
 
     assert drawn(3) == drawn(3) != drawn(4)
 
@@ -115,15 +121,21 @@ class TwoWallets(Behaviour):
         return True
 
 
-@pytest.mark.parametrize(("behaviour", "theme", "rules"), [
-    (LosesFields, "payees", {"beneficiary.update"}),
-    (PerformsAgain, "holdings", {"idempotency.replay", "idempotency.replay-after-change"}),
-    (SharesKeys, "payees", {"idempotency.other-organization", "format.id-unique"}),
-    (InclusiveEnd, "holdings", {"list.end-date", "list.filters-combine"}),
-    (TwoWallets, "holdings", {"wallet.duplicate"}),
-], ids=lambda value: getattr(value, "__name__", ""))
+@pytest.mark.parametrize(
+    ("behaviour", "theme", "rules"),
+    [
+        (LosesFields, "payees", {"beneficiary.update"}),
+        (PerformsAgain, "holdings", {"idempotency.replay", "idempotency.replay-after-change"}),
+        (SharesKeys, "payees", {"idempotency.other-organization", "format.id-unique"}),
+        (InclusiveEnd, "holdings", {"list.end-date", "list.filters-combine"}),
+        (TwoWallets, "holdings", {"wallet.duplicate"}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
 def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[str], tmp_path: Path) -> None:
-    findings = broken(agrees_with_model(suite_on(behaviour()), theme, FuzzSettings(1, examples=25, replay_folder=tmp_path)))
+    findings = broken(
+        agrees_with_model(suite_on(behaviour()), theme, FuzzSettings(1, examples=25, replay_folder=tmp_path))
+    )
     assert findings and set(findings) <= rules, set(findings)
     for finding in findings.values():
         replay = load(tmp_path / Path(finding.replay).name)

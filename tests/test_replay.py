@@ -29,11 +29,16 @@ from conformance.world import call, new_key
 
 def suite_on(behaviour: Behaviour | None = None) -> Suite:
     server, seeded = new_server(behaviour or Behaviour(), number=1)
-    return Suite(build(target_tables(seeded, "http://reference.test"), "reference"), transport=InProcessTransport(server))
+    return Suite(
+        build(target_tables(seeded, "http://reference.test"), "reference"),
+        transport=InProcessTransport(server),
+    )
 
 
 def finding(rule: str, operation: str, expected: str, got: str, *numbers: int) -> Finding:
-    return Finding(rule, operation, Verdict.FAILED, "test_x.test_y", expected=expected, got=got, exchanges=list(numbers))
+    return Finding(
+        rule, operation, Verdict.FAILED, "test_x.test_y", expected=expected, got=got, exchanges=list(numbers)
+    )
 
 
 class PerformsAgain(Behaviour):
@@ -58,20 +63,43 @@ def replayed_twice(suite: Suite) -> Finding:
     request = scene.call("createPayoutDestination")
     first = suite.send(scene.client, request, "first")
     again = suite.send(scene.client, request, "again")
-    return finding("idempotency.replay", "createPayoutDestination", "the original answer", "another body", again.number, first.number)
+    return finding(
+        "idempotency.replay",
+        "createPayoutDestination",
+        "the original answer",
+        "another body",
+        again.number,
+        first.number,
+    )
 
 
 def used_nonce(suite: Suite) -> Finding:
     scene = suite.shared()
     first = suite.send(scene.client, scene.call("listWallets"), "first")
-    again = suite.send(scene.client, scene.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again")
-    return finding("auth.nonce-replay", "getBeneficiary", "a used nonce: 401 authentication_error/nonce_replay", again.described(), again.number)
+    again = suite.send(
+        scene.client, scene.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again"
+    )
+    return finding(
+        "auth.nonce-replay",
+        "getBeneficiary",
+        "a used nonce: 401 authentication_error/nonce_replay",
+        again.described(),
+        again.number,
+    )
 
 
 def long_title(suite: Suite) -> Finding:
     scene = suite.shared()
-    patch = suite.send(scene.client, scene.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}), "too long")
-    return finding("fields.max-length", "updateBeneficiary", "a title of 30: a refusal (4xx)", patch.described(), patch.number)
+    patch = suite.send(
+        scene.client, scene.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}), "too long"
+    )
+    return finding(
+        "fields.max-length",
+        "updateBeneficiary",
+        "a title of 30: a refusal (4xx)",
+        patch.described(),
+        patch.number,
+    )
 
 
 CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, long_title)]
@@ -99,14 +127,23 @@ def test_no_credential_and_no_id_of_the_server_is_written(tmp_path: Path) -> Non
     path = save(used_nonce(suite), list(suite.record.values()), suite, tmp_path)
     assert path is not None
     text = path.read_text("utf-8")
-    for value in (*suite.target.secrets, *suite.target.api_keys, suite.target.primary.customer_id, suite.shared().account_id):
+    for value in (
+        *suite.target.secrets,
+        *suite.target.api_keys,
+        suite.target.primary.customer_id,
+        suite.shared().account_id,
+    ):
         assert value not in text
 
 
 def test_prerequisites_of_the_shared_scene_are_followed(tmp_path: Path) -> None:
     document = recorded(PerformsAgain, replayed_twice, tmp_path)
     assert [step["operation"] for step in document["steps"]] == [
-        "createAccount", "createBeneficiary", "createPayoutDestination", "createPayoutDestination"]
+        "createAccount",
+        "createBeneficiary",
+        "createPayoutDestination",
+        "createPayoutDestination",
+    ]
     assert document["steps"][2]["idempotency_key"] == document["steps"][3]["idempotency_key"] == "{{key_3}}"
     assert [bool(step.get("decisive")) for step in document["steps"]] == [False, False, True, True]
 
@@ -118,7 +155,11 @@ def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -
         suite.send(scene.client, scene.call("createVirtualAccount"), "something else")
     document = document_of(long_title(suite), list(suite.record.values()), suite)
     assert document is not None
-    assert [step["operation"] for step in document["steps"]] == ["createAccount", "createBeneficiary", "updateBeneficiary"]
+    assert [step["operation"] for step in document["steps"]] == [
+        "createAccount",
+        "createBeneficiary",
+        "updateBeneficiary",
+    ]
 
 
 def test_requests_sent_together_are_sent_together_again() -> None:
@@ -161,34 +202,64 @@ def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> N
 
 
 def test_symbols() -> None:
-    values = {"account_1.id": "acc_1 x", "wallet_1.created": "2025-01-01T00:00:00.5Z", "now": "1000", "nonce_1": "ab"}
+    values = {
+        "account_1.id": "acc_1 x",
+        "wallet_1.created": "2025-01-01T00:00:00.5Z",
+        "now": "1000",
+        "nonce_1": "ab",
+    }
     assert rendered("/v1/{{account_1.id}}?d={{account_1.id|quoted}}", values.get) == "/v1/acc_1 x?d=acc_1%20x"
     assert rendered("{{now+310}} {{now-5}}", values.get) == "1310 995"
     assert rendered("{{wallet_1.created+0.000001}}", values.get) == "2025-01-01T00:00:00.500001Z"
     assert rendered("{{nonce_1|upper}}", values.get) == "AB"
-    assert rendered("{{unknown}} {{}} {{7*7}}", values.get) == "{{unknown}} {{}} {{7*7}}", "others stay as they are"
+    assert rendered("{{unknown}} {{}} {{7*7}}", values.get) == "{{unknown}} {{}} {{7*7}}", (
+        "others stay as they are"
+    )
     assert moved("2025-01-01T00:00:00Z", "-1") == "2024-12-31T23:59:59Z"
 
 
-@pytest.mark.parametrize("text", ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "F47AC10B-58CC-1372-9567-0E02B2C3D479", "0123456789abcdef" * 2])
+@pytest.mark.parametrize(
+    "text",
+    ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "F47AC10B-58CC-1372-9567-0E02B2C3D479", "0123456789abcdef" * 2],
+)
 def test_fresh_values_keep_their_form(text: str) -> None:
     form = fresh_like(text)
     assert form is not None
     made = new_value(form)
-    assert made != text and len(made) == len(text) and made.isupper() == text.isupper() and fresh_like(made) == form
+    assert (
+        made != text
+        and len(made) == len(text)
+        and made.isupper() == text.isupper()
+        and fresh_like(made) == form
+    )
     assert fresh_like("not-a-uuid") is None
 
 
 def test_computed_timestamps_become_relative() -> None:
     names = Names()
     names.known["2025-01-01T10:00:00.250Z"] = "wallet_1.created"
-    assert names.symbolized("?end_date=2025-01-01T10%3A00%3A00.250001Z", quoted=True) == "?end_date={{wallet_1.created+0.000001|quoted}}"
-    assert names.symbolized("?end_date=2020-01-01T10%3A00%3A00Z", quoted=True) == "?end_date=2020-01-01T10%3A00%3A00Z"
+    assert (
+        names.symbolized("?end_date=2025-01-01T10%3A00%3A00.250001Z", quoted=True)
+        == "?end_date={{wallet_1.created+0.000001|quoted}}"
+    )
+    assert (
+        names.symbolized("?end_date=2020-01-01T10%3A00%3A00Z", quoted=True)
+        == "?end_date=2020-01-01T10%3A00%3A00Z"
+    )
 
 
 def test_calls_of_steps() -> None:
-    step = {"id": "1", "organization": "primary", "method": "POST", "target": "/x/{{a.id}}", "body_base64": "//4=", "content_type": None,
-            "idempotency_key": "{{key_1}}", "auth": {"omit": ["X-Nonce"], "nonce": "{{n}}"}, "answered": {"status": 200}}
+    step = {
+        "id": "1",
+        "organization": "primary",
+        "method": "POST",
+        "target": "/x/{{a.id}}",
+        "body_base64": "//4=",
+        "content_type": None,
+        "idempotency_key": "{{key_1}}",
+        "auth": {"omit": ["X-Nonce"], "nonce": "{{n}}"},
+        "answered": {"status": 200},
+    }
     made = call_of(step, {"a.id": "1", "key_1": "k"}.get)
     assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
     with pytest.raises(ReplayError, match="step 1 cannot be sent"):
@@ -198,11 +269,36 @@ def test_calls_of_steps() -> None:
 # ---------------------------------------------------------------------- files
 
 
-@pytest.mark.parametrize(("content", "message"), [
-    ("{", "no JSON"), ("[]", "no replay file"), ('{"format": 99}', "newer version"),
-    (json.dumps({"format": 1, "rule": "no.such", "operation": "x", "expected": "", "got": "", "judgement": {"kind": "passive"},
-                 "steps": [{"id": "1", "organization": "primary", "method": "GET", "target": "/", "answered": {"status": 200}}]}), "not in the catalogue"),
-])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "no JSON"),
+        ("[]", "no replay file"),
+        ('{"format": 99}', "newer version"),
+        (
+            json.dumps(
+                {
+                    "format": 1,
+                    "rule": "no.such",
+                    "operation": "x",
+                    "expected": "",
+                    "got": "",
+                    "judgement": {"kind": "passive"},
+                    "steps": [
+                        {
+                            "id": "1",
+                            "organization": "primary",
+                            "method": "GET",
+                            "target": "/",
+                            "answered": {"status": 200},
+                        }
+                    ],
+                }
+            ),
+            "not in the catalogue",
+        ),
+    ],
+)
 def test_unusable_files(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(content, "utf-8")
@@ -213,7 +309,10 @@ def test_unusable_files(content: str, message: str, tmp_path: Path) -> None:
 
 
 def test_names_of_files() -> None:
-    assert file_name("auth.signature", "createWallet", "test_signature.test_other_secret") == "auth.signature.createWallet.other_secret.json"
+    assert (
+        file_name("auth.signature", "createWallet", "test_signature.test_other_secret")
+        == "auth.signature.createWallet.other_secret.json"
+    )
     assert "/" not in file_name("a", "b/../c", "d")
 
 
@@ -237,11 +336,18 @@ def file(tmp_path: Path) -> Path:
 
 
 def environment(url: str, seeded: Seeded) -> dict[str, str]:
-    return {**os.environ, "CONFORMANCE_BASE_URL": url, "CONFORMANCE_PRIMARY_API_KEY": seeded.primary.api_key,
-            "CONFORMANCE_PRIMARY_SECRET": seeded.primary.secret, "CONFORMANCE_PRIMARY_CUSTOMER_ID": seeded.primary.customer_id}
+    return {
+        **os.environ,
+        "CONFORMANCE_BASE_URL": url,
+        "CONFORMANCE_PRIMARY_API_KEY": seeded.primary.api_key,
+        "CONFORMANCE_PRIMARY_SECRET": seeded.primary.secret,
+        "CONFORMANCE_PRIMARY_CUSTOMER_ID": seeded.primary.customer_id,
+    }
 
 
-def test_command(live: tuple[str, Seeded, int], file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command(
+    live: tuple[str, Seeded, int], file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     url, seeded, status = live
     target = tmp_path / "target.toml"
     target.write_text(target_text(seeded, url), "utf-8")
@@ -255,7 +361,14 @@ def test_python_script(live: tuple[str, Seeded, int], file: Path, tmp_path: Path
     url, seeded, status = live
     script = tmp_path / "script.py"
     script.write_text(as_python(load(file)), "utf-8")
-    done = subprocess.run([sys.executable, "-I", str(script)], env=environment(url, seeded), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-I", str(script)],
+        env=environment(url, seeded),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == status, done.stdout + done.stderr
 
 
@@ -263,7 +376,14 @@ def test_curl_script(live: tuple[str, Seeded, int], file: Path, tmp_path: Path) 
     url, seeded, status = live
     script = tmp_path / "script.sh"
     script.write_text(as_curl(load(file)), "utf-8")
-    done = subprocess.run(["bash", str(script)], env=environment(url, seeded), capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["bash", str(script)],
+        env=environment(url, seeded),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0 and done.stderr == "", done.stderr
     codes = [line.rpartition("-> ")[2] for line in done.stdout.splitlines() if "-> " in line]
     assert codes == ["201", "200", "201", "200" if status else "401"], done.stdout
@@ -273,13 +393,35 @@ def test_scripts_hold_awkward_texts(tmp_path: Path) -> None:
     suite = suite_on()
     scene = suite.shared()
     ids = scene.ids("createAccount")
-    exchanges = [suite.send(scene.client, call("createAccount", ids, {"name": text}), "awkward '\"`$(x)` \n")
-                 for text in ("'; rm -rf / #", "$(id) `id` \\ \"", "'''", "\u540d\u0000", "{{now}}")]
-    exchanges.append(suite.send(scene.client, Call("createAccount", "POST", f"/v1/customers/{ids['customer_id']}/accounts", b"\xff\x00", new_key()), "bytes"))
-    document = document_of(finding("body.malformed", "createAccount", "x: a refusal (4xx)", "y", *(one.number for one in exchanges)), exchanges, suite)
+    exchanges = [
+        suite.send(scene.client, call("createAccount", ids, {"name": text}), "awkward '\"`$(x)` \n")
+        for text in ("'; rm -rf / #", '$(id) `id` \\ "', "'''", "\u540d\u0000", "{{now}}")
+    ]
+    exchanges.append(
+        suite.send(
+            scene.client,
+            Call(
+                "createAccount",
+                "POST",
+                f"/v1/customers/{ids['customer_id']}/accounts",
+                b"\xff\x00",
+                new_key(),
+            ),
+            "bytes",
+        )
+    )
+    document = document_of(
+        finding(
+            "body.malformed", "createAccount", "x: a refusal (4xx)", "y", *(one.number for one in exchanges)
+        ),
+        exchanges,
+        suite,
+    )
     assert document is not None
     compile(as_python(document), "script", "exec")
-    checked = subprocess.run(["bash", "-n"], input=as_curl(document), capture_output=True, text=True, check=False)
+    checked = subprocess.run(
+        ["bash", "-n"], input=as_curl(document), capture_output=True, text=True, check=False
+    )
     assert checked.returncode == 0, checked.stderr
 
 
@@ -290,7 +432,9 @@ def test_command_prints_scripts(file: Path, capsys: pytest.CaptureFixture[str]) 
     assert "openssl dgst" in capsys.readouterr().out
 
 
-def test_command_names_what_is_missing(file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_command_names_what_is_missing(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in [one for one in os.environ if one.startswith("CONFORMANCE_")]:
         monkeypatch.delenv(name)
     assert cli.main(["replay", str(tmp_path / "none.json"), "--base-url", "http://127.0.0.1:1"]) == 2

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.contract import OPERATIONS
-from conformance.runner import absent, exploration
 from conformance.rules import RULES
+from conformance.runner import absent, exploration
 from conformance.verdict import Finding, Inconclusive, Verdict
 
 if TYPE_CHECKING:
@@ -28,4 +28,14 @@ def test_schema_fuzzing(suite: Suite, part: str, settings: FuzzSettings) -> list
     try:
         return fuzz(suite, part, settings, name)
     except Inconclusive as stop:
-        return [Finding(rule.id, part, Verdict.INCONCLUSIVE, name, summary=stop.reason, cure=stop.cure, cause=stop.cause)]
+        return [
+            Finding(
+                rule.id,
+                part,
+                Verdict.INCONCLUSIVE,
+                name,
+                summary=stop.reason,
+                cure=stop.cure,
+                cause=stop.cause,
+            )
+        ]

@@ -1,5 +1,5 @@
-"""Concurrent histories: several clients at once, and an order in which all their answers are right (sections 3, 4.0,
-4.2, 4.6 and 5.4).
+"""Concurrent histories: several clients at once, and an order in which all their answers are right (sections
+3, 4.0, 4.2, 4.6 and 5.4).
 
 How histories are made and checked is in conformance/fuzz; nothing of it is imported before a part runs.
 """
@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 #: What is raced for -> the rule and operation that stand for it where nothing came to be judged.
 RACES = {
-    "keys": ("idempotency.race", "createVirtualAccount"), "wallets": ("wallet.race", "createWallet"),
-    "beneficiaries": ("beneficiary.update", "updateBeneficiary"), "nonces": ("auth.nonce-race", "listAccounts"),
+    "keys": ("idempotency.race", "createVirtualAccount"),
+    "wallets": ("wallet.race", "createWallet"),
+    "beneficiaries": ("beneficiary.update", "updateBeneficiary"),
+    "nonces": ("auth.nonce-race", "listAccounts"),
 }
 
 
@@ -31,4 +33,14 @@ def test_has_legal_order(suite: Suite, part: str, settings: FuzzSettings) -> lis
         return explore_histories(suite, part, settings, name)
     except Inconclusive as stop:
         rule, operation = RACES[part]
-        return [Finding(rule, operation, Verdict.INCONCLUSIVE, name, summary=stop.reason, cure=stop.cure, cause=stop.cause)]
+        return [
+            Finding(
+                rule,
+                operation,
+                Verdict.INCONCLUSIVE,
+                name,
+                summary=stop.reason,
+                cure=stop.cure,
+                cause=stop.cause,
+            )
+        ]

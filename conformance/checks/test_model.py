@@ -26,4 +26,14 @@ def test_agrees_with_model(suite: Suite, part: str, settings: FuzzSettings) -> l
     try:
         return explore_model(suite, part, settings, name)
     except Inconclusive as stop:
-        return [Finding("http.success-json", THEMES[part], Verdict.INCONCLUSIVE, name, summary=stop.reason, cure=stop.cure, cause=stop.cause)]
+        return [
+            Finding(
+                "http.success-json",
+                THEMES[part],
+                Verdict.INCONCLUSIVE,
+                name,
+                summary=stop.reason,
+                cure=stop.cure,
+                cause=stop.cause,
+            )
+        ]

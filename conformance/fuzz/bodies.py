@@ -18,10 +18,22 @@ from conformance.fuzz.expectation import Reason
 from conformance.rules import RULES
 from conformance.trial import same, show
 
-#: Text fields whose content is the client's own choice; all other fields are plain only as the sample has them.
-FREE_TEXT = frozenset({
-    "name", "title", "first_name", "middle_name", "last_name", "display_name", "company_name", "note", "label", "description",
-})
+#: Text fields whose content is the client's own choice; all other fields are plain only as the sample has
+#: them.
+FREE_TEXT = frozenset(
+    {
+        "name",
+        "title",
+        "first_name",
+        "middle_name",
+        "last_name",
+        "display_name",
+        "company_name",
+        "note",
+        "label",
+        "description",
+    }
+)
 
 #: Those that name a person: a digit in them may be refused.
 PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})
@@ -49,8 +61,8 @@ class Sound:
 
 @dataclass
 class BodyVerdict:
-    """Why a body must be refused; whether every server must take it (`plain`); the field that has exactly its maximum
-    length; and the document, None where it is no JSON object that can be read in one way only."""
+    """Why a body must be refused; whether every server must take it (`plain`); the field that has exactly its
+    maximum length; and the document, None where it is no JSON object that can be read in one way only."""
 
     refusals: list[Reason] = field(default_factory=list)
     plain: bool = False
@@ -97,24 +109,34 @@ def judge_body(operation: str, body: bytes | None, sound: Sound | None) -> BodyV
         return BodyVerdict([Reason("body.malformed", "a body that is no JSON")])
     if not isinstance(document, dict):
         return BodyVerdict([Reason("body.malformed", "a body that is no JSON object")])
-    refusals = [reason for reason in _refusals(operation, document) if operation in RULES[reason.rule].operations]
+    refusals = [
+        reason for reason in _refusals(operation, document) if operation in RULES[reason.rule].operations
+    ]
     verdict = BodyVerdict(refusals, document=document)
     if not refusals and sound is not None:
         verdict.plain = _plain_document(operation, document, sound)
-        verdict.longest = next((one.name for one in request_fields(operation)
-                                if isinstance(document.get(one.name), str) and len(document[one.name]) == one.max_length), "")
+        verdict.longest = next(
+            (
+                one.name
+                for one in request_fields(operation)
+                if isinstance(document.get(one.name), str) and len(document[one.name]) == one.max_length
+            ),
+            "",
+        )
     return verdict
 
 
 def odd_address(body: bytes | None) -> bool:
-    """Whether a body has an address with members that are no strings. Servers may take them (fields.address-members),
-    but what they show of them could then not be judged by its schema."""
+    """Whether a body has an address with members that are no strings. Servers may take them
+    (fields.address-members), but what they show of them could then not be judged by its schema."""
     try:
         document = json.loads(body or b"")
     except (ValueError, RecursionError):
         return False
     address = document.get("address") if isinstance(document, dict) else None
-    return isinstance(address, dict) and not all(member is None or isinstance(member, str) for member in address.values())
+    return isinstance(address, dict) and not all(
+        member is None or isinstance(member, str) for member in address.values()
+    )
 
 
 # ---------------------------------------------------------------------- what must be refused
@@ -166,7 +188,11 @@ def _wrong_text(one: Field, value: str, document: dict[str, Any]) -> Iterator[Re
         yield Reason("fields.enum", f"{one.name} {show(value)}")
     if one.code == "country" and plain.surely_no_code(value, 2):
         yield Reason("fields.country-code", f"{one.name} {show(value)}")
-    if one.code == "currency" and plain.surely_no_code(value, 3) and document.get("type", "bank_account") == "bank_account":
+    if (
+        one.code == "currency"
+        and plain.surely_no_code(value, 3)
+        and document.get("type", "bank_account") == "bank_account"
+    ):
         yield Reason("fields.currency-code", f"{one.name} {show(value)}")
     if one.code and value == UNASSIGNED_CODES[one.code] and document.get("type") != "wallet":
         yield Reason("fields.unassigned-code", f"{one.name} {show(value)}")
@@ -175,9 +201,17 @@ def _wrong_text(one: Field, value: str, document: dict[str, Any]) -> Iterator[Re
 
 
 def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
-    if operation == "createBeneficiary" and document.get("beneficiary_type") == "business" and document.get("company_name") is None:
+    if (
+        operation == "createBeneficiary"
+        and document.get("beneficiary_type") == "business"
+        and document.get("company_name") is None
+    ):
         yield Reason("fields.company-name", "a business without company_name")
-    if operation == "createPayoutDestination" and document.get("type") == "wallet" and document.get("network") is None:
+    if (
+        operation == "createPayoutDestination"
+        and document.get("type") == "wallet"
+        and document.get("network") is None
+    ):
         yield Reason("fields.network", "a wallet destination without network")
 
 
@@ -193,7 +227,10 @@ def _plain_document(operation: str, document: dict[str, Any], sound: Sound) -> b
         return False
     if document.get("beneficiary_type") == "business" and "company_name" not in document:
         return False
-    return all(name in known and _plain_value(operation, known[name], value, sound) for name, value in document.items())
+    return all(
+        name in known and _plain_value(operation, known[name], value, sound)
+        for name, value in document.items()
+    )
 
 
 def _plain_value(operation: str, one: Field, value: Any, sound: Sound) -> bool:
@@ -219,5 +256,7 @@ def _plain_value(operation: str, one: Field, value: Any, sound: Sound) -> bool:
 def _plain_address(value: Any, sound: Any) -> bool:
     if not isinstance(value, dict) or not isinstance(sound, dict) or value.keys() != sound.keys():
         return False
-    return all(same(member, sound[name]) or (name in FREE_ADDRESS and plain.plain_text(member, UNSTATED_LENGTH))
-               for name, member in value.items())
+    return all(
+        same(member, sound[name]) or (name in FREE_ADDRESS and plain.plain_text(member, UNSTATED_LENGTH))
+        for name, member in value.items()
+    )

@@ -21,8 +21,14 @@ OWN_DESTINATION = "dest_00000000000000000000own0"
 SIBLING_BENEFICIARY, SIBLING_DESTINATION = "bene_0000000000000000sibling", "dest_0000000000000000sibling"
 FOREIGN_BENEFICIARY, FOREIGN_DESTINATION = "bene_0000000000000000foreign", "dest_0000000000000000foreign"
 UNKNOWN_BENEFICIARY, UNKNOWN_DESTINATION = "bene_0000000000000000unknown", "dest_0000000000000000unknown"
-OUT_OF_REACH = (SIBLING_BENEFICIARY, SIBLING_DESTINATION, FOREIGN_BENEFICIARY, FOREIGN_DESTINATION, UNKNOWN_BENEFICIARY,
-                UNKNOWN_DESTINATION)
+OUT_OF_REACH = (
+    SIBLING_BENEFICIARY,
+    SIBLING_DESTINATION,
+    FOREIGN_BENEFICIARY,
+    FOREIGN_DESTINATION,
+    UNKNOWN_BENEFICIARY,
+    UNKNOWN_DESTINATION,
+)
 
 #: Whose resource a path parameter names.
 OWN, SIBLING, FOREIGN, UNKNOWN = "own", "sibling", "foreign", "unknown"
@@ -36,7 +42,8 @@ ENCODED = "own, percent-encoded"
 
 @dataclass(frozen=True)
 class Key:
-    """The Idempotency-Key of a case: fresh, left out (`value` None), or a fixed text, with what must come of it."""
+    """The Idempotency-Key of a case: fresh, left out (`value` None), or a fixed text, with what must come of
+    it."""
 
     name: str = "fresh"
     value: str | None = None
@@ -51,7 +58,8 @@ class Key:
 
 @dataclass(frozen=True)
 class Case:
-    """One request of an operation. `path` says whose resource each parameter names, `origin` what made the case."""
+    """One request of an operation. `path` says whose resource each parameter names, `origin` what made the
+    case."""
 
     operation: str
     origin: str

@@ -38,27 +38,30 @@ def open_database(name: str | None) -> ExampleDatabase | None:
         shared = ReadOnlyDatabase(GitHubArtifactDatabase(owner, repository))
         return MultiplexedDatabase(InMemoryExampleDatabase(), shared)
     if "://" in name:
-        raise DatabaseError(f"{name}: unknown kind of example database; name a folder, redis://HOST or github:OWNER/REPOSITORY.")
+        raise DatabaseError(
+            f"{name}: unknown kind of example database; name a folder, redis://HOST or github:OWNER/REPOSITORY."
+        )
     return DirectoryBasedExampleDatabase(name)
 
 
 def until_closed(database: ExampleDatabase | None, closed: Callable[[], bool]) -> ExampleDatabase | None:
-    """The database, which takes nothing any more once it is closed: Hypothesis keeps the example that it is running
-    when it is interrupted, although that did not fail."""
+    """The database, which takes nothing any more once it is closed: Hypothesis keeps the example that it is
+    running when it is interrupted, although that did not fail."""
     if database is None:
         return None
+    inner = database
     from hypothesis.database import ExampleDatabase
 
     class UntilClosed(ExampleDatabase):
         def fetch(self, key: bytes) -> Iterable[bytes]:
-            return database.fetch(key)
+            return inner.fetch(key)
 
         def save(self, key: bytes, value: bytes) -> None:
             if not closed():
-                database.save(key, value)
+                inner.save(key, value)
 
         def delete(self, key: bytes, value: bytes) -> None:
-            database.delete(key, value)
+            inner.delete(key, value)
 
     return UntilClosed()
 
@@ -68,8 +71,12 @@ def _redis(name: str) -> ExampleDatabase:
         from hypothesis.extra.redis import RedisExampleDatabase
         from redis import Redis
     except ImportError:
-        raise DatabaseError(f"{name}: the examples cannot be kept in Redis without its client; install the package redis.") from None
+        raise DatabaseError(
+            f"{name}: the examples cannot be kept in Redis without its client; install the package redis."
+        ) from None
     try:
         return RedisExampleDatabase(Redis.from_url(name))
     except (ValueError, OSError) as error:
-        raise DatabaseError(f"{name}: not an address of a Redis server ({error}); write redis://HOST:PORT/NUMBER.") from None
+        raise DatabaseError(
+            f"{name}: not an address of a Redis server ({error}); write redis://HOST:PORT/NUMBER."
+        ) from None

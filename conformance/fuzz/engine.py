@@ -27,7 +27,8 @@ ROUNDS = 5
 
 
 class Enough(BaseException):
-    """Ends Hypothesis at once; what it found is in the ledger. No Exception, because Hypothesis would shrink it."""
+    """Ends Hypothesis at once; what it found is in the ledger. No Exception, because Hypothesis would shrink
+    it."""
 
 
 @dataclass
@@ -50,8 +51,8 @@ class Budget:
         self._shrinking, self._shrunk, self.closed = None, 0, False
 
     def spend(self) -> None:
-        """Takes one example from the budget; raises Enough when it is used up. From a round's first failure on,
-        making it smaller has a budget of its own."""
+        """Takes one example from the budget; raises Enough when it is used up. From a round's first failure
+        on, making it smaller has a budget of its own."""
         if self._shrinking is None:
             if self.over:
                 self.closed = True
@@ -60,7 +61,11 @@ class Budget:
         else:
             self._shrunk += 1
             spent = time.monotonic() - self._shrinking
-            if self._shrunk > SHRINK_EXAMPLES or spent > SHRINK_SECONDS or self._seconds + spent > SHRINK_TOTAL:
+            if (
+                self._shrunk > SHRINK_EXAMPLES
+                or spent > SHRINK_SECONDS
+                or self._seconds + spent > SHRINK_TOTAL
+            ):
                 self.closed = True
                 raise Enough
 
@@ -95,9 +100,16 @@ def hypothesis_settings(settings: FuzzSettings, allowed: Budget, **more: Any) ->
     if database is not None:
         phases.insert(0, hypothesis.Phase.reuse)
     return hypothesis.settings(
-        max_examples=allowed.examples, deadline=None, database=database, phases=phases, derandomize=False,
-        suppress_health_check=list(hypothesis.HealthCheck), print_blob=False, report_multiple_bugs=False,
-        verbosity=hypothesis.Verbosity.quiet, **more,
+        max_examples=allowed.examples,
+        deadline=None,
+        database=database,
+        phases=phases,
+        derandomize=False,
+        suppress_health_check=list(hypothesis.HealthCheck),
+        print_blob=False,
+        report_multiple_bugs=False,
+        verbosity=hypothesis.Verbosity.quiet,
+        **more,
     )
 
 
@@ -115,10 +127,11 @@ def rounds(ledger: Ledger, budget: Budget, seed: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def contained() -> Iterator[None]:
-    """Whatever ends a run of Hypothesis ends here if the ledger holds the reason; mistakes of the suite go on.
+    """Whatever ends a run of Hypothesis ends here if the ledger holds the reason; mistakes of the suite go
+    on.
 
-    Violations come back bare, in groups, or as one of Hypothesis's errors about failures that did not come again.
-    """
+    Violations come back bare, in groups, or as one of Hypothesis's errors about failures that did not come
+    again. """
     from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 
     from conformance.fuzz.ledger import Violation
@@ -127,7 +140,8 @@ def contained() -> Iterator[None]:
         if isinstance(error, BaseExceptionGroup) and not isinstance(error, Flaky):
             return all(map(fine, error.exceptions))
         return isinstance(error, (Violation, Flaky, Unsatisfiable)) or (
-            isinstance(error, HypothesisException) and "Flaky" in type(error).__name__)
+            isinstance(error, HypothesisException) and "Flaky" in type(error).__name__
+        )
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -140,9 +154,14 @@ def contained() -> Iterator[None]:
                 raise
 
 
-def single(run: Callable[[Any], None], case: Any, ledger: Ledger, shrink: Callable[[Any, Callable[[Any], bool]], Any] | None = None) -> None:
-    """Runs one case that nothing was drawn for; what it breaks is in the ledger. A rule that is broken for the first
-    time is looked at again in smaller cases, if `shrink` makes some."""
+def single(
+    run: Callable[[Any], None],
+    case: Any,
+    ledger: Ledger,
+    shrink: Callable[[Any, Callable[[Any], bool]], Any] | None = None,
+) -> None:
+    """Runs one case that nothing was drawn for; what it breaks is in the ledger. A rule that is broken for
+    the first time is looked at again in smaller cases, if `shrink` makes some."""
 
     def fails(one: Any) -> bool:
         ledger.begin()
@@ -159,12 +178,18 @@ def single(run: Callable[[Any], None], case: Any, ledger: Ledger, shrink: Callab
 
 
 def explore(
-    run: Callable[[Any], None], strategy: Any, ledger: Ledger, settings: FuzzSettings, allowed: Budget, seed: int, name: str,
+    run: Callable[[Any], None],
+    strategy: Any,
+    ledger: Ledger,
+    settings: FuzzSettings,
+    allowed: Budget,
+    seed: int,
+    name: str,
 ) -> None:
     """Runs `run` on values of a strategy, in rounds, until the budget is used up.
 
-    `run` raises Violation when the ledger says so. `name` tells the part's examples from others in the database.
-    """
+    `run` raises Violation when the ledger says so. `name` tells the part's examples from others in the
+    database. """
     import hypothesis
 
     ledger.on_violation = allowed.note_failure
@@ -176,7 +201,7 @@ def explore(
             run(case)
 
         example._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]
-        test = hypothesis.given(strategy)(example)
+        test = hypothesis.given(strategy)(example)  # type: ignore[no-untyped-call]
         # In this order: a seed takes away the database of settings that are there already.
         test = hypothesis_settings(settings, allowed)(hypothesis.seed(round_seed)(test))
         with contained():

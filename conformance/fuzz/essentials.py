@@ -1,4 +1,5 @@
-"""Requests that every run sends, whatever the seed: those which most servers that stumble at all stumble over."""
+"""Requests that every run sends, whatever the seed: those which most servers that stumble at all stumble
+over."""
 
 from __future__ import annotations
 
@@ -29,16 +30,23 @@ _QUERIES = {
 
 
 def cases(operation: str, sound: Sound | None, *, foreign: bool) -> Iterator[Case]:
-    """The requests, the sound one first. `foreign`: there is a second organization whose resources can be named."""
+    """The requests, the sound one first. `foreign`: there is a second organization whose resources can be
+    named."""
     base = sound_case(operation, sound)
     yield base
     described = OPERATIONS[operation]
     for at, name in enumerate(described.path_parameters):
-        kinds = [UNKNOWN, *((FOREIGN,) if foreign else ()), *((SIBLING,) if at and operation != "getAccountBalances" else ())]
+        kinds = [
+            UNKNOWN,
+            *((FOREIGN,) if foreign else ()),
+            *((SIBLING,) if at and operation != "getAccountBalances" else ()),
+        ]
         for kind in kinds:
             path = tuple((one, kind if one == name else whose) for one, whose in own_path(operation))
             yield replace(base, origin=f"essential: {kind} {name}", path=path)
-    yield replace(base, origin="essential: an encoded path", path=(*base.path[:-1], (base.path[-1][0], ENCODED)))
+    yield replace(
+        base, origin="essential: an encoded path", path=(*base.path[:-1], (base.path[-1][0], ENCODED))
+    )
     if described.is_post:
         for name in _KEYS:
             yield replace(base, origin=f"essential: key {name}", key=KEYS[name]())
@@ -50,28 +58,62 @@ def cases(operation: str, sound: Sound | None, *, foreign: bool) -> Iterator[Cas
 
 
 def _bodies(base: Case, sound: Sound) -> Iterator[Case]:
-    spoilt = {"no JSON": b"{", "an array": b"[]", "null": b"null", "no UTF-8": b'{"a": "\xff"}', "deep nesting": _DEEP,
-              "deep nesting in a member": to_json(sound.body)[:-1] + b',"x":' + _DEEP + b"}",
-              "a member twice": to_json(sound.body)[:-1] + b',"x":1,"x":2}', "a huge number": to_json(sound.body)[:-1] + b',"x":1e999}'}
+    spoilt = {
+        "no JSON": b"{",
+        "an array": b"[]",
+        "null": b"null",
+        "no UTF-8": b'{"a": "\xff"}',
+        "deep nesting": _DEEP,
+        "deep nesting in a member": to_json(sound.body)[:-1] + b',"x":' + _DEEP + b"}",
+        "a member twice": to_json(sound.body)[:-1] + b',"x":1,"x":2}',
+        "a huge number": to_json(sound.body)[:-1] + b',"x":1e999}',
+    }
     for name, body in spoilt.items():
         yield replace(base, origin=f"essential: {name}", body=body)
     texts = [name for name, value in sound.body.items() if isinstance(value, str)]
     free = [name for name in texts if name in FREE_TEXT and name not in sound.pinned] or texts
-    for kind, text in (("NUL", "a\x00b"), ("an unpaired surrogate", "\ud800"), ("an astral character", "\U0001f600")):
+    for kind, text in (
+        ("NUL", "a\x00b"),
+        ("an unpaired surrogate", "\ud800"),
+        ("an astral character", "\U0001f600"),
+    ):
         for name in free[:1]:
-            yield replace(base, origin=f"essential: {kind} in {name}", body=json.dumps({**sound.body, name: text}).encode())
+            yield replace(
+                base,
+                origin=f"essential: {kind} in {name}",
+                body=json.dumps({**sound.body, name: text}).encode(),
+            )
     if free and free[0] in FREE_TEXT:
-        yield replace(base, origin="essential: letters of several bytes", body=to_json({**sound.body, free[0]: "\u0416\u0430 \u4e2d\u4e09"}))
+        yield replace(
+            base,
+            origin="essential: letters of several bytes",
+            body=to_json({**sound.body, free[0]: "\u0416\u0430 \u4e2d\u4e09"}),
+        )
     for one in request_fields(base.operation):
         if one.max_length is not None and one.name not in sound.pinned:
-            for kind, value in (("longest", longest(one)), *(("too long", value) for _, value in too_long(one))):
+            for kind, value in (
+                ("longest", longest(one)),
+                *(("too long", value) for _, value in too_long(one)),
+            ):
                 if value is not None:
-                    yield replace(base, origin=f"essential: {one.name} {kind}", body=to_json({**sound.body, one.name: value}))
+                    yield replace(
+                        base,
+                        origin=f"essential: {one.name} {kind}",
+                        body=to_json({**sound.body, one.name: value}),
+                    )
     if "amount" in sound.body:
         for amount in ("-5.00", "0", "-0.00", "1e400", "NaN", 5):
             yield replace(base, origin="essential: amount", body=to_json({**sound.body, "amount": amount}))
     if base.operation == "createPayout":
         for stand_in in OUT_OF_REACH[::2]:
-            yield replace(base, origin="essential: a payee elsewhere", body=to_json({**sound.body, "beneficiary_id": stand_in}))
+            yield replace(
+                base,
+                origin="essential: a payee elsewhere",
+                body=to_json({**sound.body, "beneficiary_id": stand_in}),
+            )
         for stand_in in OUT_OF_REACH[1::2]:
-            yield replace(base, origin="essential: a destination elsewhere", body=to_json({**sound.body, "payout_destination_id": stand_in}))
+            yield replace(
+                base,
+                origin="essential: a destination elsewhere",
+                body=to_json({**sound.body, "payout_destination_id": stand_in}),
+            )

@@ -29,9 +29,9 @@ class Reason:
 class Expectation:
     """What the specification says of one request's answer.
 
-    Any of `refusals` suffices for a refusal; with none, `accepted` may say why it must succeed. With neither it is
-    open. `authenticates` is the rule by which the request must pass authentication ("" if that is open, too).
-    """
+    Any of `refusals` suffices for a refusal; with none, `accepted` may say why it must succeed. With neither
+    it is open. `authenticates` is the rule by which the request must pass authentication ("" if that is open,
+    too). """
 
     refusals: list[Reason] = field(default_factory=list)
     accepted: Reason | None = None

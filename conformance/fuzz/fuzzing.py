@@ -25,7 +25,7 @@ from conformance.trial import same, show
 from conformance.verdict import Finding, Verdict
 
 #: Boundary cases for each generated one that is asked for: they cost no drawing.
-BOUNDARY_FACTOR = 2
+BOUNDARY_FACTOR = 3
 
 
 class Fuzzer:
@@ -61,35 +61,61 @@ class Fuzzer:
             # What was accepted against the rules may well be shown against the rules: one fault, one failure.
             self.ledger.inspect(exchange)
 
-    def _judge(self, case: Case, expected: Expectation, verdict: BodyVerdict, exchange: Exchange, watched: bool) -> None:
+    def _judge(
+        self, case: Case, expected: Expectation, verdict: BodyVerdict, exchange: Exchange, watched: bool
+    ) -> None:
         judge, operation = self.ledger.judge, self.operation
         if exchange.succeeded:
             self._used(case, expected, exchange)
-        if expected.authenticates and not (expected.refusals and exchange.error_type != "authentication_error"):
-            judge(expected.authenticates, operation, not exchange.refused_authentication,
-                  "a correctly signed request accepted by authentication", exchange.described(), exchange)
+        if expected.authenticates and not (
+            expected.refusals and exchange.error_type != "authentication_error"
+        ):
+            judge(
+                expected.authenticates,
+                operation,
+                not exchange.refused_authentication,
+                "a correctly signed request accepted by authentication",
+                exchange.described(),
+                exchange,
+            )
         if (reason := expected.refusal) is not None:
             good = exchange.refused
             if good and reason.statuses:
                 good = exchange.status in reason.statuses
             if good and reason.code:
                 good = (exchange.error_type, exchange.error_code) == (reason.type, reason.code)
-            wanted = " or ".join(map(str, reason.statuses)) or ("any 4xx" if reason.code else "a refusal (4xx)")
+            wanted = " or ".join(map(str, reason.statuses)) or (
+                "any 4xx" if reason.code else "a refusal (4xx)"
+            )
             code = f" {reason.type}/{reason.code}" if reason.code else ""
-            judge(reason.rule, operation, good, f"{reason.what}: {wanted}{code}", exchange.described(), exchange)
+            judge(
+                reason.rule, operation, good, f"{reason.what}: {wanted}{code}", exchange.described(), exchange
+            )
             if watched and exchange.refused:
                 self._unchanged(exchange)
         elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.suite)):
-            rule = "idempotency.key-accepted" if exchange.error_code == "invalid_idempotency_key" and case.key.name == "fresh" else expected.accepted.rule
-            judge(rule, operation, exchange.succeeded,
-                  f"{expected.accepted.what}: accepted (2xx)", exchange.described(), exchange)
+            rule = (
+                "idempotency.key-accepted"
+                if exchange.error_code == "invalid_idempotency_key" and case.key.name == "fresh"
+                else expected.accepted.rule
+            )
+            judge(
+                rule,
+                operation,
+                exchange.succeeded,
+                f"{expected.accepted.what}: accepted (2xx)",
+                exchange.described(),
+                exchange,
+            )
         if exchange.succeeded and not expected.refusals:
             self._shown(case, verdict, exchange)
 
     def _used(self, case: Case, expected: Expectation, exchange: Exchange) -> None:
         """An accepted request has changed what is there."""
         self.scenery.total = None
-        if self.operation in ("createWallet", "disableBeneficiary") or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
+        if self.operation in ("createWallet", "disableBeneficiary") or (
+            expected.refusals and OPERATIONS[self.operation].method != "GET"
+        ):
             self.scenery.renew()
 
     def _unchanged(self, refusal: Exchange) -> None:
@@ -100,7 +126,16 @@ class Fuzzer:
         self.ledger.keep(looks[0])
         if not good:
             self.scenery.renew()
-        self.ledger.judge("refusal.changes-nothing", self.operation, good, f"after a refusal, {expected}", got, looks[0], refusal, *looks[1:])
+        self.ledger.judge(
+            "refusal.changes-nothing",
+            self.operation,
+            good,
+            f"after a refusal, {expected}",
+            got,
+            looks[0],
+            refusal,
+            *looks[1:],
+        )
         self.ledger.inspect(looks[0])
 
     # ------------------------------------------------------------------ what an accepted request shows
@@ -122,7 +157,14 @@ class Fuzzer:
         """What is created is in the stated state, also where the request said otherwise."""
         for name, value in INITIAL[self.operation].items():
             rule = "create.server-owned" if name in sent else "create.initial-state"
-            self.ledger.judge(rule, self.operation, same(exchange.get(name), value), f"{name} {show(value)}", show(exchange.get(name)), exchange)
+            self.ledger.judge(
+                rule,
+                self.operation,
+                same(exchange.get(name), value),
+                f"{name} {show(value)}",
+                show(exchange.get(name)),
+                exchange,
+            )
 
     def _shown_create(self, sent: dict[str, Any], exchange: Exchange) -> None:
         for name, value in sent.items():
@@ -130,9 +172,23 @@ class Fuzzer:
                 continue
             got = exchange.get(name)
             if name == "amount":
-                self.ledger.judge("create.amount-exact", self.operation, same_number(got, value), f"amount {value}", show(got), exchange)
+                self.ledger.judge(
+                    "create.amount-exact",
+                    self.operation,
+                    same_number(got, value),
+                    f"amount {value}",
+                    show(got),
+                    exchange,
+                )
             else:
-                self.ledger.judge("create.echo", self.operation, _shows(got, value), f"{name} {show(value)}", show(got), exchange)
+                self.ledger.judge(
+                    "create.echo",
+                    self.operation,
+                    _shows(got, value),
+                    f"{name} {show(value)}",
+                    show(got),
+                    exchange,
+                )
 
     def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         before, sent = self.scenery.known, verdict.document
@@ -143,11 +199,23 @@ class Fuzzer:
         for name, value in before.items():
             if name in sent:
                 if verdict.plain:
-                    self.ledger.judge("beneficiary.update", self.operation, _shows(after.get(name), sent[name]),
-                                      f"{name} {show(sent[name])} after the update", show(after.get(name)), exchange)
+                    self.ledger.judge(
+                        "beneficiary.update",
+                        self.operation,
+                        _shows(after.get(name), sent[name]),
+                        f"{name} {show(sent[name])} after the update",
+                        show(after.get(name)),
+                        exchange,
+                    )
             elif name != "updated":
-                self.ledger.judge("beneficiary.update", self.operation, same(after.get(name), value),
-                                  f"{name} as before, {show(value)}", show(after.get(name)), exchange)
+                self.ledger.judge(
+                    "beneficiary.update",
+                    self.operation,
+                    same(after.get(name), value),
+                    f"{name} as before, {show(value)}",
+                    show(after.get(name)),
+                    exchange,
+                )
 
 
 def _shows(got: Any, sent: Any) -> bool:
@@ -177,8 +245,15 @@ def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> li
     for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
         if allowed.late:
             break
-        engine.single(fuzzer.run, case, fuzzer.ledger, lambda one, fails: shrink(one, fails, None if sound is None else sound.body))
-    engine.explore(fuzzer.run, st.one_of(everything), fuzzer.ledger, settings, allowed, seed, f"fuzz {operation}")
+        engine.single(
+            fuzzer.run,
+            case,
+            fuzzer.ledger,
+            lambda one, fails: shrink(one, fails, None if sound is None else sound.body),
+        )
+    engine.explore(
+        fuzzer.run, st.one_of(everything), fuzzer.ledger, settings, allowed, seed, f"fuzz {operation}"
+    )
     return [*fuzzer.ledger.findings(settings.replay_folder), *unreached(fuzzer.ledger, operation, check)]
 
 
@@ -187,7 +262,18 @@ def unreached(ledger: Ledger, operation: str, check: str) -> list[Finding]:
     statuses = ledger.statuses.get(operation, {})
     if any(status is not None and 200 <= status < 300 for status in statuses):
         return []
-    seen = ", ".join(f"{count} x {status or 'no answer'}" for status, count in sorted(statuses.items(), key=lambda one: -one[1]))
+    seen = ", ".join(
+        f"{count} x {status or 'no answer'}"
+        for status, count in sorted(statuses.items(), key=lambda one: -one[1])
+    )
     reason = f"no generated {operation} was accepted ({seen or 'none was sent'}), so nothing behind its checks was tested"
-    return [Finding("http.success-json", operation, Verdict.INCONCLUSIVE, check, summary=reason,
-                    cure=SAMPLE_CURES.get(operation, ""))]
+    return [
+        Finding(
+            "http.success-json",
+            operation,
+            Verdict.INCONCLUSIVE,
+            check,
+            summary=reason,
+            cure=SAMPLE_CURES.get(operation, ""),
+        )
+    ]

@@ -1,8 +1,8 @@
 """Concurrent clients on shared resources, and whether their history has a legal order.
 
-Four kinds of things are raced for: an idempotency key, an account's only wallet of a pair, a beneficiary's fields,
-and a nonce. What an answer shows while a change is still under way is open; what was acknowledged is not.
-"""
+Four kinds of things are raced for: an idempotency key, an account's only wallet of a pair, a beneficiary's
+fields, and a nonce. What an answer shows while a change is still under way is open; what was acknowledged is
+not. """
 
 from __future__ import annotations
 
@@ -33,13 +33,17 @@ Script = list[tuple[str, Call]]
 
 
 def concurrently(suite: Suite, scripts: Sequence[Script], purpose: str) -> list[tuple[str, Exchange]]:
-    """Runs scripts at once, each in a thread of its own; returns what was asked with its exchange, as they were sent."""
+    """Runs scripts at once, each in a thread of its own; returns what was asked with its exchange, as they
+    were sent."""
     client = suite.client()
     barrier = threading.Barrier(len(scripts))
 
     def one(script: Script) -> list[tuple[str, Exchange]]:
         barrier.wait()
-        return [(name, client.transmit(client.prepare(request, f"{purpose}: {name}"), quiet=True)) for name, request in script]
+        return [
+            (name, client.transmit(client.prepare(request, f"{purpose}: {name}"), quiet=True))
+            for name, request in script
+        ]
 
     with ThreadPoolExecutor(len(scripts)) as pool:
         done = [pair for pairs in pool.map(one, scripts) for pair in pairs]
@@ -84,14 +88,28 @@ class Historian:
         self.ledger.keep(exchange)
         return exchange
 
-    def judge(self, rule: str, operation: str, events: Sequence[Event[Any]], initial: Any, step: Step[Any], what: str) -> bool:
+    def judge(
+        self,
+        rule: str,
+        operation: str,
+        events: Sequence[Event[Any]],
+        initial: Any,
+        step: Step[Any],
+        what: str,
+    ) -> bool:
         """Judges a history; the smallest illegal part of it is what a failure shows."""
         if legal_order(events, initial, step) is not None:
             return self.ledger.judge(rule, operation, True, "", "", *self._of(events[-1:]))
         small = smallest(events, initial, step, lambda one: one.outcome != OK or one.name.startswith("read"))
         told = "; ".join(f"{one.name} {one.outcome}{_told(one.value)}" for one in small)[:400]
-        return self.ledger.judge(rule, operation, False, f"{what}: an order in which every answer is right",
-                                 f"none for: {told}", *self._of(small))
+        return self.ledger.judge(
+            rule,
+            operation,
+            False,
+            f"{what}: an order in which every answer is right",
+            f"none for: {told}",
+            *self._of(small),
+        )
 
     def _of(self, events: Iterable[Event[Any]]) -> list[Exchange]:
         return [self.suite.record[one.exchange] for one in events if one.exchange in self.suite.record]
@@ -105,7 +123,11 @@ class Historian:
 def _told(value: Any) -> str:
     if value is None:
         return ""
-    return f" ({', '.join(sorted(map(str, value))) or 'nothing'})" if isinstance(value, (frozenset, tuple)) else f" ({value})"
+    return (
+        f" ({', '.join(sorted(map(str, value))) or 'nothing'})"
+        if isinstance(value, (frozenset, tuple))
+        else f" ({value})"
+    )
 
 
 # ---------------------------------------------------------------------- one key
@@ -117,13 +139,21 @@ def idempotent_create(historian: Historian, scene: Scene) -> None:
     request = scene.call(operation)
     field = "note" if operation == "createBeneficiary" else "label"
     other = request.with_field(field, f"{request.document.get(field)} otherwise")
-    calls = [("create", request)] * historian.rng.randint(3, 5) + [("create otherwise", other)] * historian.rng.randint(0, 1)
-    listing = {"createVirtualAccount": "listVirtualAccounts", "createPayoutDestination": "listPayoutDestinations"}.get(operation)
+    calls = [("create", request)] * historian.rng.randint(3, 5) + [
+        ("create otherwise", other)
+    ] * historian.rng.randint(0, 1)
+    listing = {
+        "createVirtualAccount": "listVirtualAccounts",
+        "createPayoutDestination": "listPayoutDestinations",
+    }.get(operation)
     shown = scene.call(listing).with_query({"page": 1, "size": 100}) if listing else None
     before = historian.send(shown, "one key: what is there before?") if shown else None
     done = historian.run(historian.clients(calls, len(calls)), "one key")
     last = historian.send(request, "one key: create again")
-    events = [event(name, exchange, exchange.get("id") if exchange.succeeded else None) for name, exchange in [*done, ("create", last)]]
+    events = [
+        event(name, exchange, exchange.get("id") if exchange.succeeded else None)
+        for name, exchange in [*done, ("create", last)]
+    ]
 
     def step(state: Any, one: Event[Any]) -> Iterable[Any]:
         if one.outcome == REFUSED:
@@ -143,19 +173,31 @@ def idempotent_create(historian: Historian, scene: Scene) -> None:
     if before.succeeded and found.succeeded and found.get("pages") == 1:
         made = _ids(found) - _ids(before)
         accepted = any(exchange.succeeded for _, exchange in done) or last.succeeded
-        historian.ledger.judge("idempotency.race", operation, len(made) <= 1 and (bool(made) or not accepted), "one resource of one key",
-                               f"{len(made)} of them", found, *(exchange for _, exchange in done))
+        historian.ledger.judge(
+            "idempotency.race",
+            operation,
+            len(made) <= 1 and (bool(made) or not accepted),
+            "one resource of one key",
+            f"{len(made)} of them",
+            found,
+            *(exchange for _, exchange in done),
+        )
 
 
 # ---------------------------------------------------------------------- one wallet
 
 
 def only_wallet(historian: Historian, scene: Scene) -> None:
-    """Several clients create the wallet of one pair with keys of their own, others list: one wallet results."""
+    """Several clients create the wallet of one pair with keys of their own, others list: one wallet
+    results."""
     calls = [("create", scene.call("createWallet")) for _ in range(historian.rng.randint(3, 5))]
-    calls += [("read", scene.call("listWallets").with_query({"page": 1, "size": 100}))] * historian.rng.randint(0, 2)
+    calls += [
+        ("read", scene.call("listWallets").with_query({"page": 1, "size": 100}))
+    ] * historian.rng.randint(0, 2)
     done = historian.run(historian.clients(calls, len(calls)), "one wallet")
-    last = historian.send(scene.call("listWallets").with_query({"page": 1, "size": 100}), "one wallet: what is there?")
+    last = historian.send(
+        scene.call("listWallets").with_query({"page": 1, "size": 100}), "one wallet: what is there?"
+    )
     events = []
     for name, exchange in [*done, ("read", last)]:
         if name == "read":
@@ -180,15 +222,19 @@ def only_wallet(historian: Historian, scene: Scene) -> None:
 
 def _ids(exchange: Exchange) -> frozenset[Any]:
     items = exchange.get("items")
-    return frozenset(str(one.get("id")) for one in items if isinstance(one, dict)) if isinstance(items, list) else frozenset()
+    return (
+        frozenset(str(one.get("id")) for one in items if isinstance(one, dict))
+        if isinstance(items, list)
+        else frozenset()
+    )
 
 
 # ---------------------------------------------------------------------- one beneficiary
 
 
 def changed_beneficiary(historian: Historian, scene: Scene) -> None:
-    """Clients change different fields of one beneficiary, or disable it, while others read it: nothing acknowledged
-    is lost."""
+    """Clients change different fields of one beneficiary, or disable it, while others read it: nothing
+    acknowledged is lost."""
     ids = scene.ids("getBeneficiary")
     names = ["note", "middle_name", "display_name", "title"]
     rng = historian.rng
@@ -202,7 +248,9 @@ def changed_beneficiary(historian: Historian, scene: Scene) -> None:
     before = {name: scene.beneficiary.get(name) for name in (*names, "status")}
     done = historian.run(historian.clients([*writes, *reads], rng.randint(3, 5)), "one beneficiary")
     last = historian.send(call("getBeneficiary", ids), "one beneficiary: what is it now?")
-    changes = [(exchange.started, exchange.started + exchange.elapsed) for name, exchange in done if name != "read"]
+    changes = [
+        (exchange.started, exchange.started + exchange.elapsed) for name, exchange in done if name != "read"
+    ]
     events = []
     for name, exchange in [*done, ("read", last)]:
         if name == "read":
@@ -227,9 +275,15 @@ def changed_beneficiary(historian: Historian, scene: Scene) -> None:
         return [after] if one.outcome == OK else [state, after]
 
     rule, operation = ("beneficiary.update", "updateBeneficiary")
-    if last.succeeded and last.get("status") != "disabled" and any(one.name == "disable" and one.outcome == OK for one in events):
+    if (
+        last.succeeded
+        and last.get("status") != "disabled"
+        and any(one.name == "disable" and one.outcome == OK for one in events)
+    ):
         rule, operation = ("beneficiary.disable", "disableBeneficiary")
-    historian.judge(rule, operation, events, tuple(before.values()), step, "changes of one beneficiary at once")
+    historian.judge(
+        rule, operation, events, tuple(before.values()), step, "changes of one beneficiary at once"
+    )
 
 
 # ---------------------------------------------------------------------- one nonce
@@ -241,12 +295,17 @@ def one_nonce(historian: Historian, scene: Scene) -> None:
     features = historian.suite.target.features
     absent = {"createPayout": not features.payouts, "createPayin": not features.payins}
     operation = historian.rng.choice([one for one in OPERATIONS if not absent.get(one)])
-    calls = [("request", scene.call(operation).signed(nonce=nonce)) for _ in range(historian.rng.randint(3, 6))]
+    calls = [
+        ("request", scene.call(operation).signed(nonce=nonce)) for _ in range(historian.rng.randint(3, 6))
+    ]
     done = historian.run(historian.clients(calls, len(calls)), "one nonce")
     if any(exchange.throttled for _, exchange in done):
         return
     last = historian.send(scene.call(operation).signed(nonce=nonce), "one nonce: again")
-    events = [event(name, exchange, refused=exchange.refused_authentication) for name, exchange in [*done, ("request", last)]]
+    events = [
+        event(name, exchange, refused=exchange.refused_authentication)
+        for name, exchange in [*done, ("request", last)]
+    ]
 
     def step(used: bool, one: Event[Any]) -> Iterable[bool]:
         if one.outcome == REFUSED:
@@ -259,7 +318,10 @@ def one_nonce(historian: Historian, scene: Scene) -> None:
 
 
 KINDS: dict[str, Callable[[Historian, Scene], None]] = {
-    "keys": idempotent_create, "wallets": only_wallet, "beneficiaries": changed_beneficiary, "nonces": one_nonce,
+    "keys": idempotent_create,
+    "wallets": only_wallet,
+    "beneficiaries": changed_beneficiary,
+    "nonces": one_nonce,
 }
 
 
@@ -269,7 +331,9 @@ def explore_histories(suite: Suite, kind: str, settings: FuzzSettings, check: st
     Raises Inconclusive when the server refuses what they rest on.
     """
     if kind == "wallets" and not pairs_are_free(suite):
-        raise Inconclusive("this server takes a pair of currency and network in one account only, so no account is left to race for it")
+        raise Inconclusive(
+            "this server takes a pair of currency and network in one account only, so no account is left to race for it"
+        )
     ledger = Ledger(suite, check)
     rng = source(settings.seed, "histories", kind)
     share = settings.share()

@@ -59,7 +59,8 @@ class Ledger:
         self.settled: set[Key] = set()
         #: Operation -> answers by status, of generated cases alone.
         self.statuses: dict[str, dict[int | None, int]] = {}
-        #: The rule whose failure is being made smaller: others broken on the way wait for a round of their own.
+        #: The rule whose failure is being made smaller: others broken on the way wait for a round of their
+        #: own.
         self.focus: Key | None = None
         #: Called when a violation ends an example.
         self.on_violation: Callable[[], None] | None = None
@@ -107,7 +108,9 @@ class Ledger:
 
     # ------------------------------------------------------------------ judging
 
-    def judge(self, rule: str, operation: str, good: bool, expected: str, got: str, *decisive: Exchange) -> bool:
+    def judge(
+        self, rule: str, operation: str, good: bool, expected: str, got: str, *decisive: Exchange
+    ) -> bool:
         """Counts one judgement. Raises Violation when it is bad, unless the rule is settled or
         the failure of another one is being made smaller."""
         key = (rule, operation)
@@ -120,7 +123,9 @@ class Ledger:
             if len(proof) < KEPT:
                 proof += numbers[:1]
             return True
-        self._keep(key, Failure(expected, got, [one.number for one in self._example], numbers, _size(self._example)))
+        self._keep(
+            key, Failure(expected, got, [one.number for one in self._example], numbers, _size(self._example))
+        )
         if key in self.settled or self.focus not in (None, key):
             return False
         self.focus = key
@@ -143,14 +148,19 @@ class Ledger:
     # ------------------------------------------------------------------ concluding
 
     def findings(self, folder: Path | None = None) -> list[Finding]:
-        """One finding for each rule and operation that was judged; failures are saved as replay files in `folder`."""
+        """One finding for each rule and operation that was judged; failures are saved as replay files in
+        `folder`."""
         findings = [self._finding(key, count) for key, count in self.judged.items()]
         if folder is not None and self.failures:
             from conformance.fuzz.replay import save
 
             for finding in findings:
                 if failure := self.failures.get((finding.rule, finding.operation)):
-                    exchanges = [self.suite.record[number] for number in failure.exchanges if number in self.suite.record]
+                    exchanges = [
+                        self.suite.record[number]
+                        for number in failure.exchanges
+                        if number in self.suite.record
+                    ]
                     path = save(finding, exchanges, self.suite, folder, failure.decisive)
                     finding.replay = f"{folder.name}/{path.name}" if path else ""
         return findings
@@ -165,7 +175,10 @@ class Ledger:
         finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
         finding.expected, finding.got = failure.expected, failure.got
         finding.summary = f"{rule} on {operation}: expected {failure.expected}; got {failure.got}"
-        finding.exchanges = [*failure.decisive, *(one for one in self._rest(rule, failure) if one not in failure.decisive)]
+        finding.exchanges = [
+            *failure.decisive,
+            *(one for one in self._rest(rule, failure) if one not in failure.decisive),
+        ]
         finding.further = [f"also got {one}" for one in failure.further]
         if failure.seen == 1 and failure.runs:
             finding.further.append("it was seen once and did not come again")
@@ -178,7 +191,11 @@ class Ledger:
         record = self.suite.record
         example = [record[number] for number in failure.exchanges if number in record]
         decisive = [record[number] for number in failure.decisive if number in record]
-        return [one.number for one in needed(rule, decisive, example, self.suite)] if decisive else failure.exchanges
+        return (
+            [one.number for one in needed(rule, decisive, example, self.suite)]
+            if decisive
+            else failure.exchanges
+        )
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:

@@ -1,9 +1,9 @@
-"""Is there a legal order? A checker of concurrent histories after Wing and Gong, with Lowe's memory of states seen.
+"""Is there a legal order? A checker of concurrent histories after Wing and Gong, with Lowe's memory of states
+seen.
 
-An operation takes effect at one moment between its invocation and its answer. A history is legal if the operations
-can be put into an order that keeps those intervals and in which every answer is right. The search is exact; it is
-exponential in the number of operations that overlap, so histories are kept short.
-"""
+An operation takes effect at one moment between its invocation and its answer. A history is legal if the
+operations can be put into an order that keeps those intervals and in which every answer is right. The search
+is exact; it is exponential in the number of operations that overlap, so histories are kept short. """
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 
 @dataclass(frozen=True)
 class Event(Generic[State]):
-    """One operation of a history: what was asked, how it ended, and when it was invoked and answered (seconds).
+    """One operation of a history: what was asked, how it ended, and when it was invoked and answered
+    (seconds).
 
     An operation of which nothing is known may have taken effect at any time after its invocation, or never.
     """
@@ -37,7 +38,9 @@ class Event(Generic[State]):
 Step = Callable[[State, Event[State]], Iterable[State]]
 
 
-def legal_order(history: Sequence[Event[State]], initial: State, step: Step[State]) -> list[Event[State]] | None:
+def legal_order(
+    history: Sequence[Event[State]], initial: State, step: Step[State]
+) -> list[Event[State]] | None:
     """An order in which every answer is right; None if there is none."""
     events = sorted(history, key=lambda event: event.invoked)
     ends = [float("inf") if event.outcome == UNKNOWN else event.answered for event in events]
@@ -71,9 +74,13 @@ def _unrolled(order: Any) -> list[Event[State]]:
 
 
 def smallest(
-    history: Sequence[Event[State]], initial: State, step: Step[State], removable: Callable[[Event[State]], bool],
+    history: Sequence[Event[State]],
+    initial: State,
+    step: Step[State],
+    removable: Callable[[Event[State]], bool],
 ) -> list[Event[State]]:
-    """A history without a legal order, with every removable operation left out that it does not need for that."""
+    """A history without a legal order, with every removable operation left out that it does not need for
+    that."""
     kept = list(history)
     for event in list(kept):
         fewer = [one for one in kept if one is not event]

@@ -1,8 +1,8 @@
 """State machines that draw sequences of requests; what they must come to is said by the model.
 
-Ids that the server gave are never drawn: a rule draws a number and takes the model's resource at that place, so that
-a failure shrinks to the first of everything. Hypothesis leaves rules out of each example at random (swarm testing).
-"""
+Ids that the server gave are never drawn: a rule draws a number and takes the model's resource at that place,
+so that a failure shrinks to the first of everything. Hypothesis leaves rules out of each example at random
+(swarm testing). """
 
 from __future__ import annotations
 
@@ -48,7 +48,14 @@ def spoilt(operation: str) -> list[tuple[str, Any]]:
             pairs.append((one.name, 5))
             if operation != "updateBeneficiary":
                 pairs += [(one.name, ABSENT), (one.name, None)]
-        if one.max_length is not None and one.name in ("name", "label", "display_name", "first_name", "note", "title"):
+        if one.max_length is not None and one.name in (
+            "name",
+            "label",
+            "display_name",
+            "first_name",
+            "note",
+            "title",
+        ):
             pairs.append((one.name, "\u0436" * (one.max_length + 1)))
         if one.choices:
             pairs.append((one.name, "robot"))
@@ -62,11 +69,16 @@ def with_spoilt(body: Document, change: tuple[str, Any] | None) -> Document:
     if change is None:
         return body
     name, value = change
-    return {key: member for key, member in body.items() if key != name} if value is ABSENT else {**body, name: value}
+    return (
+        {key: member for key, member in body.items() if key != name}
+        if value is ABSENT
+        else {**body, name: value}
+    )
 
 
 class Machine(RuleBasedStateMachine):
-    """What all machines have: an example starts with an account of its own and ends with a look at all there is."""
+    """What all machines have: an example starts with an account of its own and ends with a look at all there
+    is."""
 
     context: ClassVar[Context]
 
@@ -102,7 +114,11 @@ class Machine(RuleBasedStateMachine):
         posts = [post for post in self.model.posts if post.call.body]
         post = posts[-1 - place % len(posts)]
         operation = str(post.call.operation)
-        body = {**post.call.document, "note": f"{text} x"} if operation == "createPayout" else self.body(operation, text)
+        body = (
+            {**post.call.document, "note": f"{text} x"}
+            if operation == "createPayout"
+            else self.body(operation, text)
+        )
         self.driver.conflict(post, body)
 
     @precondition(lambda self: self.model.posts)
@@ -110,8 +126,12 @@ class Machine(RuleBasedStateMachine):
     def other_organization(self, place: int) -> None:
         self.driver.other_organization(self.model.posts[place % len(self.model.posts)])
 
-    @rule(operation=st.sampled_from(("createVirtualAccount", "createBeneficiary", "listVirtualAccounts", "listWallets")),
-          key=st.sampled_from(("not-a-uuid", "1234", "")))
+    @rule(
+        operation=st.sampled_from(
+            ("createVirtualAccount", "createBeneficiary", "listVirtualAccounts", "listWallets")
+        ),
+        key=st.sampled_from(("not-a-uuid", "1234", "")),
+    )
     def intruder(self, operation: str, key: str) -> None:
         """The other organization's request, or one with a bad key."""
         body = self.body(operation, "intruder") if operation.startswith("create") else None
@@ -130,11 +150,21 @@ class Payees(Machine):
         for text in texts:
             self.driver.create("createBeneficiary", self.body("createBeneficiary", text))
         if destination and self.model.payees:
-            self.driver.create("createPayoutDestination", self.body("createPayoutDestination", texts[0]), self.model.payees[0])
+            self.driver.create(
+                "createPayoutDestination",
+                self.body("createPayoutDestination", texts[0]),
+                self.model.payees[0],
+            )
 
-    @rule(text=st.sampled_from(TEXTS), dropped=st.sets(st.sampled_from(("title", "middle_name", "tax_id", "note")), max_size=3),
-          business=st.booleans(), change=st.none() | st.sampled_from(spoilt("createBeneficiary")))
-    def create_beneficiary(self, text: str, dropped: set[str], business: bool, change: tuple[str, Any] | None) -> None:
+    @rule(
+        text=st.sampled_from(TEXTS),
+        dropped=st.sets(st.sampled_from(("title", "middle_name", "tax_id", "note")), max_size=3),
+        business=st.booleans(),
+        change=st.none() | st.sampled_from(spoilt("createBeneficiary")),
+    )
+    def create_beneficiary(
+        self, text: str, dropped: set[str], business: bool, change: tuple[str, Any] | None
+    ) -> None:
         pinned = self.context.sound["createBeneficiary"].pinned
         body = self.body("createBeneficiary", text)
         if business and "beneficiary_type" not in pinned:
@@ -149,10 +179,16 @@ class Payees(Machine):
         self.driver.read(self.payee(place))
 
     @precondition(lambda self: self.model.payees)
-    @rule(place=PLACES, names=st.sets(st.sampled_from(("note", "display_name", "first_name", "title", "middle_name")), max_size=3),
-          text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(spoilt("updateBeneficiary")))
+    @rule(
+        place=PLACES,
+        names=st.sets(
+            st.sampled_from(("note", "display_name", "first_name", "title", "middle_name")), max_size=3
+        ),
+        text=st.sampled_from(TEXTS),
+        change=st.none() | st.sampled_from(spoilt("updateBeneficiary")),
+    )
     def update(self, place: int, names: set[str], text: str, change: tuple[str, Any] | None) -> None:
-        self.driver.update(self.payee(place), with_spoilt({name: text for name in sorted(names)}, change))
+        self.driver.update(self.payee(place), with_spoilt(dict.fromkeys(sorted(names), text), change))
 
     @precondition(lambda self: self.model.payees)
     @rule(place=PLACES)
@@ -160,44 +196,76 @@ class Payees(Machine):
         self.driver.disable(self.payee(place))
 
     @precondition(lambda self: self.model.payees)
-    @rule(place=PLACES, operation=st.sampled_from(("getBeneficiary", "updateBeneficiary", "listPayoutDestinations", "disableBeneficiary")),
-          where=st.sampled_from(("sibling", "unknown")))
+    @rule(
+        place=PLACES,
+        operation=st.sampled_from(
+            ("getBeneficiary", "updateBeneficiary", "listPayoutDestinations", "disableBeneficiary")
+        ),
+        where=st.sampled_from(("sibling", "unknown")),
+    )
     def misplaced(self, place: int, operation: str, where: str) -> None:
         self.driver.misplaced(operation, self.payee(place), "beneficiary_id", where)
 
     @precondition(lambda self: self.model.payees)
-    @rule(place=PLACES, text=st.sampled_from(TEXTS), default=st.booleans(), change=st.none() | st.sampled_from(spoilt("createPayoutDestination")))
-    def create_destination(self, place: int, text: str, default: bool, change: tuple[str, Any] | None) -> None:
+    @rule(
+        place=PLACES,
+        text=st.sampled_from(TEXTS),
+        default=st.booleans(),
+        change=st.none() | st.sampled_from(spoilt("createPayoutDestination")),
+    )
+    def create_destination(
+        self, place: int, text: str, default: bool, change: tuple[str, Any] | None
+    ) -> None:
         payee = self.payee(place)
         if payee.disabled:
             return  # what a disabled beneficiary can be given is not stated
-        body = {**self.body("createPayoutDestination", text), "is_default": default and not payee.destinations}
+        body = {
+            **self.body("createPayoutDestination", text),
+            "is_default": default and not payee.destinations,
+        }
         self.driver.create("createPayoutDestination", with_spoilt(body, change), payee)
 
     @precondition(lambda self: self.model.payees)
     @rule(place=PLACES, size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans())
     def list_destinations(self, place: int, size: int, status: str, at: int, start: bool, end: bool) -> None:
         payee = self.payee(place)
-        self.driver.walk("listPayoutDestinations", size, filters(payee.destinations, status, at, start, end), payee)
+        self.driver.walk(
+            "listPayoutDestinations", size, filters(payee.destinations, status, at, start, end), payee
+        )
 
     @precondition(lambda self: self.context.payouts and any(one.destinations for one in self.model.payees))
-    @rule(place=PLACES, text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from((
-        *spoilt("createPayout"), *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", "")))))
+    @rule(
+        place=PLACES,
+        text=st.sampled_from(TEXTS),
+        change=st.none()
+        | st.sampled_from(
+            (*spoilt("createPayout"), *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", "")))
+        ),
+    )
     def create_payout(self, place: int, text: str, change: tuple[str, Any] | None) -> None:
         payees = [one for one in self.model.payees if one.destinations and not one.disabled]
         if not payees:
             return
         payee = payees[place % len(payees)]
         destination = payee.destinations[0]
-        body = {**self.context.sound["createPayout"].body, "beneficiary_id": payee.id, "payout_destination_id": destination.id,
-                "currency": destination.shown.get("currency"), "note": text}
+        body = {
+            **self.context.sound["createPayout"].body,
+            "beneficiary_id": payee.id,
+            "payout_destination_id": destination.id,
+            "currency": destination.shown.get("currency"),
+            "note": text,
+        }
         self.driver.create("createPayout", with_spoilt(body, change))
 
 
 class Holdings(Machine):
     """Virtual accounts, wallets, balances and payins."""
 
-    @rule(text=st.sampled_from(TEXTS), currency=st.sampled_from(("", "EUR", "USD")), change=st.none() | st.sampled_from(spoilt("createVirtualAccount")))
+    @rule(
+        text=st.sampled_from(TEXTS),
+        currency=st.sampled_from(("", "EUR", "USD")),
+        change=st.none() | st.sampled_from(spoilt("createVirtualAccount")),
+    )
     def create_virtual_account(self, text: str, currency: str, change: tuple[str, Any] | None) -> None:
         body = self.body("createVirtualAccount", text)
         if currency:
@@ -215,17 +283,31 @@ class Holdings(Machine):
         thing = self.model.virtual_accounts[place % len(self.model.virtual_accounts)]
         self.driver.misplaced("getVirtualAccount", thing, "virtual_account_id", where)
 
-    @rule(size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans())
-    def list_virtual_accounts(self, size: int, status: str, at: int, start: bool, end: bool, currency: bool) -> None:
-        self.driver.walk("listVirtualAccounts", size, filters(self.model.virtual_accounts, status, at, start, end, currency))
+    @rule(
+        size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
+    )
+    def list_virtual_accounts(
+        self, size: int, status: str, at: int, start: bool, end: bool, currency: bool
+    ) -> None:
+        self.driver.walk(
+            "listVirtualAccounts",
+            size,
+            filters(self.model.virtual_accounts, status, at, start, end, currency),
+        )
 
-    @rule(text=st.sampled_from(TEXTS), pair=st.integers(0, 1), change=st.none() | st.sampled_from(spoilt("createWallet")))
+    @rule(
+        text=st.sampled_from(TEXTS),
+        pair=st.integers(0, 1),
+        change=st.none() | st.sampled_from(spoilt("createWallet")),
+    )
     def create_wallet(self, text: str, pair: int, change: tuple[str, Any] | None) -> None:
         currency, network = self.context.pairs[pair % len(self.context.pairs)]
         body = {**self.body("createWallet", text), "currency": currency, "network": network}
         self.driver.create("createWallet", with_spoilt(body, change))
 
-    @rule(size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans())
+    @rule(
+        size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
+    )
     def list_wallets(self, size: int, status: str, at: int, start: bool, end: bool, currency: bool) -> None:
         self.driver.walk("listWallets", size, filters(self.model.wallets, status, at, start, end, currency))
 
@@ -250,12 +332,17 @@ class Everything(Payees, Holdings):
 MACHINES: dict[str, type[Machine]] = {"payees": Payees, "holdings": Holdings, "everything": Everything}
 
 
-def filters(things: list[Any], status: str, at: int, start: bool, end: bool, currency: bool = False) -> Filters:
+def filters(
+    things: list[Any], status: str, at: int, start: bool, end: bool, currency: bool = False
+) -> Filters:
     """Filters for what one of the elements has; none where there are no elements."""
     if not things:
         return Filters(status)
     one = things[at % len(things)].shown
     created = str(one.get("created"))
-    return Filters(status, str(one.get("currency")) if currency else "", created if start else "", created if end and not start else "")
-
-
+    return Filters(
+        status,
+        str(one.get("currency")) if currency else "",
+        created if start else "",
+        created if end and not start else "",
+    )

@@ -1,8 +1,8 @@
-"""The reference model: what one account must hold after the requests it was sent, as the specification has it.
+"""The reference model: what one account must hold after the requests it was sent, as the specification has
+it.
 
-Nothing here knows of HTTP. What the specification leaves open (which default destination counts, what a refused
-request does to its idempotency key, …) the model does not say.
-"""
+Nothing here knows of HTTP. What the specification leaves open (which default destination counts, what a
+refused request does to its idempotency key, …) the model does not say. """
 
 from __future__ import annotations
 
@@ -25,8 +25,15 @@ INITIAL: dict[str, Document] = {
     "createAccount": {**_ACTIVE, "balances": []},
     "createBeneficiary": {**_ACTIVE, "verified": False, "payout_destinations": []},
     "createPayoutDestination": _ACTIVE,
-    "createPayout": {"status": "pending_approval", "provider": None, "provider_reference_id": None, "submitted_at": None,
-                     "completed_at": None, "failed_at": None, "failed_reason": None},
+    "createPayout": {
+        "status": "pending_approval",
+        "provider": None,
+        "provider_reference_id": None,
+        "submitted_at": None,
+        "completed_at": None,
+        "failed_at": None,
+        "failed_reason": None,
+    },
     "createVirtualAccount": _ACTIVE,
     "createWallet": _ACTIVE,
     "createPayin": {"status": "pending"},
@@ -76,8 +83,12 @@ class Filters:
 
     def rules(self) -> list[str]:
         """The rules of the filters that are used."""
-        names = {"list.status-filter": self.status, "list.currency-filter": self.currency,
-                 "list.start-date": self.start_date, "list.end-date": self.end_date}
+        names = {
+            "list.status-filter": self.status,
+            "list.currency-filter": self.currency,
+            "list.start-date": self.start_date,
+            "list.end-date": self.end_date,
+        }
         return [rule for rule, value in names.items() if value]
 
     def keeps(self, shown: Mapping[str, Any]) -> bool:
@@ -106,7 +117,9 @@ class Model:
 
     # ------------------------------------------------------------------ what happens
 
-    def created(self, operation: str, document: Document, payee: Payee | None = None, *, at: float = 0.0) -> None:
+    def created(
+        self, operation: str, document: Document, payee: Payee | None = None, *, at: float = 0.0
+    ) -> None:
         """A resource was created."""
         self.changes += 1
         identifier = str(document.get("id"))
@@ -136,7 +149,10 @@ class Model:
 
     def has_wallet(self, currency: Any, network: Any) -> bool:
         """Whether the account has its one wallet of a pair already: section 4.6."""
-        return any(one.shown.get("currency") == currency and one.shown.get("network") == network for one in self.wallets)
+        return any(
+            one.shown.get("currency") == currency and one.shown.get("network") == network
+            for one in self.wallets
+        )
 
     def listed(self, operation: str, payee: Payee | None) -> list[Thing]:
         """What a list without filters shows."""

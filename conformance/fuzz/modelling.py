@@ -1,4 +1,5 @@
-"""Stateful testing: drives a state machine against the server and compares every answer with the reference model."""
+"""Stateful testing: drives a state machine against the server and compares every answer with the reference
+model."""
 
 from __future__ import annotations
 
@@ -16,8 +17,16 @@ from conformance.verdict import Finding, Inconclusive
 STEPS = 20
 
 #: Operations whose bodies the machines send.
-_BODIES = ("createAccount", "createBeneficiary", "updateBeneficiary", "createPayoutDestination", "createPayout", "createVirtualAccount",
-           "createWallet", "createPayin")
+_BODIES = (
+    "createAccount",
+    "createBeneficiary",
+    "updateBeneficiary",
+    "createPayoutDestination",
+    "createPayout",
+    "createVirtualAccount",
+    "createWallet",
+    "createPayin",
+)
 
 
 def explore_model(suite: Suite, theme: str, settings: FuzzSettings, check: str) -> list[Finding]:
@@ -40,14 +49,17 @@ def explore_model(suite: Suite, theme: str, settings: FuzzSettings, check: str) 
         ledger.begin()
         return Driver(suite, ledger, sound, others)
 
-    context = Context(start, sound, suite.target.features.payouts, suite.target.features.payins, suite.samples.wallet_pairs)
+    context = Context(
+        start, sound, suite.target.features.payouts, suite.target.features.payins, suite.samples.wallet_pairs
+    )
     base = MACHINES[theme]
     for round_seed in engine.rounds(ledger, allowed, derive(settings.seed, "model", theme)):
         machine = hypothesis.seed(round_seed)(type(base.__name__, (base,), {"context": context}))
         ledger.on_violation = allowed.note_failure
         with engine.contained():
             run_state_machine_as_test(
-                machine, settings=engine.hypothesis_settings(settings, allowed, stateful_step_count=STEPS))
+                machine, settings=engine.hypothesis_settings(settings, allowed, stateful_step_count=STEPS)
+            )
     return ledger.findings(settings.replay_folder)
 
 

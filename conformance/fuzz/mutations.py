@@ -1,4 +1,5 @@
-"""Requests that schemathesis never makes: bytes, boundaries, notations, keys and paths that servers stumble over."""
+"""Requests that schemathesis never makes: bytes, boundaries, notations, keys and paths that servers stumble
+over."""
 
 from __future__ import annotations
 
@@ -15,83 +16,36 @@ from conformance.exchange import to_json
 from conformance.fuzz.bodies import FREE_TEXT, Sound
 from conformance.fuzz.cases import ENCODED, FOREIGN, OUT_OF_REACH, RAW, SIBLING, UNKNOWN, Case, Key, own_path
 from conformance.fuzz.expectation import Reason
+from conformance.fuzz.oddities import (
+    AMOUNTS,
+    CODES,
+    CONTENT_TYPES,
+    DATES,
+    INTEGERS,
+    ODD_NUMBERS,
+    ODD_TEXTS,
+    QUERIES,
+    RAW_BODIES,
+    SEGMENTS,
+    SERVER_OWNED,
+    STATUSES,
+)
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
 
 Body = dict[str, Any]
 
-# ---------------------------------------------------------------------- texts and amounts
-
-#: Texts that are legal JSON strings and seldom thought of.
-ODD_TEXTS = (
-    "\u0000", "a\u0000b", "\ud800", "\udc00\ud800", "\U0001f469\u200d\U0001f4bb", "\U00010348" * 20, "\ufeff", "\u202eabc", "e\u0301" * 10,
-    "", " ", " x ", "\t\r\n", "\u2028", "\u00a0", "'\"`;--", "<script>", "${7*7}", "%s%n", "../../etc", "\\u0041", "null", "true",
-    "0", "-1", "1e999", "NaN", "\u0660\u0661", "\uff11", "I\u0307", "\ufb01", "\u1e9e", "x" * 5000, "\u0436" * 5000,
-)
-
-#: Members that only the server sets, and values that it must not take for them.
-SERVER_OWNED: dict[str, tuple[Any, ...]] = {
-    "id": ("acc_1", "x"), "status": ("disabled", "inactive", "completed", "suspended"), "verified": (True,), "created": ("2001-01-01T00:00:00Z",),
-    "payout_destinations": ([{"id": "dest_1"}],), "balances": ([{"currency": "USD", "available_balance": "1000000.00"}],),
-    "provider": ("x",), "submitted_at": ("2001-01-01T00:00:00Z",),
-}
-
-ODD_NUMBERS = (0, -1, 1.5, 2**53 + 1, 2**63, -(2**63) - 1, 10**400, 1e308, -0.0)
-
-AMOUNTS = tuple(value for _, value in fields.WRONG_AMOUNTS) + (
-    "-1", "-0", "-0.00", "-1e2", "0e9", "0x1F", "1_000", "1 000", "\u0661\u0662", "\uff11", "1\u0000", "--1", "+-1", ".", "e5", "1e", "$5", "5 USD",
-    "1e400", "1e-400", "0." + "0" * 300 + "1", "9" * 400, "00000", "1e2", "+1.00", ".5", "1.",
-)
-
-CODES = ("", "ZZ", "U", "USA", "us", "U1", "12", "U$", "U\u0000", "\u00dcS", "\uff35\uff33", "USDD", "EU", "E1R", "eur", "   ", "USD ", "ZZZ")
-
-#: Raw texts of an integer parameter.
-INTEGERS = (
-    "1", "2", "7", "1000", "0", "-1", "1.0", "1.5", "1e1", "1e400", "abc", "", "%20", "%00", "true", "null", "NaN", "Infinity", "0x1", "+1", "%2B1", "01", "1%20", "1_0",
-    "%EF%BC%91", "%D9%A1", "101", "100", "2147483648", "9007199254740993", "9223372036854775807", "9223372036854775808",
-    "-9223372036854775809", "18446744073709551616", "1000000000000", "9" * 60, "%FF", "%", "1,2", "[1]",
-)
-
-DATES = (
-    "", "2025", "2025-01-01", "2025-02-30T00:00:00Z", "2025-01-01T00:00:00", "2025-01-01T00:00:00%2B14:00", "2025-01-01T24:00:00Z",
-    "2025-12-31T23:59:60Z", "0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "10000-01-01T00:00:00Z",
-    "2025-01-01T00:00:00.1234567891Z", "2025-01-01t00:00:00z", "1735689600", "-1", "now", "2025-W01-1", "%00", "2025-01-01%2000:00:00",
-    "0001-01-01T00:00:00%2B23:59", "9999-12-31T23:59:59-23:59",
-)
-
-STATUSES = ("active", "disabled", "inactive", "suspended", "unknown", "ACTIVE", "", "%00", "active,inactive", "active%2Cinactive", "%FF", "*")
-
-QUERIES = (
-    "", "&", "&&", "=", "=1", "page", "page=", "page=1&page=2", "size=1&size=100", "page[]=1", "page%5B%5D=1", "x=1", "x=%zz", "x=%C0%AF",
-    "x=" + "y" * 3000, "page=1;size=2", "%70age=1", "PAGE=2", "size=10&page=1", "a=1&b=2&a=3", "statuses[]=active", "x=\u00e9",
-    "page=1&page=1", "size=5&page=1&x=%20+%2B",
-)
-
-#: Bodies that are no JSON object, or in no one way.
-RAW_BODIES = (
-    b"", b" ", b"{", b"}", b"[]", b"null", b"true", b"1", b'"text"', b"{}{}", b"{'a': 1}", b'{"a": 1,}', b'{"a": NaN}', b'{"a": Infinity}',
-    b'{"a": 01}', b'{"a": "\x01"}', b'{"a": "\xff"}', b'{"a": "\xc0\xaf"}', b'{"a": "\xed\xa0\x80"}', b"\xff\xfe{\x00}\x00", b"\x00", b"{/**/}",
-    b"a=1&b=2", b"<xml/>", b"[" * 20000, b'{"a":' * 2000 + b"1" + b"}" * 2000, b"-", b'{"a": 1e}', b'{"a" 1}', b'\xef\xbb\xbf[]',
-)
-
-CONTENT_TYPES = (
-    None, "", "text/plain", "application/json; charset=utf-8", "application/json;charset=iso-8859-1", "APPLICATION/JSON", "application/xml",
-    "application/x-www-form-urlencoded", "multipart/form-data", "application/merge-patch+json", "application/json, text/plain", ";",
-)
-
-#: Own form of a path segment: raw text as it stands in the path.
-SEGMENTS = (
-    "x", "0", "-1", "null", "acc_", "acc_%00", "acc_%FF", "acc_%E2%82%AC", "%20", "%2e%2e", "..", "acc_1%2F..", "acc_1%252F", "acc_1;x=1", "acc_%F0%9F%98%80",
-    "acc_" + "9" * 2000, "'%20OR%201=1", "acc_%zz", "%0a", "acc_1%3Fx=1", "acc_a%2Fb", "ACC_1", "*", "acc_{}", "acc_|", "acc_%C3%28",
-)
 
 _WRONG_KEY = "idempotency.key-invalid"
 
 
 def _key(name: str, value: str | None, *, accepted: str = "", rule: str = "") -> Key:
+    refusal: Reason | None
     if rule == _WRONG_KEY:
-        refusal = Reason(rule, f"the Idempotency-Key {name}", type="validation_error", code="invalid_idempotency_key")
+        refusal = Reason(
+            rule, f"the Idempotency-Key {name}", type="validation_error", code="invalid_idempotency_key"
+        )
     else:
         refusal = Reason(rule, name) if rule else None
     return Key(name, value, refusal, accepted)
@@ -112,7 +66,7 @@ KEYS: dict[str, Callable[[], Key]] = {
     "version 1": lambda: _key("of version 1", str(uuid.uuid1()), accepted=_OTHER),
     "upper case": lambda: _key("in upper case", str(uuid.uuid4()).upper(), accepted=_OTHER),
     "no hyphens": lambda: _key("without hyphens", uuid.uuid4().hex),
-    "braces": lambda: _key("in braces", "{%s}" % uuid.uuid4()),
+    "braces": lambda: _key("in braces", "{" + str(uuid.uuid4()) + "}"),
     "empty": lambda: _key("empty", ""),
 }
 
@@ -135,19 +89,34 @@ def strategies(operation: str, sound: Sound | None, *, foreign: bool) -> dict[st
 
     described = OPERATIONS[operation]
     base = sound_case(operation, sound)
-    made: dict[str, SearchStrategy[Case]] = {"path": st.builds(_path, st.just(base), _paths(operation, foreign))}
+    made: dict[str, SearchStrategy[Case]] = {
+        "path": st.builds(_path, st.just(base), _paths(operation, foreign))
+    }
     if described.is_post:
-        made["key"] = st.builds(lambda name: replace(base, origin=f"mutation: key {name}", key=KEYS[name]()), st.sampled_from(sorted(KEYS)))
+        made["key"] = st.builds(
+            lambda name: replace(base, origin=f"mutation: key {name}", key=KEYS[name]()),
+            st.sampled_from(sorted(KEYS)),
+        )
     if described.is_list:
-        made["query"] = st.builds(lambda query: replace(base, origin="mutation: query", query=query), _queries(operation))
+        made["query"] = st.builds(
+            lambda query: replace(base, origin="mutation: query", query=query), _queries(operation)
+        )
     elif not described.is_post:
-        made["query"] = st.builds(lambda query: replace(base, origin="mutation: query", query=query), st.sampled_from(QUERIES))
+        made["query"] = st.builds(
+            lambda query: replace(base, origin="mutation: query", query=query), st.sampled_from(QUERIES)
+        )
     if sound is not None:
         made["field"] = _changed(base, sound)
-        made["bytes"] = st.builds(lambda body: replace(base, origin="mutation: bytes", body=body), _bytes(sound))
-        made["notation"] = st.builds(lambda body: replace(base, origin="mutation: notation", body=body), _notations(sound))
+        made["bytes"] = st.builds(
+            lambda body: replace(base, origin="mutation: bytes", body=body), _bytes(sound)
+        )
+        made["notation"] = st.builds(
+            lambda body: replace(base, origin="mutation: notation", body=body), _notations(sound)
+        )
         made["content type"] = st.builds(
-            lambda kind: replace(base, origin="mutation: content type", content_type=kind), st.sampled_from(CONTENT_TYPES))
+            lambda kind: replace(base, origin="mutation: content type", content_type=kind),
+            st.sampled_from(CONTENT_TYPES),
+        )
     return made
 
 
@@ -160,12 +129,23 @@ def _paths(operation: str, foreign: bool) -> SearchStrategy[tuple[tuple[str, str
     from hypothesis import strategies as st
 
     parameters = OPERATIONS[operation].path_parameters
-    kinds = [(at, kind) for at in range(len(parameters)) for kind in (
-        UNKNOWN, ENCODED, *((FOREIGN,) if foreign else ()), *((SIBLING,) if at and operation != "getAccountBalances" else ()))]
+    kinds = [
+        (at, kind)
+        for at in range(len(parameters))
+        for kind in (
+            UNKNOWN,
+            ENCODED,
+            *((FOREIGN,) if foreign else ()),
+            *((SIBLING,) if at and operation != "getAccountBalances" else ()),
+        )
+    ]
     segments = [(at, RAW + text) for at in range(len(parameters)) for text in SEGMENTS]
 
     def build(change: tuple[int, str]) -> tuple[tuple[str, str], ...]:
-        return tuple((name, change[1] if at == change[0] else kind) for at, (name, kind) in enumerate(own_path(operation)))
+        return tuple(
+            (name, change[1] if at == change[0] else kind)
+            for at, (name, kind) in enumerate(own_path(operation))
+        )
 
     return (st.sampled_from(kinds) | st.sampled_from(segments)).map(build)
 
@@ -180,9 +160,13 @@ def _queries(operation: str) -> SearchStrategy[str]:
             return st.sampled_from(INTEGERS)
         if name.endswith("_date"):
             return st.sampled_from(DATES)
-        return st.sampled_from(STATUSES if name.startswith("status") else tuple(quote(code) for code in CODES))
+        return st.sampled_from(
+            STATUSES if name.startswith("status") else tuple(quote(code) for code in CODES)
+        )
 
-    single = st.sampled_from(sorted(parameters)).flatmap(lambda name: value(name).map(lambda text: f"{name}={text}"))
+    single = st.sampled_from(sorted(parameters)).flatmap(
+        lambda name: value(name).map(lambda text: f"{name}={text}")
+    )
     return st.lists(single, min_size=1, max_size=3).map("&".join) | single | st.sampled_from(QUERIES)
 
 
@@ -198,7 +182,9 @@ def _changed(base: Case, sound: Sound) -> SearchStrategy[Case]:
         body = dict(sound.body)
         how = draw(st.sampled_from(_changes(one)))
         if how == "elsewhere":
-            body[one.name] = draw(st.sampled_from([text for text in OUT_OF_REACH if text[:5] == str(sound.body[one.name])[:5]]))
+            body[one.name] = draw(
+                st.sampled_from([text for text in OUT_OF_REACH if text[:5] == str(sound.body[one.name])[:5]])
+            )
         elif how == "left out":
             body.pop(one.name, None)
         elif how == "added":
@@ -238,7 +224,9 @@ def _values(one: fields.Field, how: str) -> SearchStrategy[Any]:
             return st.sampled_from(CODES + tuple(choice.upper() + "_" for choice in one.choices))
         case "longest" if one.name in FREE_TEXT:
             assert one.max_length is not None
-            return st.sampled_from((fields.letters(one.max_length), "x" * one.max_length, "\u540d" * one.max_length))
+            return st.sampled_from(
+                (fields.letters(one.max_length), "x" * one.max_length, "\u540d" * one.max_length)
+            )
         case "too long" | "longest":
             assert one.max_length is not None
             over = one.max_length + (1 if how == "too long" else 0)
@@ -260,9 +248,12 @@ def _bytes(sound: Sound) -> SearchStrategy[bytes]:
 
     body = to_json(sound.body)
     cut = st.integers(1, max(1, len(body) - 1)).map(lambda at: body[:at])
-    put = st.tuples(st.integers(0, len(body)), st.binary(min_size=1, max_size=3)).map(lambda pair: body[: pair[0]] + pair[1] + body[pair[0]:])
+    put = st.tuples(st.integers(0, len(body)), st.binary(min_size=1, max_size=3)).map(
+        lambda pair: body[: pair[0]] + pair[1] + body[pair[0] :]
+    )
     twice = st.sampled_from(sorted(sound.body) or ["x"]).map(
-        lambda name: body[:-1] + b"," * bool(sound.body) + to_json(name) + b":" + to_json("twice") + b"}")
+        lambda name: body[:-1] + b"," * bool(sound.body) + to_json(name) + b":" + to_json("twice") + b"}"
+    )
     return st.sampled_from(RAW_BODIES) | cut | put | twice
 
 
@@ -270,8 +261,14 @@ def _notations(sound: Sound) -> SearchStrategy[bytes]:
     """The sound body in other bytes that mean the same, with letters of several bytes in its free text."""
     from hypothesis import strategies as st
 
-    free = [one.name for one in fields.request_fields(sound.operation) if one.name in FREE_TEXT and one.name not in sound.pinned]
-    texts = st.sampled_from(("Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "Zo\u00e9 \u05d0\u05d1", "Ada"))
+    free = [
+        one.name
+        for one in fields.request_fields(sound.operation)
+        if one.name in FREE_TEXT and one.name not in sound.pinned
+    ]
+    texts = st.sampled_from(
+        ("Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "Zo\u00e9 \u05d0\u05d1", "Ada")
+    )
 
     @st.composite
     def notation(draw: DrawFn) -> bytes:
@@ -286,7 +283,9 @@ def _notations(sound: Sound) -> SearchStrategy[bytes]:
             return json.dumps(ordered, ensure_ascii=True).replace("/", "\\/").encode()
         if style == "compact":
             return to_json(ordered)
-        text = json.dumps(ordered, ensure_ascii=False, indent=draw(st.integers(0, 3)) if style == "indented" else None)
+        text = json.dumps(
+            ordered, ensure_ascii=False, indent=draw(st.integers(0, 3)) if style == "indented" else None
+        )
         return (f" \r\n\t{text}\n " if style == "padded" else text).encode()
 
     return notation()

@@ -28,8 +28,11 @@ _CHILDREN = {
 }
 
 
-def expect(case: Case, body: bytes | None, sound: Sound | None, target: Target) -> tuple[Expectation, BodyVerdict]:
-    """What a case must be answered, sent with this body (stand-ins replaced); and what its body is by itself."""
+def expect(
+    case: Case, body: bytes | None, sound: Sound | None, target: Target
+) -> tuple[Expectation, BodyVerdict]:
+    """What a case must be answered, sent with this body (stand-ins replaced); and what its body is by
+    itself."""
     described = OPERATIONS[case.operation]
     query = queries.read(case.query)
     verdict = BodyVerdict(plain=not body)
@@ -38,10 +41,18 @@ def expect(case: Case, body: bytes | None, sound: Sound | None, target: Target) 
         # What is said in another media type is the server's to say.
         is_json = case.content_type == "application/json"
         verdict = judge_body(case.operation, body, sound) if is_json else BodyVerdict()
-    expected.refusals = [*_path_refusals(case), *([case.key.refusal] if case.key.refusal else []), *verdict.refusals]
+    expected.refusals = [
+        *_path_refusals(case),
+        *([case.key.refusal] if case.key.refusal else []),
+        *verdict.refusals,
+    ]
     if case.body and any(stand_in.encode() in case.body for stand_in in cases.OUT_OF_REACH):
-        expected.refusals.append(Reason("tenancy.payout-references", "a payout to what is not under the account"))
-    expected.refusals = [reason for reason in expected.refusals if case.operation in RULES[reason.rule].operations]
+        expected.refusals.append(
+            Reason("tenancy.payout-references", "a payout to what is not under the account")
+        )
+    expected.refusals = [
+        reason for reason in expected.refusals if case.operation in RULES[reason.rule].operations
+    ]
     expected.authenticates = _authenticates(case, query, body, sound)
     if case.own_path and not expected.refusals and (rule := _accepted(case, query, verdict, target)):
         expected.accepted = Reason(rule, _named(case, verdict))
@@ -60,7 +71,8 @@ def _path_refusals(case: Case) -> Iterator[Reason]:
             return
         known = _CHILDREN if at else _PARENTS
         if kind in known:
-            rule, whose, statuses = known[kind]
+            rule, whose = known[kind][:2]
+            statuses: tuple[int, ...] = known[kind][2]
             if rule == "tenancy.foreign-child" and name == "account_id":
                 rule, statuses = "tenancy.foreign-account", (403, 404)
             yield Reason(rule, f"{whose} {what}", statuses)
@@ -78,10 +90,19 @@ def _certainly_unknown(text: str) -> bool:
 
 def _authenticates(case: Case, query: queries.Query, body: bytes | None, sound: Sound | None) -> str:
     kinds = [kind for _, kind in case.path]
-    if any(kind.startswith(cases.RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(cases.RAW)) for kind in kinds) or not query.readable:
+    if (
+        any(
+            kind.startswith(cases.RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(cases.RAW))
+            for kind in kinds
+        )
+        or not query.readable
+    ):
         return ""
-    for rule, given in (("auth.path-as-sent", cases.ENCODED in kinds), ("auth.query-as-sent", bool(case.query)),
-                        ("auth.body-as-sent", bool(body) and sound is not None)):
+    for rule, given in (
+        ("auth.path-as-sent", cases.ENCODED in kinds),
+        ("auth.query-as-sent", bool(case.query)),
+        ("auth.body-as-sent", bool(body) and sound is not None),
+    ):
         if given and case.operation in RULES[rule].operations:
             return rule
     return "auth.accepts-valid"
@@ -92,7 +113,11 @@ def _accepted(case: Case, query: queries.Query, verdict: BodyVerdict, target: Ta
     described = OPERATIONS[case.operation]
     if described.is_list:
         return queries.plain_query(case.operation, query, target.array_style)
-    if case.query or not verdict.plain or (body_expected(case.operation) and case.content_type != "application/json"):
+    if (
+        case.query
+        or not verdict.plain
+        or (body_expected(case.operation) and case.content_type != "application/json")
+    ):
         return ""
     if case.operation == "createPayout" or not described.is_post and not body_expected(case.operation):
         # Funds are the server's to judge (payout.insufficient-funds); reads have no rule of their own.

@@ -23,7 +23,8 @@ _NUMERAL = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?(?:[eE][+-]?[0-9]+)?", re.
 
 
 def plain_text(value: Any, longest: int, *, digits: bool = False) -> bool:
-    """Whether a value is a text of letters, single spaces and, if they are allowed, digits, not longer than that."""
+    """Whether a value is a text of letters, single spaces and, if they are allowed, digits, not longer than
+    that."""
     form = _PLAIN_LABEL if digits else _PLAIN_TEXT
     return isinstance(value, str) and len(value) <= longest and form.fullmatch(value) is not None
 
@@ -36,13 +37,14 @@ def plain_email(value: Any) -> bool:
 def surely_longer(value: str, limit: int) -> bool:
     """Whether a text has more characters than that, however they are counted.
 
-    Surrounding spaces, marks and invisible characters may not count, nor may characters beyond the basic plane
-    (fields.max-length-astral), and a normal form may join some.
-    """
+    Surrounding spaces, marks and invisible characters may not count, nor may characters beyond the basic
+    plane (fields.max-length-astral), and a normal form may join some. """
     if len(value) <= limit:
         return False
     for text in (value, unicodedata.normalize("NFC", value), unicodedata.normalize("NFKC", value)):
-        counted = sum(1 for one in text.strip() if one <= "\uffff" and unicodedata.category(one)[0] in "LNPSZ")
+        counted = sum(
+            1 for one in text.strip() if one <= "\uffff" and unicodedata.category(one)[0] in "LNPSZ"
+        )
         if counted <= limit:
             return False
     return True
@@ -62,9 +64,14 @@ def surely_no_choice(value: str, choices: tuple[str, ...]) -> bool:
 
 
 def surely_no_amount(value: str) -> bool:
-    """Whether a text is no positive decimal number in any notation (fields.amount; fields.amount-odd is open)."""
+    """Whether a text is no positive decimal number in any notation (fields.amount; fields.amount-odd is
+    open)."""
     bare = value.strip()
-    if not value.isascii() and not bare.isascii() and any(one.isdigit() and not one.isascii() for one in bare):
+    if (
+        not value.isascii()
+        and not bare.isascii()
+        and any(one.isdigit() and not one.isascii() for one in bare)
+    ):
         return False
     found = _NUMERAL.fullmatch(bare)
     if found is None or not (found[2] or found[3]):

@@ -1,4 +1,5 @@
-"""What the specification says of a list's query, and of the page that it is answered with: sections 4 and 8."""
+"""What the specification says of a list's query, and of the page that it is answered with: sections 4 and
+8."""
 
 from __future__ import annotations
 
@@ -71,7 +72,9 @@ def plain_query(operation: str, query: Query, array_style: str) -> str:
         return ""
     rule = "list.envelope"
     for name, value in query.pairs:
-        if name not in OPERATIONS[operation].query_parameters or (name == "statuses" and array_style == "brackets"):
+        if name not in OPERATIONS[operation].query_parameters or (
+            name == "statuses" and array_style == "brackets"
+        ):
             return ""
         if name in ("page", "size"):
             # A page past the last one may be refused (list.page-beyond).
@@ -103,7 +106,9 @@ class Judgement:
 
 def judge_page(operation: str, query: Query, exchange: Exchange, array_style: str) -> Iterator[Judgement]:
     """Judges a 2xx answer of a list by the query that it answers; what is open stays out."""
-    items, page, size, total, pages = (exchange.get(name) for name in ("items", "page", "size", "total", "pages"))
+    items, page, size, total, pages = (
+        exchange.get(name) for name in ("items", "page", "size", "total", "pages")
+    )
     integers = all(isinstance(one, int) and not isinstance(one, bool) for one in (page, size, total, pages))
     if not isinstance(items, list) or not integers:
         return  # list.envelope says so already
@@ -111,13 +116,27 @@ def judge_page(operation: str, query: Query, exchange: Exchange, array_style: st
     yield Judgement("list.size-range", len(items) <= 100, "at most 100 items", f"{len(items)} items")
     yield Judgement("list.page-range", page >= 1, "a page of at least 1 in the answer", f"page {page}")
     if size >= 1:
-        yield Judgement("list.walk", len(items) <= size, f"at most {size} items on a page of size {size}", f"{len(items)} items")
+        yield Judgement(
+            "list.walk",
+            len(items) <= size,
+            f"at most {size} items on a page of size {size}",
+            f"{len(items)} items",
+        )
         if total > 0:
             wanted = -(-total // size)
-            yield Judgement("list.pages", pages == wanted, f"pages {wanted} for total {total} and size {size}", f"pages {pages}")
+            yield Judgement(
+                "list.pages",
+                pages == wanted,
+                f"pages {wanted} for total {total} and size {size}",
+                f"pages {pages}",
+            )
         if (page - 1) * size >= total:
-            yield Judgement("list.page-beyond", not items, f"no items on page {page} of total {total} and size {size}",
-                            f"{len(items)} items")
+            yield Judgement(
+                "list.page-beyond",
+                not items,
+                f"no items on page {page} of total {total} and size {size}",
+                f"{len(items)} items",
+            )
     if query.readable:
         yield from _judge_echo(query, page, size)
         yield from _judge_filters(operation, query, items, array_style)
@@ -126,10 +145,20 @@ def judge_page(operation: str, query: Query, exchange: Exchange, array_style: st
 def _judge_echo(query: Query, page: int, size: int) -> Iterator[Judgement]:
     for name, got, default, highest in (("page", page, 1, PLAIN_PAGE), ("size", size, 10, 100)):
         value = query.single(name)
-        if value is not None and _INTEGER.fullmatch(value) and str(int(value)) == value and 1 <= int(value) <= highest:
+        if (
+            value is not None
+            and _INTEGER.fullmatch(value)
+            and str(int(value)) == value
+            and 1 <= int(value) <= highest
+        ):
             yield Judgement("list.echo", got == int(value), f"{name} {value} in the answer", f"{name} {got}")
         elif not query.given(name) and not any(name in key.lower() for key, _ in query.pairs):
-            yield Judgement("list.defaults", got == default, f"{name} {default} without {name} in the query", f"{name} {got}")
+            yield Judgement(
+                "list.defaults",
+                got == default,
+                f"{name} {default} without {name} in the query",
+                f"{name} {got}",
+            )
 
 
 def _judge_filters(operation: str, query: Query, items: list[Any], array_style: str) -> Iterator[Judgement]:
@@ -141,11 +170,21 @@ def _judge_filters(operation: str, query: Query, items: list[Any], array_style: 
         value = query.single(name)
         if name in parameters and value in ("active", "disabled", "suspended", "inactive"):
             others = [one.get("status") for one in elements if one.get("status") != value]
-            yield Judgement("list.status-filter", not others, f"only elements of status {value}", f"status {show(others[0])}" if others else "")
+            yield Judgement(
+                "list.status-filter",
+                not others,
+                f"only elements of status {value}",
+                f"status {show(others[0])}" if others else "",
+            )
     value = query.single("currency")
     if "currency" in parameters and value is not None and re.fullmatch("[A-Z]{3,4}", value):
         others = [one.get("currency") for one in elements if one.get("currency") != value]
-        yield Judgement("list.currency-filter", not others, f"only elements in {value}", f"currency {show(others[0])}" if others else "")
+        yield Judgement(
+            "list.currency-filter",
+            not others,
+            f"only elements in {value}",
+            f"currency {show(others[0])}" if others else "",
+        )
     for name in ("start_date", "end_date"):
         value = query.single(name)
         shown = _SHOWN_DATE.fullmatch(value) if name in parameters and value is not None else None
@@ -155,10 +194,18 @@ def _judge_filters(operation: str, query: Query, items: list[Any], array_style: 
         # What is shown with fewer digits than the bound has may lie on its other side.
         texts = [one.get("created") for one in elements]
         instants = [(text, timestamps.parse(text)) for text in texts if _digits(text) >= len(shown[1] or "")]
-        wrong = [text for text, instant in instants
-                 if instant is not None and (instant < bound if name == "start_date" else instant >= bound)]
+        wrong = [
+            text
+            for text, instant in instants
+            if instant is not None and (instant < bound if name == "start_date" else instant >= bound)
+        ]
         side = "at or after" if name == "start_date" else "before"
-        yield Judgement(f"list.{name.replace('_', '-')}", not wrong, f"only elements created {side} {value}", f"created {wrong[0]}" if wrong else "")
+        yield Judgement(
+            f"list.{name.replace('_', '-')}",
+            not wrong,
+            f"only elements created {side} {value}",
+            f"created {wrong[0]}" if wrong else "",
+        )
 
 
 def _digits(text: Any) -> int:

@@ -3,10 +3,9 @@
     schema = schemathesis.openapi.from_path("spec/openapi.yaml")
     schema.auth.set_from_requests(RequestsSigner(api_key, secret))
 
-requests calls an `AuthBase` last, when URL, headers and body are what goes on the wire, and once for each time that
-a request is sent: repetitions get a nonce of their own. Redirects must be off, because a redirected request would be
-sent with the signature of another path.
-"""
+requests calls an `AuthBase` last, when URL, headers and body are what goes on the wire, and once for each
+time that a request is sent: repetitions get a nonce of their own. Redirects must be off, because a redirected
+request would be sent with the signature of another path. """
 
 from __future__ import annotations
 
@@ -22,7 +21,8 @@ class RequestsSigner(requests.auth.AuthBase):
         self.api_key, self._secret = api_key, secret
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """Adds the four headers. Raises TypeError for a body that is streamed: its bytes are not known yet."""
+        """Adds the four headers. Raises TypeError for a body that is streamed: its bytes are not known
+        yet."""
         body = request.body
         if body is None:
             body = b""
@@ -32,7 +32,9 @@ class RequestsSigner(requests.auth.AuthBase):
         elif not isinstance(body, (bytes, bytearray)):
             raise TypeError("a streamed body cannot be signed: give its bytes")
         target = request.path_url.encode("utf-8")
-        request.headers.update(signing.signed_headers(self.api_key, self._secret, request.method or "GET", target, bytes(body)))
+        request.headers.update(
+            signing.signed_headers(self.api_key, self._secret, request.method or "GET", target, bytes(body))
+        )
         return request
 
     def __repr__(self) -> str:

@@ -1,4 +1,5 @@
-"""The resources that generated requests meet: an account of their own, and others that they must not reach."""
+"""The resources that generated requests meet: an account of their own, and others that they must not
+reach."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ from conformance.world import Scene, call, unknown_like
 
 #: Operation that creates -> the one that lists what it created, by which a refusal is seen to change nothing.
 LISTED = {
-    "createPayoutDestination": "listPayoutDestinations", "createVirtualAccount": "listVirtualAccounts", "createWallet": "listWallets",
+    "createPayoutDestination": "listPayoutDestinations",
+    "createVirtualAccount": "listVirtualAccounts",
+    "createWallet": "listWallets",
 }
 
 #: List -> the operation that makes its elements; accounts there are already.
@@ -28,10 +31,9 @@ POPULATED = {lists: create for create, lists in LISTED.items()}
 class Scenery:
     """The scenes of one part: the caller's own, a sibling account and one of another organization.
 
-    What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew for the next.
-    With `shared` the scene is the one that all checks share, which nothing may change. Raises Inconclusive where the
-    server does not let a scene be made.
-    """
+    What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew
+    for the next. With `shared` the scene is the one that all checks share, which nothing may change. Raises
+    Inconclusive where the server does not let a scene be made. """
 
     def __init__(self, suite: Suite, operation: str, *, shared: bool = False) -> None:
         self.suite = suite
@@ -95,7 +97,11 @@ class Scenery:
         operation = "createBeneficiary" if self.operation == "updateBeneficiary" else self.operation
         body = self.scene.body(operation)
         if operation == "createPayout":
-            body = {**body, "beneficiary_id": cases.OWN_BENEFICIARY, "payout_destination_id": cases.OWN_DESTINATION}
+            body = {
+                **body,
+                "beneficiary_id": cases.OWN_BENEFICIARY,
+                "payout_destination_id": cases.OWN_DESTINATION,
+            }
         pinned: set[str] = set()
         if operation == "createPayoutDestination":
             # Which bank details a destination needs is not shown (section 2.10): all that were accepted stay.
@@ -117,12 +123,15 @@ class Scenery:
     @functools.cached_property
     def _payees(self) -> dict[str, Callable[[], str]]:
         """Stand-in -> what finds the id that it stands for."""
-        scenes: dict[str, Callable[[], Scene]] = {"OWN": lambda: self.scene, "SIBLING": lambda: self.sibling,
-                                                  "FOREIGN": lambda: self.foreign or self.sibling}
+        scenes: dict[str, Callable[[], Scene]] = {
+            "OWN": lambda: self.scene,
+            "SIBLING": lambda: self.sibling,
+            "FOREIGN": lambda: self.foreign or self.sibling,
+        }
         found: dict[str, Callable[[], str]] = {}
         for name, scene in scenes.items():
-            found[getattr(cases, f"{name}_BENEFICIARY")] = lambda scene=scene: scene().beneficiary_id
-            found[getattr(cases, f"{name}_DESTINATION")] = lambda scene=scene: scene().destination_id
+            found[getattr(cases, f"{name}_BENEFICIARY")] = functools.partial(_part, scene, "beneficiary_id")
+            found[getattr(cases, f"{name}_DESTINATION")] = functools.partial(_part, scene, "destination_id")
         found[cases.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.scene.beneficiary_id)
         found[cases.UNKNOWN_DESTINATION] = lambda: unknown_like(self.scene.destination_id)
         return found
@@ -162,26 +171,42 @@ class Scenery:
         return exchange
 
     def changed(self) -> tuple[bool, str, str, list[Exchange]] | None:
-        """What there is after a refusal, if that can be known: whether it is as before, what was expected, what is
-        there, and the exchanges that show it, the later first."""
+        """What there is after a refusal, if that can be known: whether it is as before, what was expected,
+        what is there, and the exchanges that show it, the later first."""
         earlier = [self.look] if self.look is not None else []
         if self.operation in LISTED and self.total is not None:
             before = self.total
             exchange = self._count()
             if self.total is None:
                 return None
-            return self.total == before, f"total {before} as before", f"total {self.total}", [exchange, *earlier]
+            return (
+                self.total == before,
+                f"total {before} as before",
+                f"total {self.total}",
+                [exchange, *earlier],
+            )
         if self.known is not None:
-            exchange = self.suite.send(self.scene.client, self.scene.call("getBeneficiary"), "is it as it was?")
+            exchange = self.suite.send(
+                self.scene.client, self.scene.call("getBeneficiary"), "is it as it was?"
+            )
             if exchange.succeeded and isinstance(exchange.document, dict):
                 names = [name for name, value in self.known.items() if exchange.get(name) != value]
-                return not names, "the beneficiary as before", f"another {names[0]}" if names else "the same", [exchange, *earlier]
+                return (
+                    not names,
+                    "the beneficiary as before",
+                    f"another {names[0]}" if names else "the same",
+                    [exchange, *earlier],
+                )
         return None
 
 
+def _part(scene: Callable[[], Scene], name: str) -> str:
+    return str(getattr(scene(), name))
+
+
 def pairs_are_free(suite: Suite) -> bool:
-    """Whether every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere); without it no
-    refusal of a wallet says anything. Found out once."""
+    """Whether every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere);
+    without it no refusal of a wallet says anything. Found out once."""
     known: bool | None = suite.shelf.get("pairs are free")
     if known is None:
         for _ in range(2):

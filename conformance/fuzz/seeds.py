@@ -1,4 +1,5 @@
-"""Seeds that follow from the run's one seed, so that a part draws the same cases on whatever worker it runs."""
+"""Seeds that follow from the run's one seed, so that a part draws the same cases on whatever worker it
+runs."""
 
 from __future__ import annotations
 

@@ -16,8 +16,8 @@ ATTEMPTS = 60
 
 
 def smaller(case: Case, sound: dict[str, Any] | None) -> Iterator[Case]:
-    """Cases that a reader has less of to read, the smallest steps last: fewer parameters, fewer and sounder members,
-    shorter texts."""
+    """Cases that a reader has less of to read, the smallest steps last: fewer parameters, fewer and sounder
+    members, shorter texts."""
     if case.query:
         pairs = case.query.split("&")
         for at in range(len(pairs) if len(pairs) > 1 else 0):

@@ -1,9 +1,9 @@
 """Two views of the one description in openapi.yaml, from which schemathesis generates requests.
 
-openapi.yaml says what a request may look like; what a server must take or must refuse is less (sections 2.10 and
-4.8). The must-accept view narrows every field to values that no server may refuse. The must-reject view fixes all
-that is not limited by the specification to values that this server is known to take, and keeps the stated limits,
-so that a request which breaks one of them breaks nothing else.
+openapi.yaml says what a request may look like; what a server must take or must refuse is less (sections 2.10
+and 4.8). The must-accept view narrows every field to values that no server may refuse. The must-reject view
+fixes all that is not limited by the specification to values that this server is known to take, and keeps the
+stated limits, so that a request which breaks one of them breaks nothing else.
 
 Path parameters and headers are in neither: the scenery and the mutations take care of them.
 """
@@ -26,10 +26,21 @@ _PLAIN_QUERY: dict[str, dict[str, Any]] = {
     "page": {"type": "integer", "minimum": 1, "maximum": 3},
     "size": {"type": "integer", "minimum": 1, "maximum": 100},
     "status": {"type": "string", "enum": ["active"]},
-    "statuses": {"type": "array", "items": {"type": "string", "enum": ["active"]}, "minItems": 1, "maxItems": 1},
+    "statuses": {
+        "type": "array",
+        "items": {"type": "string", "enum": ["active"]},
+        "minItems": 1,
+        "maxItems": 1,
+    },
     "currency": {"type": "string", "enum": ["EUR", "USD", "GBP", "USDC", "USDT"]},
-    "start_date": {"type": "string", "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$"},
-    "end_date": {"type": "string", "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$"},
+    "start_date": {
+        "type": "string",
+        "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$",
+    },
+    "end_date": {
+        "type": "string",
+        "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$",
+    },
 }
 
 
@@ -43,7 +54,10 @@ def document(operation: str, view: str, sound: Sound | None) -> dict[str, Any] |
             for name, schema in described.query_parameters.items()
         ]
     elif described.request_schema is not None and sound is not None:
-        item["requestBody"] = {"required": True, "content": {"application/json": {"schema": _body(described, view, sound)}}}
+        item["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": _body(described, view, sound)}},
+        }
     else:
         return None
     return {
@@ -56,7 +70,11 @@ def document(operation: str, view: str, sound: Sound | None) -> dict[str, Any] |
 def _bare(schema: Any) -> Any:
     """A schema without annotations, which mean nothing here."""
     if isinstance(schema, dict):
-        return {key: _bare(value) for key, value in schema.items() if not key.startswith("x-") and key != "description"}
+        return {
+            key: _bare(value)
+            for key, value in schema.items()
+            if not key.startswith("x-") and key != "description"
+        }
     return [_bare(one) for one in schema] if isinstance(schema, list) else schema
 
 
@@ -83,9 +101,16 @@ def _accept(operation: str, one: Field, sound: Sound) -> dict[str, Any] | None:
         case "is_default":
             return {"type": "boolean"}
         case "address" if isinstance(sound.body.get("address"), dict):
-            members = {name: _text(_SHORT) if name in FREE_ADDRESS else {"enum": [value]}
-                       for name, value in sound.body["address"].items()}
-            return {"type": "object", "properties": members, "required": sorted(members), "additionalProperties": False}
+            members = {
+                name: _text(_SHORT) if name in FREE_ADDRESS else {"enum": [value]}
+                for name, value in sound.body["address"].items()
+            }
+            return {
+                "type": "object",
+                "properties": members,
+                "required": sorted(members),
+                "additionalProperties": False,
+            }
     return {"enum": [sound.body[one.name]]} if one.name in sound.body else None
 
 
@@ -103,7 +128,11 @@ def _reject(one: Field, sound: Sound) -> dict[str, Any] | None:
         return {"type": "boolean"}
     if value is None:
         return None
-    return {"type": "string", "enum": [value], **({} if one.max_length is None else {"maxLength": one.max_length})}
+    return {
+        "type": "string",
+        "enum": [value],
+        **({} if one.max_length is None else {"maxLength": one.max_length}),
+    }
 
 
 def _text(longest: int) -> dict[str, Any]:

@@ -1,1 +1,2 @@
-"""Benchmarks of the property-based part: `python -m tests.benchmarks`. No timed tests: they print, they do not judge."""
+"""Benchmarks of the property-based part: `python -m tests.benchmarks`. No timed tests: they print, they do
+not judge."""

@@ -1,4 +1,5 @@
-"""What is found of the fault catalogue, and how soon: by plain `st run`, by fuzzing and the model alone, by all checks."""
+"""What is found of the fault catalogue, and how soon: by plain `st run`, by fuzzing and the model alone, by
+all checks."""
 
 from __future__ import annotations
 
@@ -16,7 +17,6 @@ from conformance.runner import EXPLORATIONS, plan, run_check
 from conformance.suite import Suite
 from conformance.target import build
 from conformance.verdict import Finding, Verdict
-
 from tests.faults import catalogue
 from tests.faults.catalogue import Fault
 
@@ -25,12 +25,19 @@ from . import plain_run, throughput
 _BROKEN = (Verdict.FAILED, Verdict.WARNING)
 
 #: Whoever looks for a fault.
-PLAIN, FUZZ, MODEL, HISTORIES, CHECKS = "plain st run", "fuzzing alone", "model alone", "histories alone", "all checks"
+PLAIN, FUZZ, MODEL, HISTORIES, CHECKS = (
+    "plain st run",
+    "fuzzing alone",
+    "model alone",
+    "histories alone",
+    "all checks",
+)
 
 
 @dataclass
 class Score:
-    """How many faults one has found, how many of them under the rule that is broken, and after how many seconds."""
+    """How many faults one has found, how many of them under the rule that is broken, and after how many
+    seconds."""
 
     found: int = 0
     named: int = 0
@@ -49,7 +56,9 @@ def sample(number: int, seed: int) -> list[Fault]:
     return [rng.choice(by_rule[rule]) for rule in (rules * (number // len(rules) + 1))[:number]]
 
 
-def _ours(name: str, parts: Callable[[Fault], list[str]], fault: Fault, suite: Suite, examples: int, seed: int) -> Iterator[list[Finding]]:
+def _ours(
+    name: str, parts: Callable[[Fault], list[str]], fault: Fault, suite: Suite, examples: int, seed: int
+) -> Iterator[list[Finding]]:
     for part in parts(fault):
         yield EXPLORATIONS[name].function(suite, part, FuzzSettings(seed, examples=examples))
 
@@ -73,8 +82,8 @@ def look(findings: Iterator[list[Finding]], suite: Suite, fault: Fault, score: S
 
 
 def report(faults: int, examples: int, seed: int) -> None:
-    """Prints the shares and times. A fault counts as found by `st run` when it reports what it does not report on
-    the sound server with the same seed."""
+    """Prints the shares and times. A fault counts as found by `st run` when it reports what it does not
+    report on the sound server with the same seed."""
     throughput.warm_up()
     chosen = sample(faults, seed)
     scores = {name: Score() for name in (PLAIN, FUZZ, MODEL, HISTORIES, CHECKS)}
@@ -94,7 +103,9 @@ def report(faults: int, examples: int, seed: int) -> None:
             if scores[name].found > before:
                 found.append(name)
         print(f"  {fault.id[:90]:90}  {', '.join(found) or 'nobody'}", flush=True)
-    print(f"\n{len(chosen)} faults of required rules        found         by the broken rule's name   median seconds to it")
+    print(
+        f"\n{len(chosen)} faults of required rules        found         by the broken rule's name   median seconds to it"
+    )
     for name, score in scores.items():
         middle = sorted(score.seconds)[len(score.seconds) // 2] if score.seconds else float("nan")
         named = "-" if name == PLAIN else f"{score.named / len(chosen):4.0%}"
@@ -106,17 +117,27 @@ def _by(name: str, fault: Fault, suite: Suite, examples: int, seed: int) -> Iter
         return _checks(fault, suite)
     test, parts = {
         FUZZ: ("test_fuzz.test_schema_fuzzing", lambda one: [one.operation]),
-        MODEL: ("test_model.test_agrees_with_model", lambda one: list(EXPLORATIONS["test_model.test_agrees_with_model"].parts)),
-        HISTORIES: ("test_histories.test_has_legal_order", lambda one: list(EXPLORATIONS["test_histories.test_has_legal_order"].parts)),
+        MODEL: (
+            "test_model.test_agrees_with_model",
+            lambda one: list(EXPLORATIONS["test_model.test_agrees_with_model"].parts),
+        ),
+        HISTORIES: (
+            "test_histories.test_has_legal_order",
+            lambda one: list(EXPLORATIONS["test_histories.test_has_legal_order"].parts),
+        ),
     }[name]
     return _ours(test, parts, fault, suite, examples, seed)
 
 
-def _plain(fault: Fault, tables: dict[str, Any], examples: int, seed: int, sound: dict[str, set[str]], score: Score) -> None:
+def _plain(
+    fault: Fault, tables: dict[str, Any], examples: int, seed: int, sound: dict[str, set[str]], score: Score
+) -> None:
     if fault.operation not in sound:
         server, seeded = new_server(number=1)
         with served(server) as url:
-            sound[fault.operation] = set(plain_run.run(target_tables(seeded, url), examples, seed, fault.operation).failures)
+            sound[fault.operation] = set(
+                plain_run.run(target_tables(seeded, url), examples, seed, fault.operation).failures
+            )
     run = plain_run.run(tables, examples, seed, fault.operation)
     fresh = [run.first[one] for one in run.failures if one not in sound[fault.operation]]
     if fresh:

@@ -1,4 +1,5 @@
-"""What a user would run instead: `st run` on spec/openapi.yaml, with signing and with ids of resources that exist."""
+"""What a user would run instead: `st run` on spec/openapi.yaml, with signing and with ids of resources that
+exist."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 
 @dataclass
 class PlainRun:
-    """One run: answers by status, the failures that it reports, and how long it took (seconds, start-up included)."""
+    """One run: answers by status, the failures that it reports, and how long it took (seconds, start-up
+    included)."""
 
     seconds: float
     statuses: Counter[int] = field(default_factory=Counter)
@@ -41,7 +43,10 @@ class PlainRun:
 def resources(tables: dict[str, Any]) -> dict[str, str]:
     """Path parameters that name resources of the target; they are made for it."""
     scene = Suite(build(tables, "benchmark")).shared()
-    return {name: getattr(scene, name) for name in ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")}
+    return {
+        name: getattr(scene, name)
+        for name in ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
+    }
 
 
 def run(tables: dict[str, Any], examples: int, seed: int, operation: str | None = None) -> PlainRun:
@@ -50,17 +55,45 @@ def run(tables: dict[str, Any], examples: int, seed: int, operation: str | None 
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         environment = {
-            **os.environ, "PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.benchmarks.signing_hooks", "BENCHMARK_LOG": str(log),
-            "BENCHMARK_API_KEY": tables["primary"]["api_key"], "BENCHMARK_SECRET": tables["primary"]["secret"], "BENCHMARK_IDS": json.dumps(ids),
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "SCHEMATHESIS_HOOKS": "tests.benchmarks.signing_hooks",
+            "BENCHMARK_LOG": str(log),
+            "BENCHMARK_API_KEY": tables["primary"]["api_key"],
+            "BENCHMARK_SECRET": tables["primary"]["secret"],
+            "BENCHMARK_IDS": json.dumps(ids),
         }
-        (Path(folder) / "schemathesis.toml").write_text("[generation]\nwith-security-parameters = false\n"
-                                                        "[phases.coverage]\nunexpected-methods = []\n")
-        command = [Path(sys.executable).with_name("st"), "run", str(SPEC / "openapi.yaml"), "--url", tables["base_url"],
-                   "--phases", "coverage,fuzzing", "-n", str(examples), "--seed", str(seed), "--workers", "1", "--no-color"]
+        (Path(folder) / "schemathesis.toml").write_text(
+            "[generation]\nwith-security-parameters = false\n[phases.coverage]\nunexpected-methods = []\n"
+        )
+        command = [
+            Path(sys.executable).with_name("st"),
+            "run",
+            str(SPEC / "openapi.yaml"),
+            "--url",
+            tables["base_url"],
+            "--phases",
+            "coverage,fuzzing",
+            "-n",
+            str(examples),
+            "--seed",
+            str(seed),
+            "--workers",
+            "1",
+            "--no-color",
+        ]
         command += ["--include-operation-id", operation] if operation else []
         begin = time.time()
-        done = subprocess.run(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=600, check=False)
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=600,
+            check=False,
+        )
         result = PlainRun(time.time() - begin, output=done.stdout.decode("utf-8", "replace"))
         times = []
         for line in log.read_text("utf-8").splitlines() if log.exists() else ():

@@ -1,7 +1,7 @@
 """Hooks with which `st run` signs, sends fresh idempotency keys, and counts what it does.
 
-Loaded by schemathesis through SCHEMATHESIS_HOOKS; a line of JSON for each answer and each failure goes to BENCHMARK_LOG.
-"""
+Loaded by schemathesis through SCHEMATHESIS_HOOKS; a line of JSON for each answer and each failure goes to
+BENCHMARK_LOG. """
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ import schemathesis
 
 from conformance.fuzz.requests_signer import RequestsSigner
 
-schemathesis.auth.set_from_requests(RequestsSigner(os.environ["BENCHMARK_API_KEY"], os.environ["BENCHMARK_SECRET"]))
+schemathesis.auth.set_from_requests(
+    RequestsSigner(os.environ["BENCHMARK_API_KEY"], os.environ["BENCHMARK_SECRET"])
+)
 _IDS: dict[str, str] = json.loads(os.environ["BENCHMARK_IDS"])
 _LOG = open(os.environ["BENCHMARK_LOG"], "a", buffering=1, encoding="utf-8")  # noqa: SIM115 - open until the process ends
 
@@ -33,8 +35,12 @@ def before_call(ctx: Any, case: Any, kwargs: dict[str, Any]) -> None:
     for name in case.path_parameters or {}:
         if not spoilt and name in _IDS:
             case.path_parameters[name] = _IDS[name]
-    if case.method.upper() == "POST" and case.headers and "Idempotency-Key" in case.headers and not (
-            case.meta and case.meta.is_negative_at(ParameterLocation.HEADER)):
+    if (
+        case.method.upper() == "POST"
+        and case.headers
+        and "Idempotency-Key" in case.headers
+        and not (case.meta and case.meta.is_negative_at(ParameterLocation.HEADER))
+    ):
         case.headers["Idempotency-Key"] = str(uuid.uuid4())
 
 
@@ -45,5 +51,8 @@ def after_call(ctx: Any, case: Any, response: Any) -> None:
 
 @schemathesis.hook
 def filter_failure(ctx: Any, failure: Any, case: Any, response: Any) -> bool:
-    _note(failure=type(failure).__name__, message=f"{failure.operation}: {failure.title}: {failure.message}"[:300])
+    _note(
+        failure=type(failure).__name__,
+        message=f"{failure.operation}: {failure.title}: {failure.message}"[:300],
+    )
     return True

@@ -1,4 +1,5 @@
-"""How many requests a second: our whole property-based part, and schema fuzzing by us and by plain `st run`."""
+"""How many requests a second: our whole property-based part, and schema fuzzing by us and by plain `st
+run`."""
 
 from __future__ import annotations
 
@@ -23,9 +24,15 @@ from . import plain_run
 
 #: Where time goes: a part of a module's path -> what it is called.
 _LAYERS = (
-    ("/schemathesis/", "schemathesis: generation"), ("/hypothesis/", "Hypothesis: drawing and engine"), ("/httpx/", "httpx"),
-    ("/httpcore/", "httpx"), ("/requests/", "requests: building URLs and bodies"), ("/jsonschema", "JSON Schema of answers"),
-    ("/referencing/", "JSON Schema of answers"), ("/conformance/fuzz/", "fuzz: judging and cases"), ("/conformance/", "suite: client, passive rules"),
+    ("/schemathesis/", "schemathesis: generation"),
+    ("/hypothesis/", "Hypothesis: drawing and engine"),
+    ("/httpx/", "httpx"),
+    ("/httpcore/", "httpx"),
+    ("/requests/", "requests: building URLs and bodies"),
+    ("/jsonschema", "JSON Schema of answers"),
+    ("/referencing/", "JSON Schema of answers"),
+    ("/conformance/fuzz/", "fuzz: judging and cases"),
+    ("/conformance/", "suite: client, passive rules"),
 )
 
 
@@ -48,7 +55,9 @@ def warm_up() -> None:
     import conformance.fuzz.machines  # noqa: F401
 
     load_checks()
-    hypothesis.settings(max_examples=1, database=None)(hypothesis.given(hypothesis.strategies.text())(lambda text: None))()
+    hypothesis.settings(max_examples=1, database=None)(
+        hypothesis.given(hypothesis.strategies.text())(lambda text: None)
+    )()
 
 
 def ours(tables: dict[str, Any], explorations: list[Exploration], examples: int, seed: int) -> Measured:
@@ -60,7 +69,11 @@ def ours(tables: dict[str, Any], explorations: list[Exploration], examples: int,
             findings = one.function(suite, part, FuzzSettings(seed, examples=examples))
             failed += sum(finding.verdict is Verdict.FAILED for finding in findings)
     seconds = time.perf_counter() - begin
-    cases = [one for one in suite.record.values() if one.purpose.startswith(("schemathesis", "mutation", "essential", "sound"))]
+    cases = [
+        one
+        for one in suite.record.values()
+        if one.purpose.startswith(("schemathesis", "mutation", "essential", "sound"))
+    ]
     return Measured(seconds, suite.sent, len(cases), Counter(one.status for one in cases), failed)
 
 
@@ -70,7 +83,9 @@ def profile(tables: dict[str, Any], examples: int, seed: int) -> list[tuple[str,
     suite = Suite(build(tables, "benchmark"))
     profiler.enable()
     for part in OPERATIONS:
-        EXPLORATIONS["test_fuzz.test_schema_fuzzing"].function(suite, part, FuzzSettings(seed, examples=examples))
+        EXPLORATIONS["test_fuzz.test_schema_fuzzing"].function(
+            suite, part, FuzzSettings(seed, examples=examples)
+        )
     profiler.disable()
     spent: Counter[str] = Counter()
     for (file, _, name), (_, _, own, _, callers) in pstats.Stats(profiler).stats.items():  # type: ignore[attr-defined]
@@ -99,14 +114,20 @@ def report(examples: int, seed: int) -> None:
         try:
             tables = server.tables()
             everything = ours(tables, list(EXPLORATIONS.values()), examples, seed)
-            print(f"property-based part, whole   {everything.requests:6} requests in {everything.seconds:5.1f} s"
-                  f" = {everything.requests / everything.seconds:4.0f} a second, {everything.failed} false alarms")
+            print(
+                f"property-based part, whole   {everything.requests:6} requests in {everything.seconds:5.1f} s"
+                f" = {everything.requests / everything.seconds:4.0f} a second, {everything.failed} false alarms"
+            )
             mine = ours(tables, [fuzzing], examples, seed)
-            print(f"schema fuzzing, our route    {mine.cases:6} cases    in {mine.seconds:5.1f} s = {mine.cases / mine.seconds:4.0f} a second"
-                  f" ({_named(mine.statuses)}), {mine.failed} false alarms")
+            print(
+                f"schema fuzzing, our route    {mine.cases:6} cases    in {mine.seconds:5.1f} s = {mine.cases / mine.seconds:4.0f} a second"
+                f" ({_named(mine.statuses)}), {mine.failed} false alarms"
+            )
             plain = plain_run.run(tables, examples, seed)
-            print(f"schema fuzzing, plain st run {plain.cases:6} cases    in {plain.sending:5.1f} s = {plain.cases / plain.sending:4.0f} a second"
-                  f" ({_named(plain.statuses)}), {len(plain.failures)} false alarms; {plain.seconds - plain.sending:.1f} s more to start")
+            print(
+                f"schema fuzzing, plain st run {plain.cases:6} cases    in {plain.sending:5.1f} s = {plain.cases / plain.sending:4.0f} a second"
+                f" ({_named(plain.statuses)}), {len(plain.failures)} false alarms; {plain.seconds - plain.sending:.1f} s more to start"
+            )
             ratio = (mine.cases / mine.seconds) / (plain.cases / plain.sending)
             print(f"ratio of cases a second, ours to st run, one worker each: {ratio:.1f}\n")
             print("where our schema fuzzing spends its time:")

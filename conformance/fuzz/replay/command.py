@@ -27,14 +27,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `conformance replay`."""
     parser.description = (
         "Sends the requests of a failure again, signed afresh, with the ids that come up on the way, and says whether "
-        "the rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage.")
-    parser.add_argument("file", type=Path, metavar="FILE", help="a replay file, as a run writes them into reports/replays")
-    parser.add_argument("--target", type=Path, metavar="FILE", default=os.environ.get("CONFORMANCE_TARGET"),
-                        help="the target file (CONFORMANCE_TARGET)")
-    parser.add_argument("--base-url", metavar="URL", default=os.environ.get("PYTEST_BASE_URL"),
-                        help="the server; wins over the target file (PYTEST_BASE_URL)")
-    parser.add_argument("--as", dest="language", choices=("curl", "python"),
-                        help="send nothing; print a script that signs by itself: bash with curl and openssl, or Python alone")
+        "the rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage."
+    )
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a replay file, as a run writes them into reports/replays"
+    )
+    parser.add_argument(
+        "--target",
+        type=Path,
+        metavar="FILE",
+        default=os.environ.get("CONFORMANCE_TARGET"),
+        help="the target file (CONFORMANCE_TARGET)",
+    )
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        default=os.environ.get("PYTEST_BASE_URL"),
+        help="the server; wins over the target file (PYTEST_BASE_URL)",
+    )
+    parser.add_argument(
+        "--as",
+        dest="language",
+        choices=("curl", "python"),
+        help="send nothing; print a script that signs by itself: bash with curl and openssl, or Python alone",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -61,19 +77,28 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
     if replayed.verdict == UNDECIDED:
         print(f"undecided: {printable(suite.redactor.text(replayed.got))}")
     else:
-        print(f"{replayed.verdict}{': ' + printable(suite.redactor.text(replayed.got)) if replayed.got else ''}")
+        print(
+            f"{replayed.verdict}{': ' + printable(suite.redactor.text(replayed.got)) if replayed.got else ''}"
+        )
     return STATUS[replayed.verdict]
 
 
 def _show(step: Step, exchange: Exchange, redactor: Redactor) -> None:
     mark = "*" if step.get("decisive") else " "
-    lines = [f"{mark}{step['id']}  {exchange.method} {exchange.target[:SHOWN]}  as {exchange.organization}: {step.get('purpose', '')}"]
-    lines += [f"     > {name}: {value}" for name, value in redactor.headers(exchange.request_headers)
-              if name.lower() in ("x-timestamp", "x-nonce", "idempotency-key", "content-type") or step.get("auth")]
+    lines = [
+        f"{mark}{step['id']}  {exchange.method} {exchange.target[:SHOWN]}  as {exchange.organization}: {step.get('purpose', '')}"
+    ]
+    lines += [
+        f"     > {name}: {value}"
+        for name, value in redactor.headers(exchange.request_headers)
+        if name.lower() in ("x-timestamp", "x-nonce", "idempotency-key", "content-type") or step.get("auth")
+    ]
     if exchange.request_body:
         lines.append(f"     > {_text(exchange.request_body, redactor)}")
-    lines.append(f"     < {exchange.status if exchange.status is not None else f'no answer: {exchange.error}'}"
-                 f" {_text(exchange.response_body, redactor)}")
+    lines.append(
+        f"     < {exchange.status if exchange.status is not None else f'no answer: {exchange.error}'}"
+        f" {_text(exchange.response_body, redactor)}"
+    )
     print(printable("\n".join(lines)) + "\n")
 
 

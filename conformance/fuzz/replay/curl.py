@@ -49,28 +49,49 @@ sign() {{ # SECRET: the signature of standard input
 """
 
 _MANGLED = {
-    "upper": "$(printf %s \"$signature\" | tr a-f A-F)", "first-half": "${signature:0:32}", "one-short": "${signature:0:63}",
-    "one-more": "${signature}0", "zeros": "0" * 64, "not-hexadecimal": "z" * 64,
-    "flip": "${signature:0:32}$( [ \"${signature:32:1}\" = 0 ] && echo 1 || echo 0 )${signature:33}",
-    "flip-last": "${signature:0:63}$( [ \"${signature:63:1}\" = 0 ] && echo 1 || echo 0 )",
-    "flip-first": "$( [ \"${signature:0:1}\" = 0 ] && echo 1 || echo 0 )${signature:1}",
+    "upper": '$(printf %s "$signature" | tr a-f A-F)',
+    "first-half": "${signature:0:32}",
+    "one-short": "${signature:0:63}",
+    "one-more": "${signature}0",
+    "zeros": "0" * 64,
+    "not-hexadecimal": "z" * 64,
+    "flip": '${signature:0:32}$( [ "${signature:32:1}" = 0 ] && echo 1 || echo 0 )${signature:33}',
+    "flip-last": '${signature:0:63}$( [ "${signature:63:1}" = 0 ] && echo 1 || echo 0 )',
+    "flip-first": '$( [ "${signature:0:1}" = 0 ] && echo 1 || echo 0 )${signature:1}',
     "base64": "$(printf %s \"$signature\" | tr -d '\\n' | sed 's/../\\\\x&/g' | xargs -0 printf %b | base64 -w0)",
 }
 
 
 def as_curl(document: Document) -> str:
-    """The script. It takes base URL and credentials from the environment, under the names of the target file."""
+    """The script. It takes base URL and credentials from the environment, under the names of the target
+    file."""
     organizations = sorted({step["organization"] for step in document["steps"]})
-    variables = ["CONFORMANCE_BASE_URL", *(f"CONFORMANCE_{one.upper()}_{name}" for one in organizations
-                                           for name in ("API_KEY", "SECRET", "CUSTOMER_ID"))]
+    variables = [
+        "CONFORMANCE_BASE_URL",
+        *(
+            f"CONFORMANCE_{one.upper()}_{name}"
+            for one in organizations
+            for name in ("API_KEY", "SECRET", "CUSTOMER_ID")
+        ),
+    ]
     title = f"{document['rule']} on {document['operation']}: {document.get('statement', '')}"
-    lines = [_HEAD.format(title=_comment(title), expected=_comment(document["expected"]), got=_comment(document["got"]),
-                          variables=", ".join(variables))]
+    lines = [
+        _HEAD.format(
+            title=_comment(title),
+            expected=_comment(document["expected"]),
+            got=_comment(document["got"]),
+            variables=", ".join(variables),
+        )
+    ]
     for name, form in document.get("fresh", {}).items():
-        made = f"$(uuid {form['version']:x} {form.get('variant', 8):x})" if form["kind"] == "uuid" else f"$(hexadecimal {(form['length'] + 1) // 2})"
+        made = (
+            f"$(uuid {form['version']:x} {form.get('variant', 8):x})"
+            if form["kind"] == "uuid"
+            else f"$(hexadecimal {(form['length'] + 1) // 2})"
+        )
         lines.append(f"{_variable(name)}={made}")
         if form.get("upper"):
-            lines.append(f"{_variable(name)}=$(printf %s \"${_variable(name)}\" | tr a-f A-F)")
+            lines.append(f'{_variable(name)}=$(printf %s "${_variable(name)}" | tr a-f A-F)')
     previous: int | None = None
     for step in document["steps"]:
         together = step.get("together")
@@ -104,7 +125,9 @@ def _words(text: str) -> str:
             pieces.append(f"$(( ($(date +%s) {'' if name == 'now' else '* 1000 '}) {shift or ''} ))")
             continue
         organization = name.partition(".")[0]
-        variable = f"${{{'CONFORMANCE_' if organization in ('primary', 'secondary') else ''}{_variable(name)}}}"
+        variable = (
+            f"${{{'CONFORMANCE_' if organization in ('primary', 'secondary') else ''}{_variable(name)}}}"
+        )
         value = f'"{variable}"' if not shift else f'"$(moved "{variable}" {shift})"'
         filters = {"|quoted": f'"$(quoted {value})"', "|upper": f'"$(printf %s {value} | tr a-f A-F)"'}
         pieces.append(filters.get(form, value))
@@ -136,14 +159,21 @@ def _step(step: Step) -> list[str]:
     if "signed_body" in auth or "signed_body_base64" in auth:
         signed_body = f'"$WORK/signed_{at}"'
         lines += _bytes_to(signed_body, auth, "signed_body")
-    timestamp = _words(auth["timestamp"]) if "timestamp" in auth else f"$(( $(date +%s) + {auth.get('timestamp_offset', 0)} ))"
+    timestamp = (
+        _words(auth["timestamp"])
+        if "timestamp" in auth
+        else f"$(( $(date +%s) + {auth.get('timestamp_offset', 0)} ))"
+    )
     nonce = _words(auth["nonce"]) if "nonce" in auth else "$(hexadecimal 16)"
     signed_target = f'"$PREFIX"{_words(auth["signed_target"])}' if "signed_target" in auth else '"$target"'
     separator = shlex.quote(auth.get("separator", ""))
     secret = _words(auth["secret"]) if "secret" in auth else f'"${{{owner}_SECRET}}"'
-    parts = [shlex.quote(auth.get("signed_method", step["method"])), signed_target,
-             _words(auth["signed_timestamp"]) if "signed_timestamp" in auth else '"$timestamp"',
-             _words(auth["signed_nonce"]) if "signed_nonce" in auth else '"$nonce"']
+    parts = [
+        shlex.quote(auth.get("signed_method", step["method"])),
+        signed_target,
+        _words(auth["signed_timestamp"]) if "signed_timestamp" in auth else '"$timestamp"',
+        _words(auth["signed_nonce"]) if "signed_nonce" in auth else '"$nonce"',
+    ]
     joined = "".join(part + separator if separator != "''" else part for part in parts)
     lines += [
         f'target="$PREFIX"{_words(step["target"])}',
@@ -156,8 +186,12 @@ def _step(step: Step) -> list[str]:
         signature = f'"{_MANGLED[auth["mangle"]]}"'
     if "signature" in auth:
         signature = _words(auth["signature"])
-    values = {signing.API_KEY: _words(auth["api_key"]) if "api_key" in auth else f'"${{{owner}_API_KEY}}"',
-              signing.TIMESTAMP: '"$timestamp"', signing.NONCE: '"$nonce"', signing.SIGNATURE: signature}
+    values = {
+        signing.API_KEY: _words(auth["api_key"]) if "api_key" in auth else f'"${{{owner}_API_KEY}}"',
+        signing.TIMESTAMP: '"$timestamp"',
+        signing.NONCE: '"$nonce"',
+        signing.SIGNATURE: signature,
+    }
     lines += [f"SENT_{at}_SIGNATURE=$signature SENT_{at}_TIMESTAMP=$timestamp SENT_{at}_NONCE=$nonce"]
     lines += _curl(step, values, has_body)
     for symbol, place in step.get("captures", {}).items():
@@ -168,12 +202,20 @@ def _step(step: Step) -> list[str]:
 def _curl(step: Step, values: dict[str, str], has_body: bool) -> list[str]:
     auth, at = step.get("auth", {}), step["id"]
     rename = NAME_CASES[auth.get("name_case", "")]
-    arguments = ["curl -sS --path-as-is --globoff --max-redirs 0 --max-time 30", f"-X {step['method']}", "-H 'Accept: application/json'"]
+    arguments = [
+        "curl -sS --path-as-is --globoff --max-redirs 0 --max-time 30",
+        f"-X {step['method']}",
+        "-H 'Accept: application/json'",
+    ]
     for name, value in values.items():
         if name in auth.get("omit", ()):
             continue
         # curl sends a header with an empty value only if it ends in a semicolon.
-        arguments.append(f"-H {shlex.quote(rename(name) + ';')}" if name in auth.get("empty", ()) else f"-H '{rename(name)}: '{value}")
+        arguments.append(
+            f"-H {shlex.quote(rename(name) + ';')}"
+            if name in auth.get("empty", ())
+            else f"-H '{rename(name)}: '{value}"
+        )
     if has_body:
         content_type = step.get("content_type", "application/json")
         arguments.append(f"-H {shlex.quote('Content-Type:' + (f' {content_type}' if content_type else ''))}")
@@ -190,5 +232,5 @@ def _curl(step: Step, values: dict[str, str], has_body: bool) -> list[str]:
     opening = shlex.quote(f"{at}  {step['method']} ")
     intro = f'printf %s {opening}"$target  -> "'
     if "together" in step:
-        return [f"( {command} > \"$WORK/status_{at}\"; {intro}; cat \"$WORK/status_{at}\"; {shown} ) &"]
+        return [f'( {command} > "$WORK/status_{at}"; {intro}; cat "$WORK/status_{at}"; {shown} ) &']
     return [intro, command, shown]

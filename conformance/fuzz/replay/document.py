@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -38,25 +39,35 @@ def load(path: Path) -> Document:
     try:
         document = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
-        raise ReplayError(f"{path}: there is no such replay file; a run writes them into reports/replays.") from None
+        raise ReplayError(
+            f"{path}: there is no such replay file; a run writes them into reports/replays."
+        ) from None
     except OSError as error:
         raise ReplayError(f"{path}: the replay file cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
-        raise ReplayError(f"{path}: this is no JSON, so no replay file; name one that a run has written.") from None
+        raise ReplayError(
+            f"{path}: this is no JSON, so no replay file; name one that a run has written."
+        ) from None
     check(document, str(path))
-    return document
+    loaded: Document = document
+    return loaded
 
 
 def check(document: Any, name: str) -> None:
-    """Raises ReplayError for a document that does not fit the schema or names a rule that is not in the catalogue."""
+    """Raises ReplayError for a document that does not fit the schema or names a rule that is not in the
+    catalogue."""
     if isinstance(document, dict) and isinstance(document.get("format"), int) and document["format"] > FORMAT:
-        raise ReplayError(f"{name}: written by a newer version of the suite (format {document['format']}); update the suite.")
+        raise ReplayError(
+            f"{name}: written by a newer version of the suite (format {document['format']}); update the suite."
+        )
     error = next(iter(_validator().iter_errors(document)), None)
     if error is not None:
         place = "/".join(map(str, error.absolute_path)) or "the document"
         raise ReplayError(f"{name}: no replay file: {place}: {error.message[:200]}.")
     if document["rule"] not in RULES:
-        raise ReplayError(f"{name}: the rule {document['rule']} is not in the catalogue of this version of the suite.")
+        raise ReplayError(
+            f"{name}: the rule {document['rule']} is not in the catalogue of this version of the suite."
+        )
     identifiers = [step["id"] for step in document["steps"]]
     if len(set(identifiers)) != len(identifiers):
         raise ReplayError(f"{name}: no replay file: two steps have the same id.")
@@ -65,8 +76,6 @@ def check(document: Any, name: str) -> None:
 def write(document: Document, path: Path) -> Path:
     """Writes a replay file, its folder if need be; two processes may write the same one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    import os
-
     draft = path.with_name(f"{path.name}.{os.getpid()}.part")
     draft.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
     draft.replace(path)
@@ -90,9 +99,17 @@ def call_of(step: Step, value: Callable[[str], str | None]) -> Call:
         return [filled(member) for member in one] if isinstance(one, list) else one
 
     try:
-        plain = {name: filled(step[name]) for name in ("target", "body", "idempotency_key", "headers", "auth") if name in step}
+        plain: dict[str, Any] = {
+            name: filled(step[name])
+            for name in ("target", "body", "idempotency_key", "headers", "auth")
+            if name in step
+        }
         # Bytes in base64 hold no symbols, and what is not said has its default.
-        kept = {name: step[name] for name in ("operation", "method", "body_base64", "content_type") if name in step}
+        kept: dict[str, Any] = {
+            name: step[name]
+            for name in ("operation", "method", "body_base64", "content_type")
+            if name in step
+        }
         return call_from_plain({**kept, **plain})
     except (KeyError, TypeError, ValueError) as error:
         raise ReplayError(f"step {step['id']} cannot be sent: {error}.") from None

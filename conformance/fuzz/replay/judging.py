@@ -37,8 +37,8 @@ _ANSWER = re.compile(
 
 @dataclass
 class Case:
-    """What is judged: the rule, its operation, the target, the answers by step, and the steps that are decisive.
-    `values` are symbols and what they stand for."""
+    """What is judged: the rule, its operation, the target, the answers by step, and the steps that are
+    decisive. `values` are symbols and what they stand for."""
 
     rule: str
     operation: str
@@ -122,7 +122,9 @@ def _same_answer(case: Case, judgement: Judgement) -> str:
     for exchange in case.answers.values():
         call = exchange.call
         if call.idempotency_key and (exchange.succeeded or not at_once):
-            groups.setdefault((exchange.organization, call.idempotency_key, call.target, call.body), []).append(exchange)
+            groups.setdefault(
+                (exchange.organization, call.idempotency_key, call.target, call.body), []
+            ).append(exchange)
     for first, *others in groups.values():
         for other in others if first.succeeded else ():
             if other.status != first.status or not same(other.document, first.document):
@@ -134,21 +136,32 @@ def _once(case: Case, judgement: Judgement) -> str:
     """Of several requests with one nonce, or for one thing there can be only once, one gets through."""
     groups: dict[Any, list[Exchange]] = {}
     for exchange in case.answers.values():
-        call, key = exchange.call, None
+        call = exchange.call
+        key: Any = None
         if case.rule.startswith("auth.nonce"):
             key = call.auth.nonce and (exchange.organization, call.auth.nonce)
-            through = exchange.status is not None and exchange.status < 500 and not exchange.refused_authentication
+            through = (
+                exchange.status is not None and exchange.status < 500 and not exchange.refused_authentication
+            )
         else:
             through = exchange.succeeded
             if exchange.operation == "createWallet" and case.rule.startswith("wallet"):
-                key = (call.target, exchange.get("currency"), exchange.get("network"), )
+                key = (
+                    call.target,
+                    exchange.get("currency"),
+                    exchange.get("network"),
+                )
             elif case.rule == "idempotency.race" and call.idempotency_key:
                 # One resource, whatever the answers say: their ids differ where it was made twice.
                 continue
         if key and through:
             groups.setdefault(key, []).append(exchange)
     for group in groups.values():
-        distinct = {one.call.idempotency_key or one.number for one in group} if case.rule.startswith("wallet") else group
+        distinct = (
+            {one.call.idempotency_key or one.number for one in group}
+            if case.rule.startswith("wallet")
+            else group
+        )
         if len(distinct) > 1:
             return f"{len(distinct)} of them got through"
     return ""
@@ -159,16 +172,22 @@ def _unchanged(case: Case, judgement: Judgement) -> str:
     before, after = (case.answers[step] for step in judgement["steps"])
     if not (before.succeeded and after.succeeded) or same(before.document, after.document):
         return ""
-    names = [name for name in after.document if not same(after.get(name), before.get(name))] if isinstance(after.document, dict) else []
+    names = (
+        [name for name in after.document if not same(after.get(name), before.get(name))]
+        if isinstance(after.document, dict)
+        else []
+    )
     return f"another {names[0]}: {show(after.get(names[0]))}" if names else "another answer"
 
 
 def pair_of_looks(case: Case) -> Judgement | None:
-    """The judgement that compares the last decisive read with what was shown of the same thing before, if nothing
-    was accepted in between."""
+    """The judgement that compares the last decisive read with what was shown of the same thing before, if
+    nothing was accepted in between."""
     if case.rule not in UNCHANGING:
         return None
-    reads = [step for step in case.decisive if case.answers[step].method == "GET" and case.answers[step].succeeded]
+    reads = [
+        step for step in case.decisive if case.answers[step].method == "GET" and case.answers[step].succeeded
+    ]
     if not reads:
         return None
     last = max(reads, key=lambda step: case.answers[step].number)
@@ -177,7 +196,10 @@ def pair_of_looks(case: Case) -> Judgement | None:
         if exchange.number >= after.number or not exchange.succeeded:
             continue
         alike = exchange.call.target == after.call.target or (
-            exchange.get("id") is not MISSING and exchange.get("id") == after.get("id") and exchange.get("object") == after.get("object"))
+            exchange.get("id") is not MISSING
+            and exchange.get("id") == after.get("id")
+            and exchange.get("object") == after.get("object")
+        )
         if alike:
             return {"kind": "unchanged", "steps": [step, last]}
         if exchange.method != "GET":
@@ -187,7 +209,8 @@ def pair_of_looks(case: Case) -> Judgement | None:
 
 def _effect(case: Case, judgement: Judgement) -> str:
     """What was sent in refused requests alone is shown nowhere."""
-    accepted, refused = set(), set()
+    accepted: set[tuple[str, str]] = set()
+    refused: set[tuple[str, str]] = set()
     for exchange in case.answers.values():
         if exchange.method == "GET":
             if exchange.succeeded and (seen := sorted(_texts(exchange.document) & (refused - accepted))):
@@ -210,7 +233,13 @@ def _texts(document: Any) -> set[tuple[str, str]]:
     """The text members of an object, or of the elements of a list."""
     items = document.get("items") if isinstance(document, dict) else None
     elements = items if isinstance(items, list) else [document]
-    return {(name, value) for one in elements if isinstance(one, dict) for name, value in one.items() if isinstance(value, str)}
+    return {
+        (name, value)
+        for one in elements
+        if isinstance(one, dict)
+        for name, value in one.items()
+        if isinstance(value, str)
+    }
 
 
 def _walk(case: Case, judgement: Judgement) -> str:
@@ -228,15 +257,26 @@ def _walk(case: Case, judgement: Judgement) -> str:
             sizes.setdefault(page.get("size"), []).append(page)
         for group in sizes.values():
             by_number = {page.get("page"): page for page in group}
-            items = [item for page in by_number.values() for item in page.get("items") or [] if isinstance(item, dict)]
+            items = [
+                item
+                for page in by_number.values()
+                for item in page.get("items") or []
+                if isinstance(item, dict)
+            ]
             ids = [str(item.get("id")) for item in items]
             if len(set(ids)) < len(ids):
                 return "an element that is shown twice"
             last = group[-1]
             if len(by_number) == last.get("pages") and len(ids) != last.get("total"):
                 return f"{len(ids)} elements on all pages of total {last.get('total')}"
-            made = {one.get("id") for one in case.answers.values()
-                    if one.method == "POST" and one.succeeded and one.call.path == path and one.number < group[0].number}
+            made = {
+                one.get("id")
+                for one in case.answers.values()
+                if one.method == "POST"
+                and one.succeeded
+                and one.call.path == path
+                and one.number < group[0].number
+            }
             plain = "date" not in filters and "status" not in filters and "currency" not in filters
             if plain and len(by_number) == last.get("pages") and not made <= set(ids):
                 return "a created element is missing"
@@ -255,7 +295,11 @@ def _alike(case: Case, judgement: Judgement) -> str:
             return ""
         alike += same(now, recorded)
     first = next(iter(judgement["answers"]))
-    return f"{case.answers[first].described()}, as when it was recorded" if 2 * alike > len(judgement["answers"]) else ""
+    return (
+        f"{case.answers[first].described()}, as when it was recorded"
+        if 2 * alike > len(judgement["answers"])
+        else ""
+    )
 
 
 def likeness(case: Case) -> Judgement:
@@ -264,10 +308,12 @@ def likeness(case: Case) -> Judgement:
 
 
 def normal(case: Case, step: str) -> Any:
-    """An answer without what differs from one run to the next; what differs, but is the same wherever it stands in
-    the answers, keeps its place by a number."""
+    """An answer without what differs from one run to the next; what differs, but is the same wherever it
+    stands in the answers, keeps its place by a number."""
     symbols = {value: symbol for symbol, value in case.values.items() if len(value) >= 6}
-    sent = "\n".join(one.call.target + (one.call.body or b"").decode("utf-8", "replace") for one in case.answers.values())
+    sent = "\n".join(
+        one.call.target + (one.call.body or b"").decode("utf-8", "replace") for one in case.answers.values()
+    )
     numbers: dict[str, int] = {}
     # Of times only their order is kept.
     texts = {text for one in case.answers.values() for text in _strings(one.document)}
@@ -277,13 +323,15 @@ def normal(case: Case, step: str) -> Any:
 
     def reduced(value: Any, counted: bool) -> Any:
         if isinstance(value, dict):
-            return {key: "<count>" if counted and key in ("total", "pages") else reduced(member, counted)
-                    for key, member in sorted(value.items())}
+            return {
+                key: "<count>" if counted and key in ("total", "pages") else reduced(member, counted)
+                for key, member in sorted(value.items())
+            }
         if isinstance(value, list):
             return [reduced(member, counted) for member in value]
         if isinstance(value, str):
             if value in symbols:
-                return "{{%s}}" % symbols[value]
+                return "{{" + symbols[value] + "}}"
             if value in moments:
                 return f"<time {moments[value]}>"
             if _RANDOM.fullmatch(value) and any(map(str.isdigit, value)) and value not in sent:
@@ -293,7 +341,11 @@ def normal(case: Case, step: str) -> Any:
 
     for name, exchange in case.answers.items():
         # The customer's accounts are everybody's: their number differs each time.
-        answer = reduced(exchange.document, exchange.operation == "listAccounts") if exchange.document is not MISSING else "<no JSON>"
+        answer = (
+            reduced(exchange.document, exchange.operation == "listAccounts")
+            if exchange.document is not MISSING
+            else "<no JSON>"
+        )
         if name == step:
             return {"status": exchange.status, "body": answer}
     raise KeyError(step)
@@ -308,8 +360,15 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 KINDS: dict[str, Callable[[Case, Judgement], str]] = {
-    "answer": _answer, "passive": _passive, "page": _page, "same-answer": _same_answer, "once": _once,
-    "unchanged": _unchanged, "effect": _effect, "walk": _walk, "alike": _alike,
+    "answer": _answer,
+    "passive": _passive,
+    "page": _page,
+    "same-answer": _same_answer,
+    "once": _once,
+    "unchanged": _unchanged,
+    "effect": _effect,
+    "walk": _walk,
+    "alike": _alike,
 }
 
 
@@ -320,9 +379,16 @@ def broken(case: Case, judgement: Judgement) -> str:
 
 def choose(case: Case, expected: str) -> Judgement:
     """The kind of judgement by which recorded answers show the rule broken."""
-    candidates = [wanted_answer(expected, case.decisive[0]), {"kind": "passive"}, {"kind": "page"}, {"kind": "same-answer"},
-                  {"kind": "once"}, pair_of_looks(case), {"kind": "walk"},
-                  {"kind": "effect"} if case.rule == "refusal.changes-nothing" else None]
+    candidates = [
+        wanted_answer(expected, case.decisive[0]),
+        {"kind": "passive"},
+        {"kind": "page"},
+        {"kind": "same-answer"},
+        {"kind": "once"},
+        pair_of_looks(case),
+        {"kind": "walk"},
+        {"kind": "effect"} if case.rule == "refusal.changes-nothing" else None,
+    ]
     for judgement in candidates:
         if judgement is not None and broken(case, judgement):
             return judgement

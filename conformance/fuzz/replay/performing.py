@@ -56,18 +56,24 @@ class _Values:
         for symbol, place in step.get("captures", {}).items():
             value = exchange.get(*place)
             if value is MISSING or not isinstance(value, str):
-                raise Inconclusive(f"step {step['id']} was answered {exchange.described()} without {'.'.join(map(str, place))}")
+                raise Inconclusive(
+                    f"step {step['id']} was answered {exchange.described()} without {'.'.join(map(str, place))}"
+                )
             self.known[symbol] = value
 
 
-def perform(document: Document, suite: Suite, shown: Callable[[Step, Exchange], None] = lambda step, exchange: None) -> Replayed:
+def perform(
+    document: Document, suite: Suite, shown: Callable[[Step, Exchange], None] = lambda step, exchange: None
+) -> Replayed:
     """Sends every step and judges the answers; `shown` sees each exchange as it comes.
 
     Raises ReplayError for a step that cannot be sent, or whose organization the target does not have.
     """
     values, answers = _Values(document, suite), {}
     try:
-        for _, group in itertools.groupby(document["steps"], key=lambda step: step.get("together", f"alone {step['id']}")):
+        for _, group in itertools.groupby(
+            document["steps"], key=lambda step: step.get("together", f"alone {step['id']}")
+        ):
             steps = list(group)
             for step, exchange in zip(steps, _send(steps, values, suite), strict=True):
                 answers[step["id"]] = exchange
@@ -77,16 +83,30 @@ def perform(document: Document, suite: Suite, shown: Callable[[Step, Exchange], 
                 values.capture(step, exchange)
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
-    decisive = [step["id"] for step in document["steps"] if step.get("decisive")] or [document["steps"][-1]["id"]]
-    case = judging.Case(document["rule"], document["operation"], suite.target, answers, decisive, values.known | _target_values(suite))
+    decisive = [step["id"] for step in document["steps"] if step.get("decisive")] or [
+        document["steps"][-1]["id"]
+    ]
+    case = judging.Case(
+        document["rule"],
+        document["operation"],
+        suite.target,
+        answers,
+        decisive,
+        values.known | _target_values(suite),
+    )
     got = judging.broken(case, document["judgement"])
     return Replayed(REPRODUCED if got else NOT_REPRODUCED, got, answers)
 
 
 def _target_values(suite: Suite) -> dict[str, str]:
     target = suite.target
-    return {f"{name}.{member}": value for name in ("primary", "secondary") if (organization := getattr(target, name))
-            for member in ("customer_id", "other_customer_id", "funded_account_id") if (value := getattr(organization, member))}
+    return {
+        f"{name}.{member}": value
+        for name in ("primary", "secondary")
+        if (organization := getattr(target, name))
+        for member in ("customer_id", "other_customer_id", "funded_account_id")
+        if (value := getattr(organization, member))
+    }
 
 
 def _send(steps: list[Step], values: _Values, suite: Suite) -> list[Exchange]:
@@ -97,7 +117,9 @@ def _send(steps: list[Step], values: _Values, suite: Suite) -> list[Exchange]:
         try:
             client = suite.client(step["organization"])
         except Inconclusive as missing:
-            raise ReplayError(f"step {step['id']} is sent by another organization, but {missing.reason}. {missing.cure}") from None
+            raise ReplayError(
+                f"step {step['id']} is sent by another organization, but {missing.reason}. {missing.cure}"
+            ) from None
         calls.append((client, call_of(step, values), step.get("purpose", "")))
     if len(calls) == 1:
         return [suite.send(*calls[0])]
@@ -111,4 +133,6 @@ def _as_recorded(step: Step, exchange: Exchange, judgement: dict[str, Any]) -> N
         return
     if judgement.get("error") == [exchange.error_type, exchange.error_code]:
         return  # the refusal that was missed then comes earlier now
-    raise Inconclusive(f"step {step['id']} was answered {exchange.described()}, not {recorded} as when it was recorded")
+    raise Inconclusive(
+        f"step {step['id']} was answered {exchange.described()}, not {recorded} as when it was recorded"
+    )

@@ -36,21 +36,29 @@ _NAMED = ("id", "created", "updated")
 
 
 def save(
-    finding: Finding, exchanges: list[Exchange], suite: Suite, folder: Path, decisive: Iterable[int] | None = None,
+    finding: Finding,
+    exchanges: list[Exchange],
+    suite: Suite,
+    folder: Path,
+    decisive: Iterable[int] | None = None,
 ) -> Path | None:
-    """Writes the replay file of a failed finding and returns its path; None where no request shows the failure.
+    """Writes the replay file of a failed finding and returns its path; None where no request shows the
+    failure.
 
-    `exchanges` are those of the check in their order. What they rest on and was made before, such as the account
-    that checks share, is found in the suite's record. Raises OSError when the folder cannot be written.
-    """
+    `exchanges` are those of the check in their order. What they rest on and was made before, such as the
+    account that checks share, is found in the suite's record. Raises OSError when the folder cannot be
+    written. """
     document = document_of(finding, exchanges, suite, decisive)
     if document is None:
         return None
     return write(document, folder / file_name(finding.rule, finding.operation, finding.check))
 
 
-def document_of(finding: Finding, exchanges: list[Exchange], suite: Suite, shows: Iterable[int] | None = None) -> Document | None:
-    """The replay document of a failed finding, free of credentials; None where no request shows the failure."""
+def document_of(
+    finding: Finding, exchanges: list[Exchange], suite: Suite, shows: Iterable[int] | None = None
+) -> Document | None:
+    """The replay document of a failed finding, free of credentials; None where no request shows the
+    failure."""
     numbered = finding.exchanges if shows is None else shows
     decisive = [suite.record[number] for number in numbered if number in suite.record] or exchanges[-2:]
     decisive = [one for one in decisive if one.organization in ("primary", "secondary")]
@@ -60,18 +68,35 @@ def document_of(finding: Finding, exchanges: list[Exchange], suite: Suite, shows
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
     names = Names()
     _name_target(names, suite.target)
-    written = [_step(identifier, exchange, names, steps, decisive, suite) for identifier, exchange in steps.items()]
+    written = [
+        _step(identifier, exchange, names, steps, decisive, suite) for identifier, exchange in steps.items()
+    ]
     _pauses(written, steps)
     numbers = {exchange.number: identifier for identifier, exchange in steps.items()}
-    case = judging.Case(finding.rule, finding.operation, suite.target, steps, [numbers[one.number] for one in decisive if one.number in numbers],
-                        {symbol: value for value, symbol in names.known.items()})
+    case = judging.Case(
+        finding.rule,
+        finding.operation,
+        suite.target,
+        steps,
+        [numbers[one.number] for one in decisive if one.number in numbers],
+        {symbol: value for value, symbol in names.known.items()},
+    )
     rule = RULES[finding.rule]
     document = {
-        "format": FORMAT, "rule": rule.id, "section": list(rule.section), "statement": rule.statement,
-        "operation": finding.operation, "check": finding.check, "expected": finding.expected, "got": finding.got,
-        "fresh": names.fresh, "steps": written, "judgement": judging.choose(case, finding.expected),
+        "format": FORMAT,
+        "rule": rule.id,
+        "section": list(rule.section),
+        "statement": rule.statement,
+        "operation": finding.operation,
+        "check": finding.check,
+        "expected": finding.expected,
+        "got": finding.got,
+        "fresh": names.fresh,
+        "steps": written,
+        "judgement": judging.choose(case, finding.expected),
     }
-    return _redacted(document, suite)
+    redacted: Document = _redacted(document, suite)
+    return redacted
 
 
 # ---------------------------------------------------------------------- which exchanges
@@ -90,12 +115,25 @@ def needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], suite
             waiting.append(suite.record[number])
     while waiting and len(kept) < MAX_STEPS:
         one = waiting.pop()
-        others = [suite.record[makers[word]] for word in _words(one) if makers.get(word, one.number) < one.number and makers[word] in suite.record]
+        others = [
+            suite.record[makers[word]]
+            for word in _words(one)
+            if makers.get(word, one.number) < one.number and makers[word] in suite.record
+        ]
         others += [other for other in exchanges if other.number < last and _related(other, one)]
         if rule in judging.UNCHANGING:
-            others += [other for other in exchanges if other.number < one.number and other.method == "GET" == one.method
-                       and other.call.target == one.call.target][-1:]
-            others += [other for other in exchanges if other.number < last and other.method != "GET" and other.refused]
+            others += [
+                other
+                for other in exchanges
+                if other.number < one.number
+                and other.method == "GET" == one.method
+                and other.call.target == one.call.target
+            ][-1:]
+            others += [
+                other
+                for other in exchanges
+                if other.number < last and other.method != "GET" and other.refused
+            ]
         for other in others:
             if other.number not in kept and len(kept) < MAX_STEPS:
                 kept[other.number] = other
@@ -119,13 +157,19 @@ def _makers(suite: Suite) -> dict[str, int]:
 
 
 def _listed(decisive: list[Exchange], makers: Mapping[str, int], suite: Suite) -> list[int]:
-    """The exchanges that made what the decisive answers show, or should: all but the customer's accounts, which are
-    everybody's."""
+    """The exchanges that made what the decisive answers show, or should: all but the customer's accounts,
+    which are everybody's."""
     lists = [one for one in decisive if one.operation != "listAccounts" and one.succeeded]
     shown = {word for one in lists for word in _WORDS.findall(one.response_body.decode("utf-8", "replace"))}
-    paths = {one.call.path for one in lists if one.operation in OPERATIONS and OPERATIONS[one.operation].is_list}
-    return sorted({number for identifier, number in makers.items()
-                   if identifier in shown or (paths and number in suite.record and suite.record[number].call.path in paths)})[-MAX_LISTED:]
+    paths = {one.call.path for one in lists if one.operation and OPERATIONS[one.operation].is_list}
+    return sorted(
+        {
+            number
+            for identifier, number in makers.items()
+            if identifier in shown
+            or (paths and number in suite.record and suite.record[number].call.path in paths)
+        }
+    )[-MAX_LISTED:]
 
 
 def _words(exchange: Exchange) -> set[str]:
@@ -153,7 +197,11 @@ def _related(earlier: Exchange, later: Exchange) -> bool:
         about = "/v1/accounts/" + about.split("/")[-2]
     if later.method == "POST" and changed == about and later.operation != "createWallet":
         return False  # one more beside it
-    return earlier.succeeded and (changed == about or changed.startswith(about + "/") or (about.startswith(changed + "/") and later.method != "GET"))
+    return earlier.succeeded and (
+        changed == about
+        or changed.startswith(about + "/")
+        or (about.startswith(changed + "/") and later.method != "GET")
+    )
 
 
 # ---------------------------------------------------------------------- one step
@@ -170,7 +218,14 @@ def _name_target(names: Names, target: Target) -> None:
                 names.known.setdefault(value, f"{name}.{member}")
 
 
-def _step(identifier: str, exchange: Exchange, names: Names, steps: Mapping[str, Exchange], decisive: list[Exchange], suite: Suite) -> Step:
+def _step(
+    identifier: str,
+    exchange: Exchange,
+    names: Names,
+    steps: Mapping[str, Exchange],
+    decisive: list[Exchange],
+    suite: Suite,
+) -> Step:
     plain = call_to_plain(exchange.call)
     step: Step = {"id": identifier, "purpose": exchange.purpose, "organization": exchange.organization}
     if "idempotency_key" in plain:
@@ -211,8 +266,11 @@ def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, suite: Suite) 
 def _name_signing(identifier: str, exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> None:
     """Names what later requests take over of how this one was signed."""
     later = [one.call.auth for one in steps if one.number > exchange.number]
-    for header, members in ((signing.SIGNATURE, ("signature",)), (signing.NONCE, ("nonce", "signed_nonce")),
-                            (signing.TIMESTAMP, ("timestamp", "signed_timestamp"))):
+    for header, members in (
+        (signing.SIGNATURE, ("signature",)),
+        (signing.NONCE, ("nonce", "signed_nonce")),
+        (signing.TIMESTAMP, ("timestamp", "signed_timestamp")),
+    ):
         value = exchange.request_header(header)
         if value and any(getattr(auth, member) == value for auth in later for member in members):
             names.known.setdefault(value, f"sent_{identifier}.{header.lower().removeprefix('x-')}")
@@ -223,7 +281,7 @@ def _moment(text: str, now: int) -> str:
     if not re.fullmatch("[0-9]{9,14}", text):
         return text
     symbol, base = ("now", now) if len(text) <= 11 else ("now_ms", now * 1000)
-    return "{{%s%+d}}" % (symbol, int(text) - base)
+    return "{{" + symbol + format(int(text) - base, "+d") + "}}"
 
 
 def _captures(exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> dict[str, list[str | int]]:
@@ -231,9 +289,12 @@ def _captures(exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> di
     if not exchange.succeeded:
         return {}
     later = [one for one in steps if one.number > exchange.number]
-    text = "\n".join(f"{one.call.target} {unquote(one.call.target)} {one.call.auth.signed_target or ''}"
-                     f" {(one.call.body or b'').decode('utf-8', 'replace')}" for one in later)
-    kind = OPERATIONS[exchange.operation].resource if exchange.operation in OPERATIONS else "answer"
+    text = "\n".join(
+        f"{one.call.target} {unquote(one.call.target)} {one.call.auth.signed_target or ''}"
+        f" {(one.call.body or b'').decode('utf-8', 'replace')}"
+        for one in later
+    )
+    kind = OPERATIONS[exchange.operation].resource if exchange.operation else "answer"
     places = [[name] for name in _NAMED]
     items = exchange.get("items")
     if isinstance(items, list):

@@ -14,7 +14,8 @@ _PLACE = "DOCUMENT = json.loads(r'''{}''')"
 
 
 def as_python(document: Document) -> str:
-    """The script. It takes base URL and credentials from the environment, under the names of the target file."""
+    """The script. It takes base URL and credentials from the environment, under the names of the target
+    file."""
     text = json.dumps(document, indent=1, ensure_ascii=True)
     # In a raw string the quotes may not stand, and JSON can do without them.
     text = text.replace("'", "\\u0027")

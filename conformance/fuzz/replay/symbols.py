@@ -1,8 +1,9 @@
-"""Symbols in replay files: `{{account_1.id}}` stands for what an earlier step was answered, `{{key_1}}` for a fresh
-Idempotency-Key, `{{primary.customer_id}}` for a value of the target file, `{{now+310}}` for server time.
+"""Symbols in replay files: `{{account_1.id}}` stands for what an earlier step was answered, `{{key_1}}` for a
+fresh Idempotency-Key, `{{primary.customer_id}}` for a value of the target file, `{{now+310}}` for server
+time.
 
-`|quoted` after a name percent-encodes the value, `|upper` writes it in capital letters; `+0.000001` after a timestamp moves it by seconds.
-"""
+`|quoted` after a name percent-encodes the value, `|upper` writes it in capital letters; `+0.000001` after a
+timestamp moves it by seconds. """
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ from conformance import timestamps
 
 SYMBOL = re.compile(r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9.]+)?(\|quoted|\|upper)?\}\}")
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-([0-9a-fA-F])[0-9a-fA-F]{3}-([0-9a-fA-F])[0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
+_UUID = re.compile(
+    r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-([0-9a-fA-F])[0-9a-fA-F]{3}-([0-9a-fA-F])[0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
+)
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16,}")
 _STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?Z")
 
@@ -30,7 +33,12 @@ NEAR = 3600
 def fresh_like(text: str) -> dict[str, Any] | None:
     """How to make a new random value of the same form; None for a text that is to stay as it is."""
     if found := _UUID.fullmatch(text):
-        return {"kind": "uuid", "version": int(found[1], 16), "variant": int(found[2], 16), "upper": text != text.lower()}
+        return {
+            "kind": "uuid",
+            "version": int(found[1], 16),
+            "variant": int(found[2], 16),
+            "upper": text != text.lower(),
+        }
     return {"kind": "hex", "length": len(text)} if _HEXADECIMAL.fullmatch(text) else None
 
 
@@ -41,6 +49,11 @@ def new_value(form: Mapping[str, Any]) -> str:
     text = str(uuid.uuid4())
     text = f"{text[:14]}{form['version']:x}{text[15:19]}{form.get('variant', 8):x}{text[20:]}"
     return text.upper() if form.get("upper") else text
+
+
+def braced(name: str) -> str:
+    """A symbol as it stands in a file."""
+    return "{{" + name + "}}"
 
 
 class Names:
@@ -64,14 +77,14 @@ class Names:
         if text not in self.known:
             self.known[text] = self.number(kind)
             self.fresh[self.known[text]] = form
-        return "{{%s}}" % self.known[text]
+        return braced(self.known[text])
 
     def braced(self, text: str) -> str | None:
         """The symbol of a value that has one, in braces."""
         if text in self.known:
-            return "{{%s}}" % self.known[text]
+            return braced(self.known[text])
         lower = text.lower()
-        return "{{%s|upper}}" % self.known[lower] if lower in self.known and lower.upper() == text else None
+        return braced(f"{self.known[lower]}|upper") if lower in self.known and lower.upper() == text else None
 
     def symbolized(self, text: str, *, quoted: bool = False) -> str:
         """The text with every known value replaced by its symbol."""
@@ -80,23 +93,31 @@ class Names:
                 continue
             symbol = self.known[value]
             if quoted and (encoded := quote(value, safe="")) != value:
-                text = text.replace(encoded, "{{%s|quoted}}" % symbol)
-            text = text.replace(value, "{{%s}}" % symbol)
+                text = text.replace(encoded, braced(f"{symbol}|quoted"))
+            text = text.replace(value, braced(symbol))
         return self._moments(text, quoted)
 
     def _moments(self, text: str, quoted: bool) -> str:
         """Timestamps that were computed from an answered one, as that one and a number of seconds."""
-        moments = [(value, symbol, instant) for value, symbol in self.known.items() if (instant := timestamps.parse(value)) is not None]
+        moments = [
+            (value, symbol, instant)
+            for value, symbol in self.known.items()
+            if (instant := timestamps.parse(value)) is not None
+        ]
 
         def relative(found: re.Match[str]) -> str:
             plain = found[0].replace("%3A", ":").replace("%3a", ":")
             instant = timestamps.parse(plain)
-            near = [(abs(instant - other), instant - other, symbol) for _, symbol, other in moments] if instant is not None else []
+            near = (
+                [(abs(instant - other), instant - other, symbol) for _, symbol, other in moments]
+                if instant is not None
+                else []
+            )
             if not near or min(near)[0] > NEAR:
                 return found[0]
             _, shift, symbol = min(near)
             text = f"{float(shift):+.9f}".rstrip("0").rstrip(".")
-            return "{{%s%s%s}}" % (symbol, text, "|quoted" if "%" in found[0] else "")
+            return braced(symbol + text + ("|quoted" if "%" in found[0] else ""))
 
         stamp = _STAMP.pattern.replace(":", "(?::|%3A|%3a)").replace("(?(?::|%3A|%3a)", "(?:")
         return re.sub(stamp, relative, text) if moments else text

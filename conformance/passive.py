@@ -64,7 +64,8 @@ class PassiveRules:
             return
         tally.broken += 1
         if tally.broken == 1:
-            tally.expected, tally.got = expected, broken
+            what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
+            tally.expected, tally.got = what + expected, broken
         if broken != tally.got and broken not in tally.further and len(tally.further) < 10:
             tally.further.append(broken)
         if len(tally.exchanges) < 3:

@@ -231,7 +231,6 @@ def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> li
     Raises Inconclusive when the server does not let the operation's resources be made.
     """
     fuzzer = Fuzzer(suite, operation, check)
-    allowed = engine.budget(settings)
     seed = derive(settings.seed, "fuzz", operation)
     sound = fuzzer.scenery.sound
     generator = Generator(operation, sound)
@@ -241,9 +240,11 @@ def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> li
     everything = [*generator.strategies().values()] * 2 + [*own.values()]
     boundaries = list(generator.coverage())
     source(seed, "boundaries").shuffle(boundaries)
+    # What has to be imported and derived first is not the server's time.
+    allowed = engine.budget(settings)
     always = essentials.cases(operation, sound, foreign=fuzzer.scenery.foreign is not None)
     for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
-        if allowed.late:
+        if allowed.late and fuzzer.ledger.statuses:
             break
         engine.single(
             fuzzer.run,

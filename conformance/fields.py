@@ -172,13 +172,15 @@ def iban(count: int) -> str:
 # ---------------------------------------------------------------------- choices, codes and amounts
 
 #: Words of the same field of life that the enumerations do not list.
-_UNLISTED = {"beneficiary_type": "partnership", "type": "cash", "account_type": "current"}
+_UNLISTED = {
+    "beneficiary_type": ("partnership", "company"), "type": ("cash", "crypto"), "account_type": ("current",),
+}
 
 
 def wrong_choices(field: Field) -> Iterator[str]:
     """Values that the field's enumeration does not list, some of which resemble those it does."""
     first, last = field.choices[0], field.choices[-1]
-    yield from [_UNLISTED.get(field.name, "other"), first[:-1], last + "s", f"{first},{last}"]
+    yield from [*_UNLISTED.get(field.name, ("other",)), first[:-1], last + "s", f"{first},{last}"]
 
 
 #: Texts that are no country code of two letters, and no currency code of three (ISO 3166-1, ISO 4217).
@@ -194,7 +196,8 @@ UNASSIGNED_CODES = {"country": "ZZ", "currency": "ZZZ"}
 WRONG_AMOUNTS: tuple[tuple[str, Any], ...] = (
     *((f'"{text}"', text) for text in (
         "0", "0.00", "00", "-0", "-5.00", "-0.01", "abc", "1.00abc", "$1.00", "NaN", "Infinity", "-Infinity",
-        "inf", "1.2.3", "1,00", "1,000.00", "0x10", "1/2",
+        "inf", "1.2.3", "1,00", "1,000.00", "1_000.00", "0x10", "1/2",
+        "\u0661.\u0660\u0660", "\uff11.\uff10\uff10",
     )),
     ("an empty string", ""), ("a space", " "), ("the number 1", 1), ("the number 1.5", 1.5),
 )

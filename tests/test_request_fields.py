@@ -101,7 +101,7 @@ def test_wrong_choices_are_not_listed() -> None:
     for operation, field in FIELDS:
         if field.choices:
             wrong = list(fields.wrong_choices(field))
-            assert len(wrong) == len(set(wrong)) == 4
+            assert len(wrong) == len(set(wrong)) >= 4
             assert all(problems(operation, field.name, value) for value in wrong)
 
 

@@ -39,7 +39,8 @@ def open_database(name: str | None) -> ExampleDatabase | None:
         return MultiplexedDatabase(InMemoryExampleDatabase(), shared)
     if "://" in name:
         raise DatabaseError(
-            f"{name}: unknown kind of example database; name a folder, redis://HOST or github:OWNER/REPOSITORY."
+            f"{name}: unknown kind of example database; "
+            "name a folder, redis://HOST or github:OWNER/REPOSITORY."
         )
     return DirectoryBasedExampleDatabase(name)
 

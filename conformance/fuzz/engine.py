@@ -131,7 +131,7 @@ def contained() -> Iterator[None]:
     on.
 
     Violations come back bare, in groups, or as one of Hypothesis's errors about failures that did not come
-    again. """
+    again."""
     from hypothesis.errors import Flaky, HypothesisException, Unsatisfiable
 
     from conformance.fuzz.ledger import Violation
@@ -189,7 +189,7 @@ def explore(
     """Runs `run` on values of a strategy, in rounds, until the budget is used up.
 
     `run` raises Violation when the ledger says so. `name` tells the part's examples from others in the
-    database. """
+    database."""
     import hypothesis
 
     ledger.on_violation = allowed.note_failure

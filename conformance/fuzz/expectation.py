@@ -31,7 +31,7 @@ class Expectation:
 
     Any of `refusals` suffices for a refusal; with none, `accepted` may say why it must succeed. With neither
     it is open. `authenticates` is the rule by which the request must pass authentication ("" if that is open,
-    too). """
+    too)."""
 
     refusals: list[Reason] = field(default_factory=list)
     accepted: Reason | None = None

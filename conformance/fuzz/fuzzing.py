@@ -267,7 +267,10 @@ def unreached(ledger: Ledger, operation: str, check: str) -> list[Finding]:
         f"{count} x {status or 'no answer'}"
         for status, count in sorted(statuses.items(), key=lambda one: -one[1])
     )
-    reason = f"no generated {operation} was accepted ({seen or 'none was sent'}), so nothing behind its checks was tested"
+    reason = (
+        f"no generated {operation} was accepted ({seen or 'none was sent'}), "
+        "so nothing behind its checks was tested"
+    )
     return [
         Finding(
             "http.success-json",

@@ -2,7 +2,7 @@
 
 Four kinds of things are raced for: an idempotency key, an account's only wallet of a pair, a beneficiary's
 fields, and a nonce. What an answer shows while a change is still under way is open; what was acknowledged is
-not. """
+not."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def concurrently(suite: Suite, scripts: Sequence[Script], purpose: str) -> list[
             for name, request in script
         ]
 
-    with ThreadPoolExecutor(len(scripts)) as pool:
+    with suite.quiet_accounts(), ThreadPoolExecutor(len(scripts)) as pool:
         done = [pair for pairs in pool.map(one, scripts) for pair in pairs]
     done.sort(key=lambda pair: pair[1].started)
     for _, exchange in done:
@@ -332,7 +332,8 @@ def explore_histories(suite: Suite, kind: str, settings: FuzzSettings, check: st
     """
     if kind == "wallets" and not pairs_are_free(suite):
         raise Inconclusive(
-            "this server takes a pair of currency and network in one account only, so no account is left to race for it"
+            "this server takes a pair of currency and network in one account only, "
+            "so no account is left to race for it"
         )
     ledger = Ledger(suite, check)
     rng = source(settings.seed, "histories", kind)

@@ -3,7 +3,7 @@ seen.
 
 An operation takes effect at one moment between its invocation and its answer. A history is legal if the
 operations can be put into an order that keeps those intervals and in which every answer is right. The search
-is exact; it is exponential in the number of operations that overlap, so histories are kept short. """
+is exact; it is exponential in the number of operations that overlap, so histories are kept short."""
 
 from __future__ import annotations
 

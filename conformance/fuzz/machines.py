@@ -2,7 +2,7 @@
 
 Ids that the server gave are never drawn: a rule draws a number and takes the model's resource at that place,
 so that a failure shrinks to the first of everything. Hypothesis leaves rules out of each example at random
-(swarm testing). """
+(swarm testing)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 it.
 
 Nothing here knows of HTTP. What the specification leaves open (which default destination counts, what a
-refused request does to its idempotency key, …) the model does not say. """
+refused request does to its idempotency key, …) the model does not say."""
 
 from __future__ import annotations
 

@@ -13,7 +13,10 @@ from typing import Any
 
 #: Characters that a text may hold to be plain, as a class of a regular expression: letters of the basic plane
 #: that no normal form changes, some of two and of three bytes in UTF-8.
-PLAIN_LETTERS = "A-Za-z\u00e0-\u00f6\u00f8-\u00ff\u0391-\u03a1\u0410-\u0418\u041a-\u0438\u043a-\u044f\u05d0-\u05ea\u3042\u4e00-\u9fa5"
+PLAIN_LETTERS = (
+    "A-Za-z\u00e0-\u00f6\u00f8-\u00ff\u0391-\u03a1"
+    "\u0410-\u0418\u041a-\u0438\u043a-\u044f\u05d0-\u05ea\u3042\u4e00-\u9fa5"
+)
 
 _PLAIN_TEXT = re.compile(f"[{PLAIN_LETTERS}]+(?: [{PLAIN_LETTERS}]+)*")
 _PLAIN_LABEL = re.compile(f"[{PLAIN_LETTERS}0-9]+(?: [{PLAIN_LETTERS}0-9]+)*")
@@ -38,7 +41,7 @@ def surely_longer(value: str, limit: int) -> bool:
     """Whether a text has more characters than that, however they are counted.
 
     Surrounding spaces, marks and invisible characters may not count, nor may characters beyond the basic
-    plane (fields.max-length-astral), and a normal form may join some. """
+    plane (fields.max-length-astral), and a normal form may join some."""
     if len(value) <= limit:
         return False
     for text in (value, unicodedata.normalize("NFC", value), unicodedata.normalize("NFKC", value)):

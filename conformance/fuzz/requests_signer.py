@@ -5,7 +5,7 @@
 
 requests calls an `AuthBase` last, when URL, headers and body are what goes on the wire, and once for each
 time that a request is sent: repetitions get a nonce of their own. Redirects must be off, because a redirected
-request would be sent with the signature of another path. """
+request would be sent with the signature of another path."""
 
 from __future__ import annotations
 

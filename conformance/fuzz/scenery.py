@@ -33,7 +33,7 @@ class Scenery:
 
     What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew
     for the next. With `shared` the scene is the one that all checks share, which nothing may change. Raises
-    Inconclusive where the server does not let a scene be made. """
+    Inconclusive where the server does not let a scene be made."""
 
     def __init__(self, suite: Suite, operation: str, *, shared: bool = False) -> None:
         self.suite = suite

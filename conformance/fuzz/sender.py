@@ -18,7 +18,7 @@ class Sender:
     """One example: an account of its own and the model of what it holds.
 
     A request whose outcome cannot be known (no answer, 5xx, an answer against the rules that was reported
-    before) ends the comparison: `lost` is set, and every further method does nothing. """
+    before) ends the comparison: `lost` is set, and every further method does nothing."""
 
     def __init__(
         self, suite: Suite, ledger: Ledger, sound: Mapping[str, Sound], elsewhere: Mapping[str, Scene]

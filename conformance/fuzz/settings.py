@@ -16,7 +16,7 @@ class FuzzSettings:
     `examples` is the number of generated cases for each part, `seconds` the time for all parts
     together (None: no limit; with a limit and the default of examples, time alone counts). One `seed` fixes
     everything that is drawn: a part draws the same on any worker, and no two parts draw the same. `database`
-    is where Hypothesis keeps its examples (None: nowhere). Workers are numbered from 0. """
+    is where Hypothesis keeps its examples (None: nowhere). Workers are numbered from 0."""
 
     seed: int
     examples: int = DEFAULT_EXAMPLES

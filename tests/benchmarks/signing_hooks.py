@@ -1,7 +1,7 @@
 """Hooks with which `st run` signs, sends fresh idempotency keys, and counts what it does.
 
 Loaded by schemathesis through SCHEMATHESIS_HOOKS; a line of JSON for each answer and each failure goes to
-BENCHMARK_LOG. """
+BENCHMARK_LOG."""
 
 from __future__ import annotations
 

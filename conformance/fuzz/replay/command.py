@@ -26,7 +26,8 @@ SHOWN = 2000
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `conformance replay`."""
     parser.description = (
-        "Sends the requests of a failure again, signed afresh, with the ids that come up on the way, and says whether "
+        "Sends the requests of a failure again, signed afresh, with the ids that come up on the way, "
+        "and says whether "
         "the rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage."
     )
     parser.add_argument(
@@ -85,9 +86,8 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
 
 def _show(step: Step, exchange: Exchange, redactor: Redactor) -> None:
     mark = "*" if step.get("decisive") else " "
-    lines = [
-        f"{mark}{step['id']}  {exchange.method} {exchange.target[:SHOWN]}  as {exchange.organization}: {step.get('purpose', '')}"
-    ]
+    sent = f"{exchange.method} {exchange.target[:SHOWN]}"
+    lines = [f"{mark}{step['id']}  {sent}  as {exchange.organization}: {step.get('purpose', '')}"]
     lines += [
         f"     > {name}: {value}"
         for name, value in redactor.headers(exchange.request_headers)

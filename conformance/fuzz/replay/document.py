@@ -58,7 +58,8 @@ def check(document: Any, name: str) -> None:
     catalogue."""
     if isinstance(document, dict) and isinstance(document.get("format"), int) and document["format"] > FORMAT:
         raise ReplayError(
-            f"{name}: written by a newer version of the suite (format {document['format']}); update the suite."
+            f"{name}: written by a newer version of the suite "
+            f"(format {document['format']}); update the suite."
         )
     error = next(iter(_validator().iter_errors(document)), None)
     if error is not None:

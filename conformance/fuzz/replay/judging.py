@@ -30,8 +30,10 @@ _RANDOM = re.compile(r"[!-~]{8,}")
 _WALKED = ("list.walk", "list.race", "list.complete", "list.pages", "create.echo", "beneficiary.destinations")
 
 _ANSWER = re.compile(
-    r"(?:^|: )(?:(?P<refusal>a refusal \(4xx\))|(?P<accepted>accepted \(2xx\))|(?P<signed>.*accepted by authentication)"
-    r"|(?:status )?(?P<statuses>[1-5][0-9]{2}(?: or [1-5][0-9]{2})*|any 4xx)(?: (?P<type>\w+)/(?P<code>\w+))?)$"
+    r"(?:^|: )(?:(?P<refusal>a refusal \(4xx\))|(?P<accepted>accepted \(2xx\))"
+    r"|(?P<signed>.*accepted by authentication)"
+    r"|(?:status )?(?P<statuses>[1-5][0-9]{2}(?: or [1-5][0-9]{2})*|any 4xx)"
+    r"(?: (?P<type>\w+)/(?P<code>\w+))?)$"
 )
 
 

@@ -14,7 +14,7 @@ from conformance.fuzz.replay import judging
 from conformance.fuzz.replay.document import Document, ReplayError, Step, call_of
 from conformance.fuzz.replay.symbols import new_value
 from conformance.suite import Suite
-from conformance.verdict import Inconclusive
+from conformance.verdict import Inconclusive, NotApplicable
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 
@@ -56,9 +56,8 @@ class _Values:
         for symbol, place in step.get("captures", {}).items():
             value = exchange.get(*place)
             if value is MISSING or not isinstance(value, str):
-                raise Inconclusive(
-                    f"step {step['id']} was answered {exchange.described()} without {'.'.join(map(str, place))}"
-                )
+                where = ".".join(map(str, place))
+                raise Inconclusive(f"step {step['id']} was answered {exchange.described()} without {where}")
             self.known[symbol] = value
 
 
@@ -116,9 +115,9 @@ def _send(steps: list[Step], values: _Values, suite: Suite) -> list[Exchange]:
     for step in steps:
         try:
             client = suite.client(step["organization"])
-        except Inconclusive as missing:
+        except (Inconclusive, NotApplicable) as missing:
             raise ReplayError(
-                f"step {step['id']} is sent by another organization, but {missing.reason}. {missing.cure}"
+                f"step {step['id']} is sent by another organization, but {missing.reason}."
             ) from None
         calls.append((client, call_of(step, values), step.get("purpose", "")))
     if len(calls) == 1:

@@ -47,7 +47,7 @@ def save(
 
     `exchanges` are those of the check in their order. What they rest on and was made before, such as the
     account that checks share, is found in the suite's record. Raises OSError when the folder cannot be
-    written. """
+    written."""
     document = document_of(finding, exchanges, suite, decisive)
     if document is None:
         return None
@@ -174,9 +174,14 @@ def _listed(decisive: list[Exchange], makers: Mapping[str, int], suite: Suite) -
 
 def _words(exchange: Exchange) -> set[str]:
     """Whatever in a request can be an id."""
+    return set(_WORDS.findall(_text(exchange)))
+
+
+def _text(exchange: Exchange) -> str:
+    """All of a request in which an id can stand, its target also as it reads unencoded."""
     call = exchange.call
-    text = f"{call.target} {unquote(call.target)} {call.auth.signed_target or ''} {(call.body or b'').decode('utf-8', 'replace')}"
-    return set(_WORDS.findall(text))
+    body = (call.body or b"").decode("utf-8", "replace")
+    return f"{call.target} {unquote(call.target)} {call.auth.signed_target or ''} {body}"
 
 
 def _related(earlier: Exchange, later: Exchange) -> bool:
@@ -289,16 +294,12 @@ def _captures(exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> di
     if not exchange.succeeded:
         return {}
     later = [one for one in steps if one.number > exchange.number]
-    text = "\n".join(
-        f"{one.call.target} {unquote(one.call.target)} {one.call.auth.signed_target or ''}"
-        f" {(one.call.body or b'').decode('utf-8', 'replace')}"
-        for one in later
-    )
+    text = "\n".join(map(_text, later))
     kind = OPERATIONS[exchange.operation].resource if exchange.operation else "answer"
-    places = [[name] for name in _NAMED]
+    places: list[list[str | int]] = [[name] for name in _NAMED]
     items = exchange.get("items")
     if isinstance(items, list):
-        places += [["items", at, name] for at in range(min(len(items), 20)) for name in _NAMED]  # type: ignore[list-item]
+        places += [["items", at, name] for at in range(min(len(items), 20)) for name in _NAMED]
     captures: dict[str, list[str | int]] = {}
     name = ""
     dated = bool(re.search("_date=", text))

@@ -3,7 +3,7 @@ fresh Idempotency-Key, `{{primary.customer_id}}` for a value of the target file,
 time.
 
 `|quoted` after a name percent-encodes the value, `|upper` writes it in capital letters; `+0.000001` after a
-timestamp moves it by seconds. """
+timestamp moves it by seconds."""
 
 from __future__ import annotations
 

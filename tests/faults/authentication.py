@@ -200,6 +200,8 @@ class ReadsNamesExactly(Faulty):
 WINDOWS = {
     "any past": lambda age: age > 0,
     "any future": lambda age: age < 0,
+    "330 seconds ago": lambda age: 0 < age < 330,
+    "330 seconds ahead": lambda age: -330 < age < 0,
     "six minutes ago": lambda age: 0 < age < 361,
     "six minutes ahead": lambda age: -361 < age < 0,
     "an hour ago": lambda age: 0 < age < 3700,
@@ -261,6 +263,8 @@ NARROW = {
     "future over 200": lambda age: age < -200,
     "past over 250": lambda age: age > 250,
     "future over 250": lambda age: age < -250,
+    "past over 280": lambda age: age > 280,
+    "future over 280": lambda age: age < -280,
     "any future": lambda age: age < -2,
 }
 

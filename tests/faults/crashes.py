@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
+from conformance.reference.fields import FIELDS, TYPES
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
@@ -125,6 +126,17 @@ def _doubled(text: str) -> bool:
     return found
 
 
+#: Kind -> whether a value of a field ends in a server error.
+FIELD_CRASHES: dict[str, Callable[[Any], bool]] = {
+    "null": lambda value: value is None,
+    "number": lambda value: type(value) in (int, float),
+    "boolean": lambda value: isinstance(value, bool),
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+    "empty": lambda value: value == "",
+}
+
+
 #: Kind -> which requests of any operation end in a server error.
 CRASHES: dict[str, Callable[[Context], bool]] = {
     "always": lambda ctx: True,
@@ -197,6 +209,25 @@ class CrashesOnRequest(Crashes):
 @fault("http.no-server-error", operations=BODIES, each=BODY_CRASHES)
 class CrashesOnBody(Crashes):
     """Some bodies are answered with 500."""
+
+
+@fault(
+    "http.no-server-error",
+    operations=BODIES,
+    each=lambda operation: {
+        f"{field.name} {how}": (field.name, test)
+        for field in FIELDS[operation]
+        for how, test in FIELD_CRASHES.items()
+        if how != {dict: "object", bool: "boolean"}.get(TYPES.get(field.kind, str))
+    },
+)
+class CrashesOnField(Crashes):
+    """A value of this field is answered with 500."""
+
+    def crashes(self, ctx: Context) -> bool:
+        name, test = self.value
+        document = _json(ctx)
+        return isinstance(document, dict) and name in document and test(document[name])
 
 
 @fault("http.no-server-error", operations=LISTS, each=QUERY_CRASHES)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 import httpx
+
 from conformance.contract import OPERATIONS
 from conformance.passive import PASSIVE_RULES
 from conformance.reference.behaviour import Behaviour

@@ -147,6 +147,23 @@ class TotalOfThePage(Faulty):
         }[self.value]
 
 
+@fault("list.walk")
+class TotalsOtherwiseLater(Faulty):
+    """From the second page on total is another number."""
+
+    def list_document(self, ctx: Context) -> Any:
+        document = super().list_document(ctx)
+        return {**document, "total": document["total"] + (document["page"] > 1)}
+
+
+@fault("list.pages")
+class CountsOtherwiseLater(Faulty):
+    """From the second page on pages is another number."""
+
+    def pages(self, ctx: Context, listing: Listing) -> int:
+        return super().pages(ctx, listing) + (listing.page > 1)
+
+
 @fault("list.stable", each=("shuffled", "reversed every time", "two swapped", "rotated"))
 class Unstable(Fetches):
     """The order differs from request to request."""

@@ -31,7 +31,7 @@ def odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
 @check(RULE, operations=_BODIES)
 def test_odd_values_of_every_field(trial: Trial) -> None:
     """Every field is sent as an empty text, and optional ones as null and in types that the checks of types
-    leave out, one at a time in a sound body; whatever the answer is, it comes, and its status is below 500."""
+    leave out, one at a time in a sound body; whatever the answer is, it comes, with a status below 500."""
     scene = _scene(trial)
     sound = scene.body(trial.operation.id)
     for field in request_fields(trial.operation.id):

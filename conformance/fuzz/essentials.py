@@ -102,7 +102,7 @@ def _bodies(base: Case, sound: Sound) -> Iterator[Case]:
                         body=to_json({**sound.body, one.name: value}),
                     )
     if "amount" in sound.body:
-        for amount in ("-5.00", "0", "-0.00", "1e400", "NaN", 5):
+        for amount in ("-5.00", "0", "-0.00", "1e400", "NaN", 5, "1.10", "10.07"):
             yield replace(base, origin="essential: amount", body=to_json({**sound.body, "amount": amount}))
     if base.operation == "createPayout":
         for stand_in in OUT_OF_REACH[::2]:

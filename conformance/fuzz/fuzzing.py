@@ -14,7 +14,7 @@ from conformance.fuzz.expectation import Expectation
 from conformance.fuzz.generation import Generator
 from conformance.fuzz.ledger import Ledger
 from conformance.fuzz.model import INITIAL
-from conformance.fuzz.plain import same_number
+from conformance.fuzz.plain import plain_amount, same_number
 from conformance.fuzz.scenery import Scenery, pairs_are_free
 from conformance.fuzz.seeds import derive, source
 from conformance.fuzz.settings import FuzzSettings
@@ -166,29 +166,30 @@ class Fuzzer:
                 exchange,
             )
 
+        if plain_amount(amount := sent.get("amount")):
+            shown = exchange.get("amount")
+            self.ledger.judge(
+                "create.amount-exact",
+                self.operation,
+                same_number(shown, str(amount)),
+                f"amount {amount}",
+                show(shown),
+                exchange,
+            )
+
     def _shown_create(self, sent: dict[str, Any], exchange: Exchange) -> None:
         for name, value in sent.items():
-            if name not in documented(self.operation) or name in HIDDEN_FIELDS:
+            if name not in documented(self.operation) or name in (*HIDDEN_FIELDS, "amount"):
                 continue
             got = exchange.get(name)
-            if name == "amount":
-                self.ledger.judge(
-                    "create.amount-exact",
-                    self.operation,
-                    same_number(got, value),
-                    f"amount {value}",
-                    show(got),
-                    exchange,
-                )
-            else:
-                self.ledger.judge(
-                    "create.echo",
-                    self.operation,
-                    _shows(got, value),
-                    f"{name} {show(value)}",
-                    show(got),
-                    exchange,
-                )
+            self.ledger.judge(
+                "create.echo",
+                self.operation,
+                _shows(got, value),
+                f"{name} {show(value)}",
+                show(got),
+                exchange,
+            )
 
     def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         before, sent = self.scenery.known, verdict.document

@@ -82,6 +82,11 @@ def surely_no_amount(value: str) -> bool:
     return found[1] == "-" or not (found[2] + (found[3] or "")).strip("0")
 
 
+def plain_amount(value: Any) -> bool:
+    """Whether a value is a decimal in plain notation, so that its value is beyond doubt."""
+    return isinstance(value, str) and _PLAIN_AMOUNT.fullmatch(value) is not None
+
+
 def same_number(got: Any, sent: str) -> bool:
     """Whether an answer shows the amount that was sent as a plain decimal, by value."""
     if not isinstance(got, str) or not _PLAIN_AMOUNT.fullmatch(got) or not _PLAIN_AMOUNT.fullmatch(sent):

@@ -6,6 +6,7 @@ import hmac
 import socket
 import threading
 from collections.abc import Iterator
+from typing import BinaryIO
 
 import pytest
 import requests
@@ -33,14 +34,21 @@ class RawServer:
             threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
 
     def _talk(self, connection: socket.socket) -> None:
-        stream = connection.makefile("rwb")
+        # Whatever goes wrong closes the connection, so that no client waits for an answer for ever.
+        with connection, connection.makefile("rwb") as stream:
+            self._answer(stream)
+
+    def _answer(self, stream: BinaryIO) -> None:
         while line := stream.readline():
             method, target, _ = line.rstrip(b"\r\n").split(b" ")
             headers = {}
             while (header := stream.readline()) not in (b"\r\n", b""):
                 name, _, value = header.partition(b":")
                 headers[name.lower()] = value.strip()
-            body = stream.read(int(headers.get(b"content-length", b"0")))
+            if headers.get(b"transfer-encoding") == b"chunked":
+                body = b"".join(_chunks(stream))
+            else:
+                body = stream.read(int(headers.get(b"content-length", b"0")))
             string = method + target + headers[b"x-timestamp"] + headers[b"x-nonce"] + body
             expected = hmac.new(SECRET.encode(), string, "sha256").hexdigest().encode()
             status = b"200 OK" if expected == headers[b"x-signature"] else b"401 Unauthorized"
@@ -48,7 +56,13 @@ class RawServer:
                 b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}"
             )
             stream.flush()
-        connection.close()
+
+
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    while size := int(stream.readline(), 16):
+        yield stream.read(size)
+        stream.readline()
+    stream.readline()
 
 
 @pytest.fixture
@@ -116,7 +130,7 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
         def send(case: schemathesis.Case) -> None:
             statuses.append(
                 session.request(
-                    **case.as_transport_kwargs(base_url=base), auth=signer, allow_redirects=False
+                    **case.as_transport_kwargs(base_url=base), auth=signer, allow_redirects=False, timeout=10
                 ).status_code
             )
 

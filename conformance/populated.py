@@ -59,6 +59,10 @@ class Planned:
     known: bool = False
 
 
+#: The greatest length of a label (section 8).
+_LONGEST = 255
+
+
 @dataclass
 class Stock:
     """A list and what is known to be in it; `call` is the list's call without a query."""
@@ -267,7 +271,9 @@ def _virtual_accounts(scene: Scene) -> Iterator[Planned]:
     others = [currency for currency in OTHER_CURRENCIES if currency != usual]
     for index in range(SMALL):
         body = scene.body("createVirtualAccount")
-        if index % 2 == 0:
+        if index == 2:
+            yield _long(scene, "virtual_account", body)
+        elif index % 2 == 0:
             yield Planned(body)
         else:
             currency = others[index // 2 % len(others)]
@@ -283,7 +289,18 @@ def _wallets(scene: Scene) -> Iterator[Planned]:
         more = []
     for currency, network in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
         body = {**samples.wallet(), "currency": currency, "network": network}
-        yield Planned(body, known=(currency, network) in known)
+        if (currency, network) == known[0]:
+            yield _long(scene, "wallet", body)
+        else:
+            yield Planned(body, known=(currency, network) in known)
+
+
+def _long(scene: Scene, kind: str, body: Body) -> Planned:
+    """An element whose label is as long as it may be, which a list could cut off."""
+    if "label" in scene.suite.samples.over(kind):
+        return Planned(body, known=kind == "wallet")
+    long = {**body, "label": str(body["label"]).ljust(_LONGEST, "x")}
+    return Planned(long, body, "long label", known=kind == "wallet")
 
 
 def _add_strangers(suite: Suite, scene: Scene, stocks: dict[str, Stock]) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from conformance import samples
+from conformance.beneficiary import Beneficiary
 from conformance.creations import creations, place
 from conformance.exchange import MISSING, Exchange
-from conformance.likeness import document, objects, shown
+from conformance.likeness import document, judge_member, objects, shown
 from conformance.runner import check
 from conformance.suite import SAMPLE_CURES
 from conformance.trial import Trial, show
@@ -116,6 +117,20 @@ def judge_masked(trial: Trial, answer: Exchange, member: str, value: str, what: 
     good = isinstance(masked, str) and masked != "" and not full
     expected = f"{what}: {member}, a text that hides the full value"
     trial.judge("destination.masked", good, expected, "the full value" if full else shown(masked), answer)
+
+
+@check("create.initial-state", operations=("createPayoutDestination",))
+def test_first_destination_is_no_default(trial: Trial) -> None:
+    """The first destination of a beneficiary, made without is_default, is not its default."""
+    rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
+    scene = trial.scene(fresh=True)
+    owner = Beneficiary(trial, scene)
+    body = {name: value for name, value in trial.suite.bank_account(scene).items() if name != "is_default"}
+    answer = trial.send(call("createPayoutDestination", owner.ids, body), what)
+    if answer.succeeded:
+        judge_member(trial, rule, answer, "is_default", False, what)
+    else:
+        trial.no_occasion(rule, f"{what}, was answered {answer.described()}")
 
 
 @check("format.inapplicable-fields")

@@ -87,6 +87,8 @@ def _dates(elements: list[Element]) -> list[tuple[str, str]]:
         second = whole_second(distinct[index].text)
         if second is not None and second != distinct[index].text:
             dates.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
+    if distinct and (second := whole_second(distinct[0].text)):
+        dates.append(("at the midnight before the first element", f"{second[:10]}T00:00:00Z"))
     return [*dates, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]
 
 
@@ -165,6 +167,9 @@ def test_filters_combine(trial: Trial) -> None:
     if len(everything) > 2:
         _combine(trial, lists, everything, "all filters together")
         _combine(trial, lists, everything[::-1], "all filters together, in reverse order")
+    if (unused := "status that nothing has") in sound and {"start_date", "end_date"} <= sound.keys():
+        names_of_all = [name for name in ("currency", unused, "start_date", "end_date") if name in sound]
+        _combine(trial, lists, [sound[name] for name in names_of_all], f"{unused}, with all other filters")
     walked = [
         ("start_date",),
         ("currency",) if "currency" in sound else ("end_date",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance import samples
 from conformance.beneficiary import Beneficiary, Body, arrived, judge_moved, unreliable
 from conformance.creations import LETTERS
-from conformance.likeness import document, judge_members
+from conformance.likeness import document, judge_member, judge_members
 from conformance.runner import check
 from conformance.shapes import Shapes
 from conformance.suite import Suite
@@ -112,6 +112,26 @@ def test_updates_build_on_one_another(trial: Trial) -> None:
             person.stated |= body
             judge_members(trial, "beneficiary.update", answer, expected, what, but=["updated"],
                           otherwise=person.stated)
+
+
+@check("beneficiary.update")
+def test_update_of_a_disabled_beneficiary(trial: Trial) -> None:
+    """A PATCH that a server accepts on a disabled beneficiary leaves it disabled, in its answer and when it is
+    read; it may refuse it."""
+    rule, what = "beneficiary.update", "a PATCH of note on a disabled beneficiary"
+    person = Beneficiary(trial, trial.scene(fresh=True))
+    disabled = person.disable("a beneficiary is disabled")
+    if disabled.get("status") != "disabled":
+        reason = f"a beneficiary cannot be disabled: {disabled.described()}"
+        trial.set_aside(rule, reason, disabled, cause="beneficiary.disable")
+        return
+    answer = person.patch({"note": f"changed {samples.marker()}"}, what)
+    if not answer.succeeded:
+        trial.no_occasion(rule, f"{what} was answered {answer.described()}")
+        return
+    for seen in (answer, person.read(f"the beneficiary after {what}")):
+        if seen.succeeded:
+            judge_member(trial, rule, seen, "status", "disabled", seen.purpose)
 
 
 @check("refusal.changes-nothing", operations=("updateBeneficiary",))

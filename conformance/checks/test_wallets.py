@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.creations import creations
-from conformance.exchange import Exchange
-from conformance.likeness import identifiers, shown
+from conformance.exchange import MISSING, Exchange
+from conformance.likeness import identifiers, objects, shown
 from conformance.runner import check
 from conformance.trial import Trial, same
 from conformance.world import Scene, new_key
@@ -42,9 +42,10 @@ def test_second_wallet_of_a_pair(trial: Trial) -> None:
     for one in made:
         first, pair = one.exchange.call, _pair(one.body)
         probes = {
-            "with another label": first.with_field("label", trial.suite.samples.wallet()["label"]),
             "with the same body": first,
             "with its fields in another order": first.with_json(dict(reversed(one.body.items()))),
+            # Last, so that a label that it overwrites stays so.
+            "with another label": first.with_field("label", trial.suite.samples.wallet()["label"]),
         }
         for how, duplicate in probes.items():
             what = f"a second wallet of {pair} {how}"
@@ -94,6 +95,13 @@ def _judge_list(trial: Trial, scene: Scene, made: list[Exchange]) -> None:
     extra = [one for one in ids if one not in wanted]
     expected = f"after refused duplicates: {len(made)} in the list of wallets"
     trial.judge("wallet.duplicate", not extra, expected, f"{len(extra)} more", listing)
+    labels = {one.get("id"): one.get("label") for one in made}
+    for item in objects(listing.get("items")):
+        label = labels.get(item.get("id"), MISSING)
+        if isinstance(label, str) and isinstance(item.get("label"), str) and label == label.strip():
+            trial.judge("wallet.duplicate", item["label"] == label,
+                        f"after refused duplicates: the first wallet's label, {shown(label)}",
+                        shown(item["label"]), listing)
 
 
 @check("wallet.pair-elsewhere")

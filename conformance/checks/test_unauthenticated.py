@@ -1,4 +1,5 @@
-"""Requests that fail authentication: nothing else is looked at before, nothing is done, nonces stay used."""
+"""Requests that fail authentication: nothing else is looked at before, nothing is done; nonces and idempotency keys
+stay used."""
 
 from __future__ import annotations
 
@@ -8,8 +9,9 @@ from conformance import signing
 from conformance.checks.effects import Effects
 from conformance.checks.gate import REMEMBERED, Gate
 from conformance.exchange import Auth, Call, Exchange
+from conformance.rules import RULES
 from conformance.runner import check
-from conformance.trial import Trial
+from conformance.trial import Trial, same
 from conformance.world import unknown_like
 
 #: How a request fails authentication, and the status that tells it; None where 401 is only implied.
@@ -116,3 +118,18 @@ def test_nonces_stay_used(trial: Trial) -> None:
     if trial.suite.clock.now() - int(first.timestamp or 0) > REMEMBERED:
         first = gate.passed(trial.send(gate.sound(), "a sound request, whose nonce is used again"))
     gate.nonce_replay("auth.nonce-replay", first, gate.call(), "a nonce used before, many requests ago")
+
+
+@check("idempotency.replay", operations=RULES["idempotency.replay"].operations)
+def test_keys_stay_used(trial: Trial) -> None:
+    """The first sound request of this run to the operation comes again with its key, after all that was sent since."""
+    rule, first = "idempotency.replay", Gate(trial).first
+    what = "the first request again, with its key, many requests later"
+    if not first.succeeded:
+        trial.no_occasion(rule, f"the first request was answered {first.described()}")
+        return
+    again = trial.send(first.call, what)
+    if trial.usable(rule, again):
+        good = again.status == first.status and same(again.document, first.document)
+        got = "another answer" if again.status == first.status else again.described()
+        trial.judge(rule, good, f"{what}: the first answer", got, again, first)

@@ -76,8 +76,11 @@ def _judge_other_pair(trial: Trial, scene: Scene, body: Mapping[str, Any],
                         f"a wallet of {_pair(body)} beside one of another pair")
     alone = trial.send(trial.suite.fresh().call("createWallet", body),
                        f"a wallet of {_pair(body)} alone in an account")
-    taken_for_one = any(one.status == answer.status and same(one.document, answer.document)
-                        for one in duplicates)
+    # By its code: a message may name the pair, and every answer may have a number of its own.
+    code = answer.error_code
+    taken_for_one = any(
+        one.status == answer.status and (same(one.document, answer.document) or (code and code == one.error_code))
+        for one in duplicates)
     if alone.succeeded and taken_for_one:
         expected = f"a wallet of {_pair(body)} beside one of another pair: accepted"
         trial.judge("wallet.duplicate", False, expected, answer.described(), answer, alone)

@@ -267,6 +267,7 @@ class TakesAmount(Faulty):
 FREE = {
     "createBeneficiary": ("beneficiary_type", "title", "middle_name", "tax_id", "note"),
     "createPayoutDestination": ("label", "is_default"),
+    "createPayout": ("note",),
     "createVirtualAccount": ("address",),
     "createPayin": ("description",),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -200,7 +201,9 @@ def _use_async(url: str, **request: Any) -> None:
         async with httpx.AsyncClient(auth=HttpxSigner(KEY, SECRET), trust_env=False, verify=False) as own:
             (await own.request(url=url, **request)).raise_for_status()
 
-    asyncio.run(use())
+    # In a thread of its own, because the tests in a browser leave a loop running in theirs.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, use()).result()
 
 
 @pytest.mark.parametrize("use", [_use_sync, _use_async])

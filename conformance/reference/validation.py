@@ -156,7 +156,8 @@ class Validation(Base):
         return len(value)
 
     def check_value(self, ctx: Context, field: Field, value: Any) -> None:
-        """Checks the value by the field's kind."""
+        """Checks the value by the field's kind, and lets pass what keeps every stated limit:
+        fields.accepts-valid."""
         match field.kind:
             case "enum":
                 self.check_enum(ctx, field, value)

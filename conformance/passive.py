@@ -109,7 +109,11 @@ class PassiveRules:
         status = exchange.status or 0
         if exchange.succeeded:
             self._success(exchange)
-        elif status in (401, 403, 404) or exchange.error_type in ("authentication_error", "idempotency_error"):
+        elif (
+            status in (401, 403, 404)
+            or exchange.error_type in ("authentication_error", "idempotency_error")
+            or exchange.error_code == "invalid_idempotency_key"
+        ):
             self._problems(exchange, "error.shape", lambda: contract.error_problems(exchange.document))
 
     def _success(self, exchange: Exchange) -> None:

@@ -100,7 +100,7 @@ CONTENT_TYPES = (
 TIMESTAMPS = ("9" * 40, "1e400", "१७६३४५६७८९")
 NONCES = ("naïve ☃ '\"%00", "f" * 3900)
 SIGNATURES = ("é" * 32, "0" * 3900)
-API_KEYS = ("' OR '1'='1", "ключ %00")
+API_KEYS = ("' OR '1'='1", "ключ %00", "k" * 3900)
 KEYS = ("k" * 3900, "ключ")
 
 #: Path parameters, percent-encoded as they stand here.

@@ -276,13 +276,18 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     failing = [finding for finding in findings if finding.verdict == "failed" or (state.fail_on_implied and finding.verdict == "warning")]
     if failing:
         raise Violation(worker.text(failing))
+    if shown == "no occasion":
+        pytest.skip(findings[0].summary)
     if shown in ("inconclusive", "not applicable"):
-        pytest.skip(next(finding.summary for finding in findings if finding.verdict == shown))
+        pytest.skip(next(finding.summary for finding in findings if finding.verdict == shown and finding.occasion))
     return True
 
 
 def _shown(findings: list[Finding]) -> str:
-    verdicts = {str(finding.verdict) for finding in findings}
+    """What a test is shown as: by the gravest of what it had occasion to judge."""
+    verdicts = {str(finding.verdict) for finding in findings if finding.occasion}
+    if findings and not verdicts:
+        return "no occasion"
     return next((one for one in _SHOWN if one in verdicts), "passed")
 
 

@@ -23,6 +23,7 @@ CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "warning": ("warned", "w", ("WARNING", {"yellow": True})),
     "inconclusive": ("inconclusive", "?", ("INCONCLUSIVE", {"yellow": True})),
     "not applicable": ("not applicable", "-", ("NOT APPLICABLE", {"cyan": True})),
+    "no occasion": ("without occasion", "-", ("NO OCCASION", {"cyan": True})),
     "observed": ("observed", ".", ("OBSERVED", {"green": True})),
 }
 

@@ -33,6 +33,9 @@ def _shelved(purpose: str) -> str:
 #: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
 REMEMBERED = 240
 
+#: How far off an old timestamp is that is still accepted, in seconds.
+AGED = -290
+
 #: Operations that succeed once in a place: afterwards they may be refused for that alone.
 ONE_OFF = ("createWallet", "disableBeneficiary")
 

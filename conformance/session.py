@@ -137,6 +137,9 @@ class Run:
         )
         report.conformance_passive = "known" if known else "failed"  # type: ignore[attr-defined]
         self.config.hook.pytest_runtest_logreport(report=report)
+        # It was not collected, so it must not count towards the share of tests that are done.
+        reporter = self.config.pluginmanager.getplugin("terminalreporter")
+        getattr(reporter, "_progress_nodeids_reported", set()).discard(report.nodeid)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:

@@ -37,8 +37,12 @@ def test_faults_are_caught(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
     survivors = []
     for fault in CHOSEN[cell]:
-        outcome = catch(fault)
-        assert not outcome.errors, outcome.errors
-        if not outcome.shows(fault):
+        # Which requests meet in a race is for the scheduler of a busy machine to say.
+        for _ in range(3 if fault.rule.endswith("race") else 1):
+            outcome = catch(fault)
+            assert not outcome.errors, outcome.errors
+            if outcome.shows(fault):
+                break
+        else:
             survivors.append(f"{fault.id}: {fault.description} {outcome.inconclusive.get(cell, '')}")
     assert not survivors, "no check notices:\n" + "\n".join(survivors)

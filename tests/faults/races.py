@@ -64,7 +64,8 @@ class _Counted:
 
     def __enter__(self) -> None:
         self.owner.waiting = self.owner.__dict__.get("waiting", 0) + 1
-        time.sleep(PAUSE / 4)
+        # Long enough for a request of the same moment to be answered meanwhile, also on a busy machine.
+        time.sleep(PAUSE * 3)
         self.inner.__enter__()
 
     def __exit__(self, *details: Any) -> None:
@@ -187,7 +188,7 @@ class LosesSimultaneous(Indexed):
 
     def record(self, parent: str, identifier: str) -> None:
         known = list(self.index.get(parent, []))
-        time.sleep(PAUSE / 4)
+        time.sleep(PAUSE)
         self.index[parent] = [*known, identifier]
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
@@ -209,7 +210,7 @@ class ShowsTwice(Indexed):
     def record(self, parent: str, identifier: str) -> None:
         racing = self.__dict__.setdefault("racing", {})
         racing[parent] = racing.get(parent, 0) + 1
-        time.sleep(PAUSE / 4)
+        time.sleep(PAUSE)
         if racing[parent] > 1:
             self.index.setdefault(parent, []).append(identifier)
         racing[parent] -= 1

@@ -17,6 +17,13 @@ PAGES, ECHO, WALK = "list.pages", "list.echo", "list.walk"
 
 def page(trial: Trial, rule: str, exchange: Exchange, what: str) -> Page | None:
     """The page that answers a sound request, which a refusal of it is not: that breaks `rule`."""
+    return _page(trial, rule, exchange, what, f"{what}: a page (2xx)", refusable=False)
+
+
+def _page(
+    trial: Trial, rule: str, exchange: Exchange, what: str, expected: str, *, refusable: bool
+) -> Page | None:
+    """The page in an answer; without one, what is no page says of `rule`."""
     if not _readable(trial, rule, exchange, what):
         return None
     found = page_of(exchange)
@@ -29,7 +36,8 @@ def page(trial: Trial, rule: str, exchange: Exchange, what: str) -> Page | None:
                 cause="list.envelope",
             )
         else:
-            trial.judge(rule, False, f"{what}: a page (2xx)", exchange.described(), exchange)
+            good = refusable and exchange.refused
+            trial.judge(rule, good, expected, exchange.described(), exchange)
     return found
 
 
@@ -81,20 +89,7 @@ def count_of_pages(trial: Trial, found: Page, size: int, what: str, known: int |
 
 def page_or_refusal(trial: Trial, rule: str, exchange: Exchange, expected: str, what: str) -> Page | None:
     """The page that answers what may be refused; a refusal keeps the rule."""
-    if not _readable(trial, rule, exchange, what):
-        return None
-    found = page_of(exchange)
-    if found is None:
-        if exchange.succeeded:
-            trial.set_aside(
-                rule,
-                f"{what} was answered {exchange.described()}, not with a page",
-                exchange,
-                cause="list.envelope",
-            )
-        else:
-            trial.judge(rule, exchange.refused, expected, exchange.described(), exchange)
-    return found
+    return _page(trial, rule, exchange, what, expected, refusable=True)
 
 
 def size_in_range(trial: Trial, exchange: Exchange, what: str, *, filled: bool = True) -> None:

@@ -6,6 +6,10 @@ matter how finely a server shows or stores instants.
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+from fractions import Fraction
+
 from conformance import paging
 from conformance.checks.filter_reading import (
     FAR_FUTURE,
@@ -44,31 +48,26 @@ _SIZE = 3
 @check("list.start-date", "list.complete", operations=tuple(RULES["list.start-date"].operations))
 def test_start_date(trial: Trial) -> None:
     """Filters by the created of elements, exactly as shown, by seconds, and far off: at or after it."""
-    lists = Filtered(trial)
-    for what, text in _dates(lists.elements):
-        instant = parse(text)
-        assert instant is not None
-        lists.keeps(
-            "list.start-date",
-            start_date(text),
-            [one for one in lists.elements if one.created >= instant],
-            f"start_date {what}",
-        )
+    _judge_dates(trial, "list.start-date", start_date, "start_date", operator.ge)
 
 
 @check("list.end-date", "list.complete", operations=tuple(RULES["list.end-date"].operations))
 def test_end_date(trial: Trial) -> None:
     """Filters by the created of elements, exactly as shown, by seconds, and far off: before it."""
+    _judge_dates(trial, "list.end-date", end_date, "end_date", operator.lt)
+
+
+def _judge_dates(
+    trial: Trial, rule: str, query: Callable[[str], Parameters], name: str,
+    keeps: Callable[[Fraction, Fraction], bool],
+) -> None:
+    """Filters by several dates; `keeps` says whether an element of one instant passes the filter by another."""
     lists = Filtered(trial)
     for what, text in _dates(lists.elements):
         instant = parse(text)
         assert instant is not None
-        lists.keeps(
-            "list.end-date",
-            end_date(text),
-            [one for one in lists.elements if one.created < instant],
-            f"end_date {what}",
-        )
+        expected = [one for one in lists.elements if keeps(one.created, instant)]
+        lists.keeps(rule, query(text), expected, f"{name} {what}")
 
 
 def _dates(elements: list[Element]) -> list[tuple[str, str]]:

@@ -43,6 +43,8 @@ class Controller:
         self.results = Results(self.target)
         self.redactor = Redactor(self.target)
         self.ran = 0
+        #: The results document, once it was made.
+        self.document: dict[str, Any] | None = None
         self._sent: dict[int, int] = {}
         #: (rule, operation) -> worker -> its tally.
         self._tallies: dict[tuple[str, str], dict[int, Tally]] = {}
@@ -143,8 +145,8 @@ class Controller:
         from conformance.report.write import write_all
 
         try:
-            document = build_document(self.results, self.target, run)
-            written = write_all(document, self.folder)
+            self.document = build_document(self.results, self.target, run)
+            written = write_all(self.document, self.folder)
         except OSError as error:
             return [f"The report could not be written to {self.folder}: {error}."]
         return [str(one) for one in written if isinstance(one, Exception)]

@@ -223,11 +223,10 @@ class Run:
             writer.line(printable(text), **markup)
         for problem in self._problems:
             writer.line(printable(problem), red=True)
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            from conformance.report.document import build
+        if os.environ.get("GITHUB_ACTIONS") == "true" and self.controller.document is not None:
             from conformance.report.write import annotations
 
-            for line in annotations(build(self.controller.results, self.controller.target, self.info)):
+            for line in annotations(self.controller.document):
                 writer.line(line)
 
 

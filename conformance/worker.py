@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
@@ -98,9 +99,8 @@ class Worker:
         tallies = self._new_tallies()
         for tally in tallies:
             self._keep(tally["exchanges"], evidence)
-        numbers = list(self.suite.record)
-        fresh = [self.suite.record[number] for number in numbers[self._seen :]]
-        self._seen = len(numbers)
+        fresh = list(itertools.islice(self.suite.record.values(), self._seen, None))
+        self._seen += len(fresh)
         for one in fresh:
             _trim(one)
         return {

@@ -17,7 +17,6 @@ import pytest
 from conformance import selection
 
 if TYPE_CHECKING:
-    from conformance.controller import Controller
     from conformance.runner import Check, Exploration
     from conformance.verdict import Finding
     from conformance.worker import Worker

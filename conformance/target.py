@@ -12,7 +12,7 @@ import json
 import math
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -366,8 +366,3 @@ def load(path: Path | None, environment: Mapping[str, str], base_url: str | None
             raise TargetError(f"--base-url: it should hold {problem}, not {_shown(base_url)}.")
         tables = {**tables, "base_url": base_url}
     return build(tables, str(path) if path else "target (no --target file given)")
-
-
-def with_base_url(target: Target, base_url: str) -> Target:
-    """The same target at another address."""
-    return replace(target, base_url=base_url.rstrip("/"))

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.contract import OPERATIONS, Operation
+from conformance.contract import Operation
 from conformance.exchange import Call, Exchange
 from conformance.rules import RULES, Level, Rule
 from conformance.suite import Suite
@@ -239,7 +239,3 @@ def show(value: Any) -> str:
     except (TypeError, ValueError):
         text = str(value)
     return text if len(text) <= 200 else text[:197] + "..."
-
-
-def operation(identifier: str) -> Operation:
-    return OPERATIONS[identifier]

@@ -18,7 +18,7 @@ from conformance.preflight import preflight
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.transport import InProcessTransport
-from conformance.target import Target, TargetError, build, with_base_url
+from conformance.target import Target, TargetError, build
 
 from tests.variants.catalogue import Between
 
@@ -94,8 +94,8 @@ def test_wrong_clock() -> None:
 
 def test_unreachable() -> None:
     target, _ = reference()
-    assert "cannot be reached" in complaint(with_base_url(target, "http://127.0.0.1:1"))
-    assert "cannot be reached" in complaint(with_base_url(target, "http://no-such-host.invalid"))
+    assert "cannot be reached" in complaint(replace(target, base_url="http://127.0.0.1:1"))
+    assert "cannot be reached" in complaint(replace(target, base_url="http://no-such-host.invalid"))
 
 
 @pytest.mark.parametrize(("response", "named"), [
@@ -123,7 +123,7 @@ def test_certificate_that_nobody_trusts(tmp_path: Path) -> None:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-            text = complaint(with_base_url(reference()[0], f"https://127.0.0.1:{server.server_port}"))
+            text = complaint(replace(reference()[0], base_url=f"https://127.0.0.1:{server.server_port}"))
     finally:
         server.shutdown()
         server.server_close()

@@ -26,8 +26,11 @@ from conformance.world import Scene, call, identifier
 UNTOUCHED = "refusal.changes-nothing"
 
 #: Operation -> the list in which a resource it creates shows.
-_LISTS = {"createPayoutDestination": "listPayoutDestinations", "createVirtualAccount": "listVirtualAccounts",
-          "createWallet": "listWallets"}
+_LISTS = {
+    "createPayoutDestination": "listPayoutDestinations",
+    "createVirtualAccount": "listVirtualAccounts",
+    "createWallet": "listWallets",
+}
 
 #: Operations on resources that other clients of the server may change at the same time.
 _SHARED = ("createAccount", "createPayout")
@@ -176,7 +179,10 @@ class Bench:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None,
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         with self._lock:
             if kind is None and self._watching:
@@ -268,8 +274,14 @@ class Bench:
         for one in named:
             ids = {"account_id": self.scene.account_id, "beneficiary_id": identifier(one)}
             found = self.trial.send(call("getBeneficiary", ids), "is there what was refused?")
-            self.trial.judge(UNTOUCHED, not found.succeeded, f"{one.purpose}: nothing created",
-                             f"{one.status}, and getBeneficiary shows the beneficiary", one, found)
+            self.trial.judge(
+                UNTOUCHED,
+                not found.succeeded,
+                f"{one.purpose}: nothing created",
+                f"{one.status}, and getBeneficiary shows the beneficiary",
+                one,
+                found,
+            )
         if not named:
             self.trial.judge(UNTOUCHED, True, "no refusal shows a beneficiary", "none does")
 
@@ -306,8 +318,10 @@ class Bench:
         if not self.trial.usable(UNTOUCHED, exchange):
             return "", None
         if before is None or after is None:
-            reason = (f"whether refused requests have an effect is seen with {exchange.operation}, "
-                      f"which was answered {exchange.described()}")
+            reason = (
+                f"whether refused requests have an effect is seen with {exchange.operation}, "
+                f"which was answered {exchange.described()}"
+            )
             self.trial.set_aside(UNTOUCHED, reason, exchange)
             return "", None
         if self.operation in states.MOVES:
@@ -316,6 +330,9 @@ class Bench:
             return (f"{after - before} more in {exchange.operation}" if after > before else ""), exchange
         if isinstance(after, frozenset):
             return (f"{len(after - before)} more in {exchange.operation}" if after - before else ""), exchange
-        shown = [f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160]
-                 for name in {**before, **after} if not same(before.get(name), after.get(name))]
+        shown = [
+            f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160]
+            for name in {**before, **after}
+            if not same(before.get(name), after.get(name))
+        ]
         return "; ".join(shown), exchange

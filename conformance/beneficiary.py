@@ -48,8 +48,11 @@ def unreliable(created: Exchange, read: Exchange) -> list[str]:
     if not read.succeeded:
         return []
     before, after = document(created), document(read)
-    return [name for name in before if name in after
-            and not alike("getBeneficiary", name, after[name], before[name])]
+    return [
+        name
+        for name in before
+        if name in after and not alike("getBeneficiary", name, after[name], before[name])
+    ]
 
 
 def judge_moved(trial: Trial, rule: str, before: Any, answer: Exchange, what: str) -> None:
@@ -58,5 +61,6 @@ def judge_moved(trial: Trial, rule: str, before: Any, answer: Exchange, what: st
     if old is None or new is None:
         trial.set_aside(rule, f"{what}: updated is no timestamp", answer, cause="format.timestamp")
         return
-    trial.judge(rule, new > old, f"{what}: an updated after {show(before)}", show(answer.get("updated")),
-                answer)
+    trial.judge(
+        rule, new > old, f"{what}: an updated after {show(before)}", show(answer.get("updated")), answer
+    )

@@ -42,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit status: 2 for wrong usage, 130 when interrupted."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(
-        prog="conformance", description="A conformance suite for the Financial Accounts API.")
+        prog="conformance", description="A conformance suite for the Financial Accounts API."
+    )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (_, summary) in COMMANDS.items():

@@ -21,8 +21,16 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 __all__ = [
-    "OPERATIONS", "SPEC", "Operation", "Problem", "error_problems", "match", "request_problems",
-    "response_problems", "response_schema", "undocumented_fields",
+    "OPERATIONS",
+    "SPEC",
+    "Operation",
+    "Problem",
+    "error_problems",
+    "match",
+    "request_problems",
+    "response_problems",
+    "response_schema",
+    "undocumented_fields",
 ]
 
 
@@ -50,6 +58,7 @@ class Operation:
 
 
 # ---------------------------------------------------------------------- reading
+
 
 @functools.cache
 def _document(name: str) -> Any:
@@ -137,6 +146,7 @@ def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
 
 # ---------------------------------------------------------------------- judging responses
 
+
 @functools.cache
 def response_schema(operation_id: str) -> dict[str, Any]:
     """The schema of an operation's successful response, all references resolved.
@@ -178,6 +188,7 @@ def _validator(uri: str) -> Validator:
 
 # ---------------------------------------------------------------------- members beyond the contract
 
+
 def undocumented_fields(operation_id: str, document: Any) -> list[str]:
     """The members of a 2xx response that the specification does not name, as sorted pointers in which `*`
     stands for any index of an array."""
@@ -208,6 +219,7 @@ def _alternatives(schemas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 # ---------------------------------------------------------------------- judging requests
+
 
 def request_problems(operation_id: str, body: bytes | None, query: str) -> list[str]:
     """How a request breaks openapi.yaml: its body as sent (None: no body) and its raw query without `?`.

@@ -29,7 +29,9 @@ PASSIVE = "passive"
 class Controller:
     """The run as a whole. Raises TargetError, with one paragraph, when it cannot begin."""
 
-    def __init__(self, target_file: str | None, base_url: str | None, environment: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self, target_file: str | None, base_url: str | None, environment: Mapping[str, str], folder: Path
+    ) -> None:
         self.folder = folder
         self.started = time.time()
         self._writable()
@@ -63,11 +65,17 @@ class Controller:
             with tempfile.TemporaryFile(dir=self.folder):
                 pass
         except OSError as error:
-            raise TargetError(f"--report-dir {self.folder}: nothing can be written there ({error.strerror or error}); "
-                              "name a folder that this user may write to.") from None
+            raise TargetError(
+                f"--report-dir {self.folder}: nothing can be written there ({error.strerror or error}); "
+                "name a folder that this user may write to."
+            ) from None
 
-    def _target(self, target_file: str | None, base_url: str | None, environment: Mapping[str, str]) -> Target:
-        named = any(name.startswith(ENVIRONMENT_PREFIX) and name not in OPTION_VARIABLES for name in environment)
+    def _target(
+        self, target_file: str | None, base_url: str | None, environment: Mapping[str, str]
+    ) -> Target:
+        named = any(
+            name.startswith(ENVIRONMENT_PREFIX) and name not in OPTION_VARIABLES for name in environment
+        )
         if target_file or base_url or named:
             target = load(Path(target_file) if target_file else None, environment, base_url)
             preflight(target)
@@ -126,9 +134,13 @@ class Controller:
             finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
             finding.expected, finding.got = first.expected, first.got
             finding.exchanges = [number for one in broken for number in one.exchanges][:6]
-            finding.further = list(dict.fromkeys(text for one in broken for text in [one.got, *one.further] if text != first.got))[:10]
-            finding.summary = (f"{rule} on {operation}: expected {first.expected}; got {first.got} "
-                               f"({times} of {finding.probes} responses)")
+            finding.further = list(
+                dict.fromkeys(text for one in broken for text in [one.got, *one.further] if text != first.got)
+            )[:10]
+            finding.summary = (
+                f"{rule} on {operation}: expected {first.expected}; got {first.got} "
+                f"({times} of {finding.probes} responses)"
+            )
         return finding
 
     def conclude(self) -> None:

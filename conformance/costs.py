@@ -43,7 +43,9 @@ def measure() -> dict[str, dict[str, int]]:
     from conformance.target import build
 
     server, seeded = new_server()
-    suite = Suite(build(target_tables(seeded, "http://reference.test"), "reference"), InProcessTransport(server))
+    suite = Suite(
+        build(target_tables(seeded, "http://reference.test"), "reference"), InProcessTransport(server)
+    )
     costs: dict[str, dict[str, int]] = {}
     for check, operation in plan():
         before = suite.sent
@@ -53,4 +55,6 @@ def measure() -> dict[str, dict[str, int]]:
 
 
 if __name__ == "__main__":
-    Path(__file__).with_suffix(".json").write_text(json.dumps(measure(), indent=0, sort_keys=True) + "\n", "utf-8")
+    Path(__file__).with_suffix(".json").write_text(
+        json.dumps(measure(), indent=0, sort_keys=True) + "\n", "utf-8"
+    )

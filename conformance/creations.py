@@ -26,16 +26,25 @@ Kind = tuple[str, list[Body]]
 #: Letters of several scripts that no Unicode normal form changes, and signs that HTML, SQL, shells and JSON
 #: escape.
 LETTERS = "Zo\u0436 \u540d\u524d \u0398\u03ad\u03c3\u03b7"
-SIGNS = "O'Neil & Co <b>\"#1\"</b> 50% \\ / ; {x}"
+SIGNS = 'O\'Neil & Co <b>"#1"</b> 50% \\ / ; {x}'
 
 #: Another person than the sample's.
 _OTHER_PERSON = {
-    "beneficiary_type": "individual", "title": "Dr", "first_name": "Grace", "middle_name": "Brewster",
+    "beneficiary_type": "individual",
+    "title": "Dr",
+    "first_name": "Grace",
+    "middle_name": "Brewster",
     "last_name": "Hopper",
-    "phone": "+442079460018", "tax_id": "00AB98765", "country_code": "GB",
-    "address": {"address_line": "10 High Street", "city": "London", "region": "Greater London",
-                "postal_code": "SW1A 2AA",
-                "country": "GB"},
+    "phone": "+442079460018",
+    "tax_id": "00AB98765",
+    "country_code": "GB",
+    "address": {
+        "address_line": "10 High Street",
+        "city": "London",
+        "region": "Greater London",
+        "postal_code": "SW1A 2AA",
+        "country": "GB",
+    },
 }
 
 
@@ -86,8 +95,9 @@ def _created(suite: Suite, operation: str) -> list[Creation]:
         taken = operation == "createWallet" and not name.startswith("another pair")
         where = suite.fresh() if taken else scene
         for body in bodies:
-            exchange = suite.send(where.client, call(operation, where.ids(operation), body),
-                                  f"a {operation} of {name}")
+            exchange = suite.send(
+                where.client, call(operation, where.ids(operation), body), f"a {operation} of {name}"
+            )
             if exchange.succeeded and isinstance(exchange.document, dict):
                 made.append(Creation(name, body, where, exchange))
                 break
@@ -95,6 +105,7 @@ def _created(suite: Suite, operation: str) -> list[Creation]:
 
 
 # ---------------------------------------------------------------------- kinds
+
 
 def _accounts(scene: Scene) -> Iterator[Kind]:
     yield "a name in letters of several scripts", [{"name": f"{LETTERS} {samples.marker()}"}]
@@ -106,8 +117,13 @@ def _beneficiaries(scene: Scene) -> Iterator[Kind]:
     required = OPERATIONS["createBeneficiary"].required_fields
     yield "required fields only", [{name: value for name, value in make().items() if name in required}]
     business = {**make(), "beneficiary_type": "business"}
-    yield "type business", [{**business, "company_name": f"Dombey & Son's {samples.marker()}"},
-                            {"company_name": f"Analytical Engines {samples.marker()}", **business}]
+    yield (
+        "type business",
+        [
+            {**business, "company_name": f"Dombey & Son's {samples.marker()}"},
+            {"company_name": f"Analytical Engines {samples.marker()}", **business},
+        ],
+    )
     other = {**make(), **_OTHER_PERSON}
     compatriot = {**other, "country_code": make()["country_code"], "address": make()["address"]}
     # Before the @ capitals make another address, and a plus sign is none of a query's spaces.
@@ -115,10 +131,14 @@ def _beneficiaries(scene: Scene) -> Iterator[Kind]:
     yield "another person", [{**other, "email": email}, {**compatriot, "email": email}, compatriot]
     texts = {name: LETTERS for name in ("first_name", "middle_name", "last_name", "display_name", "note")}
     foreign = {**make(), **texts, "title": LETTERS[:3]}
-    yield "letters of several scripts", [{**foreign, "beneficiary_type": "business", "company_name": LETTERS},
-                                         foreign]
-    yield "names with apostrophes", [{**make(), "first_name": "D'Arcy", "middle_name": "O'Neil",
-                                      "last_name": "O'Brien"}]
+    yield (
+        "letters of several scripts",
+        [{**foreign, "beneficiary_type": "business", "company_name": LETTERS}, foreign],
+    )
+    yield (
+        "names with apostrophes",
+        [{**make(), "first_name": "D'Arcy", "middle_name": "O'Neil", "last_name": "O'Brien"}],
+    )
     yield "signs", [{**make(), "display_name": SIGNS, "note": SIGNS}]
     yield "a long note", [{**make(), "note": "0123456789" * 100}]
 
@@ -138,15 +158,20 @@ def _destinations(scene: Scene) -> Iterator[Kind]:
     european = suite.samples.bank_accounts()[-1]
     yield "an IBAN", [european]
     if "swift_code" in european:
-        yield "a SWIFT code of eleven characters", [{**european, "iban": samples.iban(),
-                                                     "swift_code": "COBADEFFXXX"}]
+        yield (
+            "a SWIFT code of eleven characters",
+            [{**european, "iban": samples.iban(), "swift_code": "COBADEFFXXX"}],
+        )
     yield "a label with signs", [{**bank(), "label": f"{LETTERS} {SIGNS}"}]
     wallets = suite.samples.wallet_destinations()
     yield "a wallet", wallets
-    others = [{**body, "network": "polygon", "is_default": True}
-              for body in suite.samples.wallet_destinations()]
-    yield "a wallet on another network, without label", [
-        {name: value for name, value in body.items() if name != "label"} for body in others]
+    others = [
+        {**body, "network": "polygon", "is_default": True} for body in suite.samples.wallet_destinations()
+    ]
+    yield (
+        "a wallet on another network, without label",
+        [{name: value for name, value in body.items() if name != "label"} for body in others],
+    )
 
 
 def _payouts(scene: Scene) -> Iterator[Kind]:
@@ -204,7 +229,11 @@ def _payins(scene: Scene) -> Iterator[Kind]:
 
 
 _KINDS: dict[str, Callable[[Scene], Iterator[Kind]]] = {
-    "createAccount": _accounts, "createBeneficiary": _beneficiaries, "createPayoutDestination": _destinations,
-    "createPayout": _payouts, "createVirtualAccount": _virtual_accounts, "createWallet": _wallets,
+    "createAccount": _accounts,
+    "createBeneficiary": _beneficiaries,
+    "createPayoutDestination": _destinations,
+    "createPayout": _payouts,
+    "createVirtualAccount": _virtual_accounts,
+    "createWallet": _wallets,
     "createPayin": _payins,
 }

@@ -26,9 +26,24 @@ class EmbeddedServer:
         self._log = folder / "embedded.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "conformance.reference.embedded", "--state", str(self._state), "--parent", str(os.getpid())],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))},
+                [
+                    sys.executable,
+                    "-m",
+                    "conformance.reference.embedded",
+                    "--state",
+                    str(self._state),
+                    "--parent",
+                    str(os.getpid()),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(
+                        filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")])
+                    ),
+                },
             )
 
     def tables(self) -> dict[str, Any]:
@@ -37,7 +52,9 @@ class EmbeddedServer:
         while not self._state.exists():
             if self._process.poll() is not None or time.monotonic() > end:
                 tail = self._log.read_text("utf-8", "replace").strip().splitlines()[-1:]
-                raise EmbeddedError(f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}.")
+                raise EmbeddedError(
+                    f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}."
+                )
             time.sleep(0.01)
         return json.loads(self._state.read_text("utf-8"))["target"]
 

@@ -100,7 +100,10 @@ MANGLES: Mapping[str, Callable[[str], str]] = {
 
 #: Ways to write the names of the authentication headers.
 NAME_CASES: Mapping[str, Callable[[str], str]] = {
-    "": lambda name: name, "lower": str.lower, "upper": str.upper, "swapped": str.swapcase,
+    "": lambda name: name,
+    "lower": str.lower,
+    "upper": str.upper,
+    "swapped": str.swapcase,
 }
 
 
@@ -277,8 +280,16 @@ class Exchange:
         if isinstance(kind, str) and isinstance(code, str):
             return f"{self.status} {kind[:60]}/{code[:60]}"
         if self.document is MISSING:
-            return f"{self.status} with a body that is no JSON" if self.response_body else f"{self.status} without a body"
-        return f"{self.status} with a JSON body" if self.succeeded else f"{self.status} without error type and code"
+            return (
+                f"{self.status} with a body that is no JSON"
+                if self.response_body
+                else f"{self.status} without a body"
+            )
+        return (
+            f"{self.status} with a JSON body"
+            if self.succeeded
+            else f"{self.status} without error type and code"
+        )
 
 
 def _header(headers: list[tuple[str, str]], name: str) -> str | None:

@@ -14,7 +14,9 @@ SHOWN_BODY = 1200
 SHOWN_EXCHANGES = 4
 
 
-def failure_text(findings: Iterable[Finding], exchange: Callable[[int], Exchange | None], redactor: Redactor) -> str:
+def failure_text(
+    findings: Iterable[Finding], exchange: Callable[[int], Exchange | None], redactor: Redactor
+) -> str:
     """A paragraph for each finding, then its exchanges; free of secrets and control characters."""
     shown: set[int] = set()
     parts = []
@@ -49,7 +51,9 @@ def _finding(finding: Finding) -> str:
 
 
 def _exchange(exchange: Exchange, redactor: Redactor) -> str:
-    lines = [f"  exchange {exchange.number}, {exchange.purpose or exchange.operation} ({exchange.elapsed * 1000:.0f} ms)"]
+    lines = [
+        f"  exchange {exchange.number}, {exchange.purpose or exchange.operation} ({exchange.elapsed * 1000:.0f} ms)"
+    ]
     lines.append(f"    > {exchange.method} {exchange.target[:2000]}")
     lines += [f"    > {name}: {value[:300]}" for name, value in redactor.headers(exchange.request_headers)]
     lines += _body(exchange.request_body, ">")
@@ -57,7 +61,9 @@ def _exchange(exchange: Exchange, redactor: Redactor) -> str:
         lines.append(f"    < no answer: {exchange.error}")
     else:
         lines.append(f"    < {exchange.status}")
-        lines += [f"    < {name}: {value[:300]}" for name, value in redactor.headers(exchange.response_headers)[:20]]
+        lines += [
+            f"    < {name}: {value[:300]}" for name, value in redactor.headers(exchange.response_headers)[:20]
+        ]
         lines += _body(exchange.response_body, "<")
     return "\n".join(lines)
 

@@ -48,8 +48,14 @@ def request_fields(operation: str) -> tuple[Field, ...]:
     schema = OPERATIONS[operation].request_schema or {}
     required = OPERATIONS[_SUBSETS.get(operation, operation)].required_fields
     return tuple(
-        Field(name, described.get("type", "string"), name in required, described.get("maxLength"),
-              tuple(described.get("enum", ())), described.get("x-code", ""))
+        Field(
+            name,
+            described.get("type", "string"),
+            name in required,
+            described.get("maxLength"),
+            tuple(described.get("enum", ())),
+            described.get("x-code", ""),
+        )
         for name, described in schema.get("properties", {}).items()
     )
 
@@ -173,7 +179,9 @@ def iban(count: int) -> str:
 
 #: Words of the same field of life that the enumerations do not list.
 _UNLISTED = {
-    "beneficiary_type": ("partnership", "company"), "type": ("cash", "crypto"), "account_type": ("current",),
+    "beneficiary_type": ("partnership", "company"),
+    "type": ("cash", "crypto"),
+    "account_type": ("current",),
 }
 
 
@@ -194,22 +202,57 @@ UNASSIGNED_CODES = {"country": "ZZ", "currency": "ZZZ"}
 
 #: Amounts that are no positive decimal in a string, each with its name for a sentence.
 WRONG_AMOUNTS: tuple[tuple[str, Any], ...] = (
-    *((f'"{text}"', text) for text in (
-        "0", "0.00", "00", "-0", "-5.00", "-0.01", "abc", "1.00abc", "$1.00", "NaN", "Infinity", "-Infinity",
-        "inf", "1.2.3", "1,00", "1,000.00", "1_000.00", "0x10", "1/2",
-        "\u0661.\u0660\u0660", "\uff11.\uff10\uff10",
-    )),
-    ("an empty string", ""), ("a space", " "), ("the number 1", 1), ("the number 1.5", 1.5),
+    *(
+        (f'"{text}"', text)
+        for text in (
+            "0",
+            "0.00",
+            "00",
+            "-0",
+            "-5.00",
+            "-0.01",
+            "abc",
+            "1.00abc",
+            "$1.00",
+            "NaN",
+            "Infinity",
+            "-Infinity",
+            "inf",
+            "1.2.3",
+            "1,00",
+            "1,000.00",
+            "1_000.00",
+            "0x10",
+            "1/2",
+            "\u0661.\u0660\u0660",
+            "\uff11.\uff10\uff10",
+        )
+    ),
+    ("an empty string", ""),
+    ("a space", " "),
+    ("the number 1", 1),
+    ("the number 1.5", 1.5),
 )
 
 #: Amounts that may be accepted or refused, by what is odd about them.
 ODD_AMOUNTS = {
-    "an exponent": "1e2", "a leading plus sign": "+1.00", "401 digits": "1" + "0" * 400,
+    "an exponent": "1e2",
+    "a leading plus sign": "+1.00",
+    "401 digits": "1" + "0" * 400,
     "60 decimals": "1." + "0" * 59 + "1",
 }
 
 #: Amounts that fewer decimals, whole cents or a binary floating-point number would change.
 EXACT_AMOUNTS = (
-    "1.10", "0.07", "0.29", "19.99", "100", "1.005", "0.00000001", "1.0000000000000000001",
-    "123456789.123456789", "100000000000000.01", "9007199254740993.01",
+    "1.10",
+    "0.07",
+    "0.29",
+    "19.99",
+    "100",
+    "1.005",
+    "0.00000001",
+    "1.0000000000000000001",
+    "123456789.123456789",
+    "100000000000000.01",
+    "9007199254740993.01",
 )

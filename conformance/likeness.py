@@ -77,7 +77,12 @@ def shown(value: Any) -> str:
 
 
 def judge_member(
-    trial: Trial, rule: str, exchange: Exchange, name: str, expected: Any, what: str,
+    trial: Trial,
+    rule: str,
+    exchange: Exchange,
+    name: str,
+    expected: Any,
+    what: str,
     otherwise: Any = MISSING,
 ) -> bool:
     """Judges one documented member of an answer by the value it should have, or `otherwise` by another one:
@@ -108,8 +113,14 @@ def broken_form(exchange: Exchange, name: str) -> Problem | None:
 
 
 def judge_members(
-    trial: Trial, rule: str, exchange: Exchange, expected: Mapping[str, Any], what: str, *,
-    but: Iterable[str] = (), otherwise: Mapping[str, Any] | None = None,
+    trial: Trial,
+    rule: str,
+    exchange: Exchange,
+    expected: Mapping[str, Any],
+    what: str,
+    *,
+    but: Iterable[str] = (),
+    otherwise: Mapping[str, Any] | None = None,
 ) -> None:
     """Judges the documented members of an answer, `but` some, by what another answer or a request had in
     them, and `otherwise` by what a second one had. That object is right is for format.object to say."""

@@ -13,13 +13,29 @@ from conformance.target import Target
 
 #: The rules judged here; a test demands that each has a faulty server that this module catches.
 PASSIVE_RULES = (
-    "http.no-server-error", "http.success-json", "http.content-type", "error.shape", "secrets.hidden",
-    "format.fields", "format.object", "format.id", "format.account-id", "format.id-unique",
-    "format.timestamp", "format.money", "format.nullable", "format.enum", "format.bank-details",
-    "list.envelope", "list.item-fields", "list.wallet-items",
+    "http.no-server-error",
+    "http.success-json",
+    "http.content-type",
+    "error.shape",
+    "secrets.hidden",
+    "format.fields",
+    "format.object",
+    "format.id",
+    "format.account-id",
+    "format.id-unique",
+    "format.timestamp",
+    "format.money",
+    "format.nullable",
+    "format.enum",
+    "format.bank-details",
+    "list.envelope",
+    "list.item-fields",
+    "list.wallet-items",
 )
 
-_SCHEMA_RULES = tuple(rule for rule in PASSIVE_RULES if rule.startswith(("format.", "list.")) and rule != "format.id-unique")
+_SCHEMA_RULES = tuple(
+    rule for rule in PASSIVE_RULES if rule.startswith(("format.", "list.")) and rule != "format.id-unique"
+)
 
 #: Request fields of a payout destination whose full value no response may show (section 2.4).
 HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
@@ -103,7 +119,9 @@ class PassiveRules:
         broken = ""
         if media_type != "application/json":
             broken = f"Content-Type: {declared[:80]}" if declared else "no Content-Type"
-        self._judge("http.content-type", exchange, broken, "Content-Type: application/json on a response body")
+        self._judge(
+            "http.content-type", exchange, broken, "Content-Type: application/json on a response body"
+        )
 
     def _body(self, exchange: Exchange) -> None:
         status = exchange.status or 0
@@ -121,7 +139,9 @@ class PassiveRules:
         if operation is None:
             return
         if exchange.document is MISSING:
-            got = f"{exchange.status} with " + ("a body that is no JSON" if exchange.response_body else "no body")
+            got = f"{exchange.status} with " + (
+                "a body that is no JSON" if exchange.response_body else "no body"
+            )
             self._judge("http.success-json", exchange, got, "a 2xx answer with a JSON body")
             return
         self._judge("http.success-json", exchange)
@@ -131,16 +151,28 @@ class PassiveRules:
             if rule not in broken:
                 self._judge(rule, exchange)
         for problem in problems:
-            self._judge(problem.rule, exchange, f"{problem.pointer or 'the body'}: {problem.message}", RULES[problem.rule].statement)
+            self._judge(
+                problem.rule,
+                exchange,
+                f"{problem.pointer or 'the body'}: {problem.message}",
+                RULES[problem.rule].statement,
+            )
         self._unique(exchange)
 
     def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list]) -> None:
         problems = find() if exchange.document is not MISSING else None
         if problems is None:
-            self._judge(rule, exchange, f"{exchange.status} with a body that is no JSON", RULES[rule].statement)
+            self._judge(
+                rule, exchange, f"{exchange.status} with a body that is no JSON", RULES[rule].statement
+            )
         elif problems:
             first = problems[0]
-            self._judge(rule, exchange, f"{exchange.status}, {first.pointer or 'the body'}: {first.message}", RULES[rule].statement)
+            self._judge(
+                rule,
+                exchange,
+                f"{exchange.status}, {first.pointer or 'the body'}: {first.message}",
+                RULES[rule].statement,
+            )
         else:
             self._judge(rule, exchange)
 
@@ -161,7 +193,11 @@ class PassiveRules:
 
     def _remember_hidden(self, exchange: Exchange) -> None:
         # What was refused is no destination's number: an error may say which value it did not like.
-        if exchange.operation != "createPayoutDestination" or not exchange.request_body or not exchange.succeeded:
+        if (
+            exchange.operation != "createPayoutDestination"
+            or not exchange.request_body
+            or not exchange.succeeded
+        ):
             return
         try:
             body = exchange.call.document
@@ -183,7 +219,9 @@ class PassiveRules:
             broken = "the response shows a signing secret"
         elif hidden := self._hidden.get(_account(exchange)):
             broken = _shown_hidden(text, hidden)
-        self._judge("secrets.hidden", exchange, broken, "no signing secret and no full number of a payout destination")
+        self._judge(
+            "secrets.hidden", exchange, broken, "no signing secret and no full number of a payout destination"
+        )
 
 
 def _shown_hidden(text: str, hidden: dict[str, str]) -> str:

@@ -30,8 +30,15 @@ _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 _SHOWN = ("failed", "error", "inconclusive", "warning", "observed", "passed", "not applicable")
 
 #: Options whose values pytest mistakes for tests before it knows the options.
-_FILES = ("target", "conformance_report_dir", "conformance_fuzz_database", "conformance_known_failures",
-          "conformance_write_known_failures", "conformance_pinned_choices", "conformance_write_pinned_choices")
+_FILES = (
+    "target",
+    "conformance_report_dir",
+    "conformance_fuzz_database",
+    "conformance_known_failures",
+    "conformance_write_known_failures",
+    "conformance_pinned_choices",
+    "conformance_write_pinned_choices",
+)
 
 
 class Violation(Exception):
@@ -46,12 +53,22 @@ class _State:
         pyargs = bool(options.pyargs)
         arguments = [str(one) for one in config.args]
         self.selected = selection.selects_checks(arguments, folder, pyargs)
-        self.passing_by = bool(options.collectonly or getattr(options, "showfixtures", False) or getattr(options, "show_fixtures_per_test", False))
+        self.passing_by = bool(
+            options.collectonly
+            or getattr(options, "showfixtures", False)
+            or getattr(options, "show_fixtures_per_test", False)
+        )
         self.fail_on_implied = options.conformance_fail_on == "implied"
-        self.seed: int = options.conformance_seed if options.conformance_seed is not None else random.SystemRandom().randrange(2**32)
+        self.seed: int = (
+            options.conformance_seed
+            if options.conformance_seed is not None
+            else random.SystemRandom().randrange(2**32)
+        )
         self.is_worker = hasattr(config, "workerinput")
         try:
-            self.shard = selection.parse_shard(options.conformance_shard) if options.conformance_shard else None
+            self.shard = (
+                selection.parse_shard(options.conformance_shard) if options.conformance_shard else None
+            )
             self.rules = [selection.parse_rule(one) for one in options.conformance_rule or ()]
         except ValueError as error:
             raise pytest.UsageError(str(error)) from None
@@ -69,32 +86,99 @@ def _positive(text: str) -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
-    group.addoption("--target", metavar="FILE", default=os.environ.get("CONFORMANCE_TARGET") or None,
-                    help="the target file of the server to judge; --base-url beats its address (default: the embedded server)")
-    group.addoption("--fail-on", dest="conformance_fail_on", choices=("required", "implied"), default="required",
-                    help="the lowest level of rules whose violation fails the run (default: required)")
-    group.addoption("--report-dir", dest="conformance_report_dir", metavar="DIR", default=None,
-                    help="where the run writes its report (default: reports/)")
-    group.addoption("--rule", dest="conformance_rule", metavar="RULE[@OPERATION]", action="append",
-                    help="run only the checks of this rule, on this operation if given (repeatable)")
-    group.addoption("--shard", dest="conformance_shard", metavar="PART/PARTS", default=None,
-                    help="run one of several parts of the suite, such as 2/5")
-    group.addoption("--seed", dest="conformance_seed", metavar="N", type=int, default=None,
-                    help="the seed of all generated cases (default: another one each run, printed)")
-    group.addoption("--fuzz-examples", dest="conformance_fuzz_examples", metavar="N", type=_positive, default=None,
-                    help="generated cases for each part of the property-based tests")
-    group.addoption("--fuzz-time", dest="conformance_fuzz_time", metavar="SECONDS", type=float, default=None,
-                    help="keep generating cases for so many seconds in all")
-    group.addoption("--fuzz-database", dest="conformance_fuzz_database", metavar="WHERE", default=None,
-                    help="Hypothesis's examples: a folder, redis://HOST/, github:OWNER/REPOSITORY, or none (default: in the report's folder)")
-    group.addoption("--known-failures", dest="conformance_known_failures", metavar="FILE", default=None,
-                    help="a TOML file of failures that do not fail the run")
-    group.addoption("--write-known-failures", dest="conformance_write_known_failures", metavar="FILE", default=None,
-                    help="write the failures of this run as such a file")
-    group.addoption("--pinned-choices", dest="conformance_pinned_choices", metavar="FILE", default=None,
-                    help="warn where the server no longer does what this file says of open questions")
-    group.addoption("--write-pinned-choices", dest="conformance_write_pinned_choices", metavar="FILE", default=None,
-                    help="write what the server does where the specification is open")
+    group.addoption(
+        "--target",
+        metavar="FILE",
+        default=os.environ.get("CONFORMANCE_TARGET") or None,
+        help="the target file of the server to judge; --base-url beats its address (default: the embedded server)",
+    )
+    group.addoption(
+        "--fail-on",
+        dest="conformance_fail_on",
+        choices=("required", "implied"),
+        default="required",
+        help="the lowest level of rules whose violation fails the run (default: required)",
+    )
+    group.addoption(
+        "--report-dir",
+        dest="conformance_report_dir",
+        metavar="DIR",
+        default=None,
+        help="where the run writes its report (default: reports/)",
+    )
+    group.addoption(
+        "--rule",
+        dest="conformance_rule",
+        metavar="RULE[@OPERATION]",
+        action="append",
+        help="run only the checks of this rule, on this operation if given (repeatable)",
+    )
+    group.addoption(
+        "--shard",
+        dest="conformance_shard",
+        metavar="PART/PARTS",
+        default=None,
+        help="run one of several parts of the suite, such as 2/5",
+    )
+    group.addoption(
+        "--seed",
+        dest="conformance_seed",
+        metavar="N",
+        type=int,
+        default=None,
+        help="the seed of all generated cases (default: another one each run, printed)",
+    )
+    group.addoption(
+        "--fuzz-examples",
+        dest="conformance_fuzz_examples",
+        metavar="N",
+        type=_positive,
+        default=None,
+        help="generated cases for each part of the property-based tests",
+    )
+    group.addoption(
+        "--fuzz-time",
+        dest="conformance_fuzz_time",
+        metavar="SECONDS",
+        type=float,
+        default=None,
+        help="keep generating cases for so many seconds in all",
+    )
+    group.addoption(
+        "--fuzz-database",
+        dest="conformance_fuzz_database",
+        metavar="WHERE",
+        default=None,
+        help="Hypothesis's examples: a folder, redis://HOST/, github:OWNER/REPOSITORY, or none (default: in the report's folder)",
+    )
+    group.addoption(
+        "--known-failures",
+        dest="conformance_known_failures",
+        metavar="FILE",
+        default=None,
+        help="a TOML file of failures that do not fail the run",
+    )
+    group.addoption(
+        "--write-known-failures",
+        dest="conformance_write_known_failures",
+        metavar="FILE",
+        default=None,
+        help="write the failures of this run as such a file",
+    )
+    group.addoption(
+        "--pinned-choices",
+        dest="conformance_pinned_choices",
+        metavar="FILE",
+        default=None,
+        help="warn where the server no longer does what this file says of open questions",
+    )
+    group.addoption(
+        "--write-pinned-choices",
+        dest="conformance_write_pinned_choices",
+        metavar="FILE",
+        default=None,
+        help="write what the server does where the specification is open",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -130,13 +214,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     try:
         known, pinned = _lists(config)
-        folder = report_folder(config.option.conformance_report_dir, os.environ, config.invocation_params.dir / "reports")
+        folder = report_folder(
+            config.option.conformance_report_dir, os.environ, config.invocation_params.dir / "reports"
+        )
         controller = Controller(config.option.target, config.getoption("base_url", None), os.environ, folder)
     except TargetError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_CONTROLLER] = controller
     config.add_cleanup(controller.close)
-    run = Run(config, controller, seed=state.seed, fail_on_implied=state.fail_on_implied, known=known, pinned=pinned)
+    run = Run(
+        config, controller, seed=state.seed, fail_on_implied=state.fail_on_implied, known=known, pinned=pinned
+    )
     config.pluginmanager.register(run, "conformance run")
     try:
         signal.signal(signal.SIGTERM, _terminated)
@@ -172,9 +260,13 @@ def _settings(config: pytest.Config, folder: Path, worker: int, workers: int) ->
     if database is None:
         database = str(folder / "examples")
     return FuzzSettings(
-        seed=config.stash[_STATE].seed, examples=option.conformance_fuzz_examples or DEFAULT_EXAMPLES,
-        seconds=option.conformance_fuzz_time, database=None if database == "none" else database,
-        worker=worker, workers=workers, replay_folder=folder / "replays",
+        seed=config.stash[_STATE].seed,
+        examples=option.conformance_fuzz_examples or DEFAULT_EXAMPLES,
+        seconds=option.conformance_fuzz_time,
+        database=None if database == "none" else database,
+        worker=worker,
+        workers=workers,
+        replay_folder=folder / "replays",
     )
 
 
@@ -186,15 +278,29 @@ def _worker(config: pytest.Config) -> Worker:
 
         if hasattr(config, "workerinput"):
             given = config.workerinput["conformance"]
-            target, run_folder, folder = Target.from_plain(given["target"]), Path(given["run_folder"]), Path(given["folder"])
+            target, run_folder, folder = (
+                Target.from_plain(given["target"]),
+                Path(given["run_folder"]),
+                Path(given["folder"]),
+            )
             index, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
             config.stash[_STATE].seed = given["seed"]
         else:
             controller = config.stash[_CONTROLLER]
-            target, run_folder, folder, index, workers = controller.target, controller.run_folder, controller.folder, 0, 1
+            target, run_folder, folder, index, workers = (
+                controller.target,
+                controller.run_folder,
+                controller.folder,
+                0,
+                1,
+            )
         config.stash[_WORKER] = Worker(
-            target, index=index, workers=workers, accounts_lock=run_folder / "accounts.lock" if workers > 1 else None,
-            settings=_settings(config, folder, index, workers), replay_folder=folder / "replays",
+            target,
+            index=index,
+            workers=workers,
+            accounts_lock=run_folder / "accounts.lock" if workers > 1 else None,
+            settings=_settings(config, folder, index, workers),
+            replay_folder=folder / "replays",
         )
     return config.stash[_WORKER]
 
@@ -204,7 +310,9 @@ def _worker(config: pytest.Config) -> Worker:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Collects the checks also where a project's python_files would leave them out."""
-    if file_path.parent != selection.CHECKS or not (file_path.name.startswith("test_") and file_path.suffix == ".py"):
+    if file_path.parent != selection.CHECKS or not (
+        file_path.name.startswith("test_") and file_path.suffix == ".py"
+    ):
         return None
     if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
         return None
@@ -220,7 +328,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
+) -> None:
     state = config.stash[_STATE]
     if state.shard is None and not state.rules:
         return
@@ -272,13 +382,19 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     state = pyfuncitem.config.stash[_STATE]
     shown = _shown(findings)
     pyfuncitem.stash[_PAYLOAD]["shown"] = shown
-    failing = [finding for finding in findings if finding.verdict == "failed" or (state.fail_on_implied and finding.verdict == "warning")]
+    failing = [
+        finding
+        for finding in findings
+        if finding.verdict == "failed" or (state.fail_on_implied and finding.verdict == "warning")
+    ]
     if failing:
         raise Violation(worker.text(failing))
     if shown == "no occasion":
         pytest.skip(findings[0].summary)
     if shown in ("inconclusive", "not applicable"):
-        pytest.skip(next(finding.summary for finding in findings if finding.verdict == shown and finding.occasion))
+        pytest.skip(
+            next(finding.summary for finding in findings if finding.verdict == shown and finding.occasion)
+        )
     return True
 
 
@@ -291,7 +407,9 @@ def _shown(findings: list[Finding]) -> str:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if call.when == "call" and _PAYLOAD in item.stash:
         payload = item.stash[_PAYLOAD]

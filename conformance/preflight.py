@@ -46,28 +46,38 @@ def _complaint(target: Target, organization: Organization, client: Client) -> st
         return f"{target.base_url} does not answer HTTP: {listed.error}. Check base_url, its scheme and its port."
     if all(one.status is not None and 300 <= one.status < 400 for one in both):
         where = listed.header("location") or "elsewhere"
-        return (f"{target.base_url} redirects to {where[:200]}; signed requests are not sent on. "
-                "Give the final address as base_url.")
+        return (
+            f"{target.base_url} redirects to {where[:200]}; signed requests are not sent on. "
+            "Give the final address as base_url."
+        )
     if all(one.document is MISSING and one.response_body for one in both):
         kind = (listed.header("content-type") or "no content type")[:60]
-        return (f"{target.base_url} does not answer JSON but {kind} (status {listed.status}): this does not look like the "
-                "Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix included.")
+        return (
+            f"{target.base_url} does not answer JSON but {kind} (status {listed.status}): this does not look like the "
+            "Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix included."
+        )
     if all(one.refused_authentication for one in both):
         return _credentials(organization, listed, client.clock)
     if all(one.status == 403 for one in both):
-        return (f"{organization.name}.customer_id: the server says that this customer belongs to another organization "
-                f"({answers}). Check that {organization.name}.api_key and {organization.name}.customer_id go together.")
+        return (
+            f"{organization.name}.customer_id: the server says that this customer belongs to another organization "
+            f"({answers}). Check that {organization.name}.api_key and {organization.name}.customer_id go together."
+        )
     if all(one.status == 404 for one in both):
-        return (f"{organization.name}.customer_id: the server does not know this customer, or base_url points to the wrong "
-                f"place ({answers}). Check both; base_url holds everything before /v1.")
+        return (
+            f"{organization.name}.customer_id: the server does not know this customer, or base_url points to the wrong "
+            f"place ({answers}). Check both; base_url holds everything before /v1."
+        )
     return ""
 
 
 def _unreachable(target: Target, exchange: Exchange) -> str:
     error = exchange.error or ""
     if "CERTIFICATE" in error.upper() or "SSL" in error.upper() or "TLS" in error.upper():
-        return (f"{target.base_url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
-                "certificate, or name its authority in the environment variable SSL_CERT_FILE; certificates are always verified.")
+        return (
+            f"{target.base_url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
+            "certificate, or name its authority in the environment variable SSL_CERT_FILE; certificates are always verified."
+        )
     return f"{target.base_url} cannot be reached ({error}). Start the server, or correct base_url."
 
 
@@ -75,11 +85,19 @@ def _credentials(organization: Organization, exchange: Exchange, clock: ServerCl
     code = exchange.error_code if isinstance(exchange.error_code, str) else ""
     start = f"The server refuses every request signed for [{organization.name}] ({exchange.described()}). "
     if code == "timestamp_too_old":
-        seconds = f"{clock.offset:+.0f} s from this machine's" if clock.calibrated else "unknown (it sends no Date header)"
-        return start + (f"Its clock, by its Date header, is {seconds} ({time.strftime('%H:%M:%S', time.gmtime())} UTC); "
-                        "set both clocks by NTP.")
+        seconds = (
+            f"{clock.offset:+.0f} s from this machine's"
+            if clock.calibrated
+            else "unknown (it sends no Date header)"
+        )
+        return start + (
+            f"Its clock, by its Date header, is {seconds} ({time.strftime('%H:%M:%S', time.gmtime())} UTC); "
+            "set both clocks by NTP."
+        )
     if code == "invalid_signature":
-        return start + (f"Check {organization.name}.secret. If it is right, the server builds another signature string than "
-                        "METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY with the path exactly as sent "
-                        f"({exchange.method} {exchange.target[:200]}); compare it with spec/signing-vectors.json.")
+        return start + (
+            f"Check {organization.name}.secret. If it is right, the server builds another signature string than "
+            "METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY with the path exactly as sent "
+            f"({exchange.method} {exchange.target[:200]}); compare it with spec/signing-vectors.json."
+        )
     return start + f"Check {organization.name}.api_key and {organization.name}.secret."

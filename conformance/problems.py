@@ -58,6 +58,7 @@ def problems(judge: Validator, document: Any, default: Callable[[str], str]) -> 
 
 # ---------------------------------------------------------------------- the dialect
 
+
 @functools.cache
 def _dialect() -> Any:
     """JSON Schema 2020-12 with two exactnesses: missing members are told apart by whether they might be null,
@@ -65,7 +66,10 @@ def _dialect() -> Any:
     from jsonschema import Draft202012Validator, ValidationError, validators
 
     def required(
-        validator: Any, names: list[str], instance: Any, schema: Mapping[str, Any],
+        validator: Any,
+        names: list[str],
+        instance: Any,
+        schema: Mapping[str, Any],
     ) -> Iterator[ValidationError]:
         if not validator.is_type(instance, "object"):
             return
@@ -77,7 +81,10 @@ def _dialect() -> Any:
                 yield ValidationError(name, validator=keyword, path=[name])
 
     def pattern(
-        validator: Any, text: str, instance: Any, schema: Mapping[str, Any],
+        validator: Any,
+        text: str,
+        instance: Any,
+        schema: Mapping[str, Any],
     ) -> Iterator[ValidationError]:
         if validator.is_type(instance, "string") and not _compiled(text).search(instance):
             yield ValidationError(text)
@@ -91,6 +98,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 # ---------------------------------------------------------------------- rule and place
+
 
 def _leaves(error: ValidationError) -> Iterator[ValidationError]:
     """The errors that say what is wrong: of a choice between a value and null, those of the value."""

@@ -22,13 +22,21 @@ class Counter:
     """Shows a number to the right of the cursor for as long as the context lasts."""
 
     def __init__(
-        self, reporter: Any, number: Callable[[], int], what: str, *, interval: float = INTERVAL, terminal: Path = TERMINAL,
+        self,
+        reporter: Any,
+        number: Callable[[], int],
+        what: str,
+        *,
+        interval: float = INTERVAL,
+        terminal: Path = TERMINAL,
     ) -> None:
         self._number, self._what, self._interval = number, what, interval
         self._terminal = terminal
         self._shown = bool(
-            getattr(reporter, "isatty", False) and getattr(reporter, "hasmarkup", False)
-            and os.environ.get("TERM", "dumb") != "dumb" and os.access(terminal, os.W_OK)
+            getattr(reporter, "isatty", False)
+            and getattr(reporter, "hasmarkup", False)
+            and os.environ.get("TERM", "dumb") != "dumb"
+            and os.access(terminal, os.W_OK)
         )
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._show, daemon=True)
@@ -37,7 +45,9 @@ class Counter:
         if self._shown:
             self._thread.start()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._shown:
             self._over.set()
             self._thread.join()

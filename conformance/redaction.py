@@ -11,7 +11,10 @@ REDACTED = "[redacted]"
 
 _CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
 # Characters that reorder or hide text on a terminal or a page.
-_INVISIBLE = {code: f"\\u{code:04x}" for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)}
+_INVISIBLE = {
+    code: f"\\u{code:04x}"
+    for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
+}
 
 
 def printable(text: str) -> str:
@@ -38,7 +41,13 @@ class Redactor:
         """Headers as they may be shown: credentials abbreviated, all else free of secrets."""
         shown = []
         for name, value in headers:
-            if name.lower() in (signing.API_KEY.lower(), signing.SIGNATURE.lower(), "authorization", "set-cookie", "cookie"):
+            if name.lower() in (
+                signing.API_KEY.lower(),
+                signing.SIGNATURE.lower(),
+                "authorization",
+                "set-cookie",
+                "cookie",
+            ):
                 value = abbreviated(value)
             shown.append((name, self.text(value)))
         return shown

@@ -19,8 +19,11 @@ def correct(config: pytest.Config) -> None:
 
         known = config.known_args_namespace
         root, settings, values, *rest = determine_setup(
-            inifile=known.inifilename, override_ini=known.override_ini, args=known.file_or_dir,
-            rootdir_cmd_arg=known.rootdir or None, invocation_dir=config.invocation_params.dir,
+            inifile=known.inifilename,
+            override_ini=known.override_ini,
+            args=known.file_or_dir,
+            rootdir_cmd_arg=known.rootdir or None,
+            invocation_dir=config.invocation_params.dir,
         )
         if (root, settings) == (config.rootpath, config.inipath):
             return

@@ -56,7 +56,9 @@ def check(*rules: str, operations: tuple[str, ...] | None = None) -> Callable[[C
 
     def mark(function: CheckFunction) -> CheckFunction:
         covered = {operation for rule in rules for operation in RULES[rule].operations}
-        chosen = tuple(one for one in OPERATIONS if one in covered and (operations is None or one in operations))
+        chosen = tuple(
+            one for one in OPERATIONS if one in covered and (operations is None or one in operations)
+        )
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         marked = Check(name, function, rules, chosen)
         CHECKS[name] = marked
@@ -122,11 +124,15 @@ def absent(rule: Rule, operation: str, target: Target) -> str:
 def unmet(rule: Rule, target: Target) -> Inconclusive | None:
     """What the target file lacks for a rule to be exercised."""
     if "secondary" in rule.needs and target.secondary is None:
-        return Inconclusive("the target file names no second organization",
-                            "Fill in [secondary], or declare [features] secondary = false.")
+        return Inconclusive(
+            "the target file names no second organization",
+            "Fill in [secondary], or declare [features] secondary = false.",
+        )
     if "other_customer" in rule.needs and target.primary.other_customer_id is None:
-        return Inconclusive("the target file names no second customer of the organization",
-                            "Fill in [primary] other_customer_id.")
+        return Inconclusive(
+            "the target file names no second customer of the organization",
+            "Fill in [primary] other_customer_id.",
+        )
     return None
 
 

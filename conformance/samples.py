@@ -61,30 +61,43 @@ class Samples:
 
     def beneficiary(self) -> dict[str, Any]:
         word = marker()
-        return self._laid_over("beneficiary", {
-            "title": "Ms",
-            "first_name": "Ada",
-            "middle_name": "King",
-            "last_name": "Lovelace",
-            "display_name": f"Ada Lovelace {word}",
-            "email": f"ada.{word}@example.com",
-            "phone": "+12025550123",
-            "address": address("region"),
-            "tax_id": "123456789",
-            "country_code": "US",
-            "note": f"conformance {word}",
-        })
+        return self._laid_over(
+            "beneficiary",
+            {
+                "title": "Ms",
+                "first_name": "Ada",
+                "middle_name": "King",
+                "last_name": "Lovelace",
+                "display_name": f"Ada Lovelace {word}",
+                "email": f"ada.{word}@example.com",
+                "phone": "+12025550123",
+                "address": address("region"),
+                "tax_id": "123456789",
+                "country_code": "US",
+                "note": f"conformance {word}",
+            },
+        )
 
     def bank_accounts(self) -> list[dict[str, Any]]:
         """Bank destinations, the likeliest first: which fields a server wants is not shown (section 2.10)."""
         kind = "payout_destination.bank_account"
         bare = {"type": "bank_account", "label": f"conformance {marker()}"}
         american = {
-            **bare, "country": "US", "currency": "USD", "account_number": digits(10), "account_name": "Ada Lovelace",
-            "routing_number": "021000021", "account_type": "checking",
+            **bare,
+            "country": "US",
+            "currency": "USD",
+            "account_number": digits(10),
+            "account_name": "Ada Lovelace",
+            "routing_number": "021000021",
+            "account_type": "checking",
         }
         european = {
-            **bare, "country": "DE", "currency": "EUR", "account_name": "Ada Lovelace", "iban": iban(), "swift_code": "DEUTDEFF",
+            **bare,
+            "country": "DE",
+            "currency": "EUR",
+            "account_name": "Ada Lovelace",
+            "iban": iban(),
+            "swift_code": "DEUTDEFF",
         }
         bodies = [self._laid_over(kind, american), self._laid_over(kind, european)]
         if self._over.get(kind):
@@ -93,17 +106,30 @@ class Samples:
 
     def wallet_destinations(self) -> list[dict[str, Any]]:
         """Wallet destinations; section 4.3 wants an ISO 4217 currency, which no crypto code is, so USD comes last."""
-        body = self._laid_over("payout_destination.wallet", {
-            "country": "US", "type": "wallet", "currency": "USDC", "network": "ethereum",
-            "wallet_address": "0x" + secrets.token_hex(20), "label": f"conformance {marker()}",
-        })
+        body = self._laid_over(
+            "payout_destination.wallet",
+            {
+                "country": "US",
+                "type": "wallet",
+                "currency": "USDC",
+                "network": "ethereum",
+                "wallet_address": "0x" + secrets.token_hex(20),
+                "label": f"conformance {marker()}",
+            },
+        )
         return [body] if body["currency"] == "USD" else [body, {**body, "currency": "USD"}]
 
     def payout(self, beneficiary_id: str, destination_id: str, currency: str) -> dict[str, Any]:
-        return self._laid_over("payout", {
-            "beneficiary_id": beneficiary_id, "payout_destination_id": destination_id,
-            "amount": "1.00", "currency": currency, "note": f"conformance {marker()}",
-        })
+        return self._laid_over(
+            "payout",
+            {
+                "beneficiary_id": beneficiary_id,
+                "payout_destination_id": destination_id,
+                "amount": "1.00",
+                "currency": currency,
+                "note": f"conformance {marker()}",
+            },
+        )
 
     def virtual_account(self) -> dict[str, Any]:
         return self._laid_over("virtual_account", {"currency": "EUR", "label": f"conformance {marker()}"})
@@ -111,14 +137,29 @@ class Samples:
     def wallet(self, index: int = 0) -> dict[str, Any]:
         """A wallet of the pair with that index."""
         currency, network = self.wallet_pairs[index]
-        return self._laid_over("wallet", {"label": f"conformance {marker()}"}) | {"currency": currency, "network": network}
+        return self._laid_over("wallet", {"label": f"conformance {marker()}"}) | {
+            "currency": currency,
+            "network": network,
+        }
 
     def payin(self) -> dict[str, Any]:
-        return self._laid_over("payin", {
-            "amount": "10.00", "currency": "USD", "payment_method": "bank_transfer", "description": f"conformance {marker()}",
-        })
+        return self._laid_over(
+            "payin",
+            {
+                "amount": "10.00",
+                "currency": "USD",
+                "payment_method": "bank_transfer",
+                "description": f"conformance {marker()}",
+            },
+        )
 
 
 def address(region: str) -> dict[str, str]:
     """An address with all five members; virtual accounts call the fourth `state`, beneficiaries `region`."""
-    return {"address_line": "1 Main Street", "city": "New York", region: "NY", "postal_code": "10001", "country": "US"}
+    return {
+        "address_line": "1 Main Street",
+        "city": "New York",
+        region: "NY",
+        "postal_code": "10001",
+        "country": "US",
+    }

@@ -38,19 +38,28 @@ def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
     if _within(argument, folder, pyargs):
         return True
     # A project whose virtual environment holds the suite does not ask for it: pytest leaves such folders out.
-    return path in PACKAGE.parents and not {"site-packages", "dist-packages"} & set(PACKAGE.relative_to(path).parts)
+    return path in PACKAGE.parents and not {"site-packages", "dist-packages"} & set(
+        PACKAGE.relative_to(path).parts
+    )
 
 
 def narrowed(config: Any) -> str:
     """How the user narrowed the run, as on a command line; empty for a whole run."""
     option = config.option
     words = []
-    for name, value in (("-k", option.keyword), ("-m", option.markexpr), ("--shard", option.conformance_shard),
-                        ("--rule", " ".join(option.conformance_rule or ())), ("--deselect", " ".join(option.deselect or ())),
-                        ("--ignore", " ".join(map(str, option.ignore or ())))):
+    for name, value in (
+        ("-k", option.keyword),
+        ("-m", option.markexpr),
+        ("--shard", option.conformance_shard),
+        ("--rule", " ".join(option.conformance_rule or ())),
+        ("--deselect", " ".join(option.deselect or ())),
+        ("--ignore", " ".join(map(str, option.ignore or ()))),
+    ):
         if value:
             words.append(f"{name} {value}")
-    words += [name for name, value in (("--lf", getattr(option, "lf", False)), ("-x", option.maxfail == 1)) if value]
+    words += [
+        name for name, value in (("--lf", getattr(option, "lf", False)), ("-x", option.maxfail == 1)) if value
+    ]
     if option.maxfail and option.maxfail > 1:
         words.append(f"--maxfail {option.maxfail}")
     folder, pyargs = config.invocation_params.dir, bool(option.pyargs)
@@ -90,7 +99,9 @@ def parse_rule(text: str) -> tuple[str, str | None]:
     if rule not in RULES:
         raise ValueError(f"--rule: there is no rule {rule[:60]!r}; `conformance rules` lists them.")
     if operation and operation not in RULES[rule].operations:
-        raise ValueError(f"--rule: {rule} does not cover {operation[:60]!r}; it covers {', '.join(RULES[rule].operations)}.")
+        raise ValueError(
+            f"--rule: {rule} does not cover {operation[:60]!r}; it covers {', '.join(RULES[rule].operations)}."
+        )
     return rule, operation or None
 
 

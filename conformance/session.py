@@ -31,7 +31,16 @@ CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
 class Run:
     """Registered as a plugin in the process that controls the run, workers or not."""
 
-    def __init__(self, config: pytest.Config, controller: Controller, *, seed: int, fail_on_implied: bool, known: Any, pinned: Any) -> None:
+    def __init__(
+        self,
+        config: pytest.Config,
+        controller: Controller,
+        *,
+        seed: int,
+        fail_on_implied: bool,
+        known: Any,
+        pinned: Any,
+    ) -> None:
         self.config = config
         self.controller = controller
         self.seed = seed
@@ -65,7 +74,11 @@ class Run:
     def _announcement(self, nodeids: Iterable[str]) -> str:
         nodeids = list(nodeids)
         requests = costs.estimate(nodeids)
-        generated = any(f"{name}::" in nodeid for nodeid in nodeids for name in ("test_fuzz.py", "test_model.py", "test_histories.py"))
+        generated = any(
+            f"{name}::" in nodeid
+            for nodeid in nodeids
+            for name in ("test_fuzz.py", "test_model.py", "test_histories.py")
+        )
         fixed = f"about {requests:,} requests on a conforming server" if requests else ""
         about = " and ".join(filter(None, [fixed, "generated ones" if generated else ""]))
         return f"conformance: {len(nodeids)} tests, {about or 'no requests'}"
@@ -75,8 +88,10 @@ class Run:
         """Tells an xdist worker what it judges."""
         self.workers = node.workerinput["workercount"]
         node.workerinput["conformance"] = {
-            "target": self.controller.target.to_plain(), "run_folder": str(self.controller.run_folder),
-            "folder": str(self.controller.folder), "seed": self.seed,
+            "target": self.controller.target.to_plain(),
+            "run_folder": str(self.controller.run_folder),
+            "folder": str(self.controller.folder),
+            "seed": self.seed,
         }
 
     @pytest.hookimpl(optionalhook=True)
@@ -112,7 +127,11 @@ class Run:
         elif report.failed and (reason := self._all_known(payload["findings"])):
             payload["shown"] = "known"
             report.outcome = "skipped"
-            report.longrepr = (report.location[0], report.location[1] or 0, f"Skipped: known failure: {reason}")
+            report.longrepr = (
+                report.location[0],
+                report.location[1] or 0,
+                f"Skipped: known failure: {reason}",
+            )
         for finding in self.controller.take(payload):
             if finding.verdict is Verdict.FAILED or self.fail_on is Level.IMPLIED:
                 self._report_passive(finding)
@@ -122,7 +141,9 @@ class Run:
         if self.known is None:
             return ""
         failing = ("failed", "warning") if self.fail_on is Level.IMPLIED else ("failed",)
-        reasons = [self.known.reason(one["rule"], one["operation"]) for one in findings if one["verdict"] in failing]
+        reasons = [
+            self.known.reason(one["rule"], one["operation"]) for one in findings if one["verdict"] in failing
+        ]
         return reasons[0] if reasons and all(reasons) else ""
 
     def _report_passive(self, finding: Finding) -> None:
@@ -131,7 +152,10 @@ class Run:
         text = printable(self.controller.redactor.text(finding.summary))
         location = ("every response", None, f"{finding.rule}[{finding.operation}]")
         report = pytest.TestReport(
-            nodeid=f"every response::{finding.rule}[{finding.operation}]", location=location, keywords={}, when="call",
+            nodeid=f"every response::{finding.rule}[{finding.operation}]",
+            location=location,
+            keywords={},
+            when="call",
             outcome="skipped" if known else "failed",
             longrepr=(location[0], 0, f"Skipped: known failure: {known}") if known else text,
         )
@@ -185,16 +209,39 @@ class Run:
 
     def _info(self, exitstatus: int) -> RunInfo:
         option = self.config.option
-        names = {"fail-on": option.conformance_fail_on, "target": option.target, "base-url": self.config.getoption("base_url", None),
-                 "fuzz-examples": option.conformance_fuzz_examples, "fuzz-time": option.conformance_fuzz_time,
-                 "shard": option.conformance_shard, "rule": option.conformance_rule, "-k": option.keyword, "-m": option.markexpr}
-        options = {name: " ".join(value) if isinstance(value, list) else str(value) for name, value in names.items() if value}
-        ends = {pytest.ExitCode.INTERRUPTED: "by the user or the system", pytest.ExitCode.INTERNAL_ERROR: "by an error inside pytest"}
+        names = {
+            "fail-on": option.conformance_fail_on,
+            "target": option.target,
+            "base-url": self.config.getoption("base_url", None),
+            "fuzz-examples": option.conformance_fuzz_examples,
+            "fuzz-time": option.conformance_fuzz_time,
+            "shard": option.conformance_shard,
+            "rule": option.conformance_rule,
+            "-k": option.keyword,
+            "-m": option.markexpr,
+        }
+        options = {
+            name: " ".join(value) if isinstance(value, list) else str(value)
+            for name, value in names.items()
+            if value
+        }
+        ends = {
+            pytest.ExitCode.INTERRUPTED: "by the user or the system",
+            pytest.ExitCode.INTERNAL_ERROR: "by an error inside pytest",
+        }
         interrupted = ends.get(pytest.ExitCode(exitstatus), "")
         return RunInfo(
-            started=self.controller.started, ended=time.time(), seed=self.seed, options=options,
-            embedded=self.controller.embedded, interrupted=interrupted, workers=self.workers, fail_on=self.fail_on,
-            known=self.known, pinned=self.pinned, folder=self.controller.folder,
+            started=self.controller.started,
+            ended=time.time(),
+            seed=self.seed,
+            options=options,
+            embedded=self.controller.embedded,
+            interrupted=interrupted,
+            workers=self.workers,
+            fail_on=self.fail_on,
+            known=self.known,
+            pinned=self.pinned,
+            folder=self.controller.folder,
         )
 
     def _write_files(self) -> None:
@@ -219,7 +266,9 @@ class Run:
 
         writer = terminalreporter._tw
         terminalreporter.section("conformance", sep="=")
-        for text, markup in summary(self.controller.results, self.info, width=writer.fullwidth, verbose=self.config.option.verbose > 0):
+        for text, markup in summary(
+            self.controller.results, self.info, width=writer.fullwidth, verbose=self.config.option.verbose > 0
+        ):
             writer.line(printable(text), **markup)
         for problem in self._problems:
             writer.line(printable(problem), red=True)

@@ -63,7 +63,10 @@ def _wallet(scene: Scene) -> list[Body]:
 _SHAPES: Mapping[str, Mapping[str, Callable[[Scene], list[Body]]]] = {
     "createBeneficiary": {"individual": _individual, "business": _business},
     "createPayoutDestination": {
-        "bank account": _numbered, "IBAN": _iban, "SWIFT code": _swift, "wallet": _wallet,
+        "bank account": _numbered,
+        "IBAN": _iban,
+        "SWIFT code": _swift,
+        "wallet": _wallet,
     },
 }
 
@@ -71,10 +74,19 @@ _SHAPES: Mapping[str, Mapping[str, Callable[[Scene], list[Body]]]] = {
 #: (operationId, field) -> the shape of body in which the field means something, where it is not the sample.
 _SHAPE_OF = {
     ("createBeneficiary", "company_name"): "business",
-    **{("createPayoutDestination", name): shape for name, shape in {
-        "account_number": "bank account", "account_name": "bank account", "routing_number": "bank account",
-        "account_type": "bank account", "iban": "IBAN", "swift_code": "SWIFT code", "network": "wallet",
-        "wallet_address": "wallet"}.items()},
+    **{
+        ("createPayoutDestination", name): shape
+        for name, shape in {
+            "account_number": "bank account",
+            "account_name": "bank account",
+            "routing_number": "bank account",
+            "account_type": "bank account",
+            "iban": "IBAN",
+            "swift_code": "SWIFT code",
+            "network": "wallet",
+            "wallet_address": "wallet",
+        }.items()
+    },
 }
 
 

@@ -13,8 +13,19 @@ INITIAL: Mapping[str, Mapping[str, Any]] = {
     "createAccount": {"status": "active", "balances": []},
     "createBeneficiary": {"status": "active", "verified": False, "payout_destinations": []},
     "createPayoutDestination": {"status": "active"},
-    "createPayout": {"status": "pending_approval", **dict.fromkeys((
-        "provider", "provider_reference_id", "submitted_at", "completed_at", "failed_at", "failed_reason"))},
+    "createPayout": {
+        "status": "pending_approval",
+        **dict.fromkeys(
+            (
+                "provider",
+                "provider_reference_id",
+                "submitted_at",
+                "completed_at",
+                "failed_at",
+                "failed_reason",
+            )
+        ),
+    },
     "createVirtualAccount": {"status": "active"},
     "createWallet": {"status": "active"},
     "createPayin": {"status": "pending"},
@@ -36,7 +47,8 @@ NULLABLE: Mapping[str, tuple[str, ...]] = {
 #: Operation that creates -> the path parameter, and member of the answer, that names the parent.
 PARENTS: Mapping[str, str] = {
     operation.id: operation.path_parameters[-1]
-    for operation in OPERATIONS.values() if operation.id.startswith("create")
+    for operation in OPERATIONS.values()
+    if operation.id.startswith("create")
 }
 
 

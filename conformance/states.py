@@ -54,7 +54,10 @@ def balances(exchange: Exchange) -> dict[str, Any] | None:
 
 
 def moved(
-    before: Mapping[str, Any], after: Mapping[str, Any], operation: str, unit: Decimal | None = None,
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    operation: str,
+    unit: Decimal | None = None,
 ) -> str:
     """Which balances changed as they do when an operation moves money; of those, the multiples of `unit`.
 

@@ -75,13 +75,23 @@ class Suite:
         if organization not in self._clients:
             owner = self.target.primary if organization == "primary" else self.target.secondary
             if owner is None and self.target.features.secondary is False:
-                raise NotApplicable("the target file declares that there is no second organization ([features] secondary = false)")
+                raise NotApplicable(
+                    "the target file declares that there is no second organization ([features] secondary = false)"
+                )
             if owner is None:
-                raise Inconclusive("the target file names no second organization",
-                                   "Fill in [secondary], or declare [features] secondary = false.")
+                raise Inconclusive(
+                    "the target file names no second organization",
+                    "Fill in [secondary], or declare [features] secondary = false.",
+                )
             self._clients[organization] = Client(
-                self.target.base_url, owner, self._transport, clock=self.clock, pace=self.pace,
-                patience=self.patience, numbers=self._numbers, watchers=[self._watch],
+                self.target.base_url,
+                owner,
+                self._transport,
+                clock=self.clock,
+                pace=self.pace,
+                patience=self.patience,
+                numbers=self._numbers,
+                watchers=[self._watch],
             )
         return self._clients[organization]
 
@@ -136,8 +146,12 @@ class Suite:
         assert call.operation is not None
         problems = contract.request_problems(call.operation, call.body, call.query)
         # Ids are the server's own: what is wrong with them is the matter of format.id.
-        if problems := [one for one in problems if not one.startswith(("/beneficiary_id ", "/payout_destination_id "))]:
-            raise SuiteError(f"the suite's own sound request for {call.operation} breaks openapi.yaml: {problems[0]}")
+        if problems := [
+            one for one in problems if not one.startswith(("/beneficiary_id ", "/payout_destination_id "))
+        ]:
+            raise SuiteError(
+                f"the suite's own sound request for {call.operation} breaks openapi.yaml: {problems[0]}"
+            )
         exchange = self.send(client, call, purpose)
         if not exchange.succeeded or not isinstance(exchange.document, dict):
             raise refusal_of_sound(exchange)

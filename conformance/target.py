@@ -99,13 +99,23 @@ def _text(value: Any) -> str | None:
 
 
 def _header_text(value: Any) -> str | None:
-    if isinstance(value, str) and value and value.isascii() and value.isprintable() and value == value.strip():
+    if (
+        isinstance(value, str)
+        and value
+        and value.isascii()
+        and value.isprintable()
+        and value == value.strip()
+    ):
         return None
     return "a non-empty string of printable ASCII characters without surrounding spaces"
 
 
 def _customer_id(value: Any) -> str | None:
-    return None if isinstance(value, str) and value.startswith("cus_") and len(value) > 4 else "a customer id, which starts with cus_"
+    return (
+        None
+        if isinstance(value, str) and value.startswith("cus_") and len(value) > 4
+        else "a customer id, which starts with cus_"
+    )
 
 
 def _url(value: Any) -> str | None:
@@ -114,7 +124,11 @@ def _url(value: Any) -> str | None:
         return wanted
     try:
         parts = urlsplit(value)
-        fine = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment or parts.username)
+        fine = (
+            parts.scheme in ("http", "https")
+            and parts.hostname
+            and not (parts.query or parts.fragment or parts.username)
+        )
         fine = fine and value.isprintable() and " " not in value and (parts.port is None or parts.port > 0)
     except ValueError:
         fine = False
@@ -132,7 +146,12 @@ def _array_style(value: Any) -> str | None:
 
 
 def _rate(value: Any) -> str | None:
-    good = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    good = (
+        isinstance(value, (int, float))
+        and not isinstance(value, bool)
+        and math.isfinite(value)
+        and value >= 0
+    )
     return None if good else "a number of requests per second, 0 for no limit"
 
 
@@ -143,7 +162,9 @@ def _pairs(value: Any) -> str | None:
         and all(isinstance(pair, list) and len(pair) == 2 and not any(map(_text, pair)) for pair in value)
         and len({tuple(pair) for pair in value}) == len(value)
     )
-    return None if good else 'a list of different [currency, network] pairs, such as [["USDC", "solana_devnet"]]'
+    return (
+        None if good else 'a list of different [currency, network] pairs, such as [["USDC", "solana_devnet"]]'
+    )
 
 
 _ORGANIZATION = {"api_key": _header_text, "secret": _text, "customer_id": _customer_id}
@@ -209,9 +230,13 @@ def _flatten_samples(table: Any, where: str) -> dict[str, dict[str, Any]]:
             entries = [(kind, fields)]
         for name, value in entries:
             if name not in SAMPLE_OPERATIONS:
-                raise TargetError(f"{where}.{name}: unknown kind of sample; known are {', '.join(SAMPLE_OPERATIONS)}.")
+                raise TargetError(
+                    f"{where}.{name}: unknown kind of sample; known are {', '.join(SAMPLE_OPERATIONS)}."
+                )
             if not isinstance(value, dict):
-                raise TargetError(f"{where}.{name}: it should hold a table of request fields, not {_shown(value)}.")
+                raise TargetError(
+                    f"{where}.{name}: it should hold a table of request fields, not {_shown(value)}."
+                )
             for key, item in value.items():
                 _check_sample(name, key, item, f"{where}.{name}.{key}")
             samples[name] = dict(value)
@@ -226,7 +251,9 @@ def read_file(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
-        raise TargetError(f"{path}: there is no such target file; see the README for a minimal one.") from None
+        raise TargetError(
+            f"{path}: there is no such target file; see the README for a minimal one."
+        ) from None
     except IsADirectoryError:
         raise TargetError(f"{path}: this is a folder; --target takes a TOML file.") from None
     except UnicodeDecodeError:
@@ -262,7 +289,11 @@ def _environment_value(table: str, key: str, text: str) -> Any:
     except ValueError:
         return text
     # A sample such as an amount or a code stays the text it was written as.
-    return text if table.startswith("samples.") and isinstance(value, (int, float)) and not isinstance(value, bool) else value
+    return (
+        text
+        if table.startswith("samples.") and isinstance(value, (int, float)) and not isinstance(value, bool)
+        else value
+    )
 
 
 def merge_environment(tables: dict[str, Any], environment: Mapping[str, str]) -> dict[str, Any]:
@@ -275,8 +306,10 @@ def merge_environment(tables: dict[str, Any], environment: Mapping[str, str]) ->
         if found is None:
             first = name.removeprefix(ENVIRONMENT_PREFIX).lower().partition("_")[0]
             if first in _KEYS or first == "samples":
-                raise TargetError(f"{name}: no value of the target file has this name; the environment variable is "
-                                  "CONFORMANCE_, then table and key joined, upper case.")
+                raise TargetError(
+                    f"{name}: no value of the target file has this name; the environment variable is "
+                    "CONFORMANCE_, then table and key joined, upper case."
+                )
             continue
         table, key = found
         value = _environment_value(table, key, environment[name])
@@ -305,10 +338,14 @@ def build(tables: Mapping[str, Any], source: str) -> Target:
             known = ", ".join(["base_url", *(table for table in _KEYS if table), "samples"])
             raise TargetError(f"{source}: {name}: unknown key; the target file has {known}.")
         if not isinstance(value, dict):
-            raise TargetError(f"{source}: {name}: it should be a table, written [{name}], not {_shown(value)}.")
+            raise TargetError(
+                f"{source}: {name}: it should be a table, written [{name}], not {_shown(value)}."
+            )
         for key in value:
             if key not in _KEYS[name]:
-                raise TargetError(f"{source}: {name}.{key}: unknown key; [{name}] has {', '.join(_KEYS[name])}.")
+                raise TargetError(
+                    f"{source}: {name}.{key}: unknown key; [{name}] has {', '.join(_KEYS[name])}."
+                )
     for table, keys in _KEYS.items():
         place = tables if not table else tables.get(table, {})
         for key, wanted in keys.items():
@@ -325,15 +362,23 @@ def build(tables: Mapping[str, Any], source: str) -> Target:
     assert primary is not None
     secondary = _organization("secondary", tables, source)
     if secondary is None and features.secondary:
-        raise TargetError(f"{source}: features.secondary is true, but there is no [secondary] table with its credentials.")
+        raise TargetError(
+            f"{source}: features.secondary is true, but there is no [secondary] table with its credentials."
+        )
     if secondary and features.secondary is False:
         secondary = None
     if secondary and secondary.api_key == primary.api_key:
-        raise TargetError(f"{source}: secondary.api_key: it should be the key of another organization, not primary.api_key again.")
+        raise TargetError(
+            f"{source}: secondary.api_key: it should be the key of another organization, not primary.api_key again."
+        )
     if secondary and secondary.customer_id in (primary.customer_id, primary.other_customer_id):
-        raise TargetError(f"{source}: secondary.customer_id: it should be a customer of the other organization, not one of [primary].")
+        raise TargetError(
+            f"{source}: secondary.customer_id: it should be a customer of the other organization, not one of [primary]."
+        )
     if primary.other_customer_id == primary.customer_id:
-        raise TargetError(f"{source}: primary.other_customer_id: it should be another customer than primary.customer_id.")
+        raise TargetError(
+            f"{source}: primary.other_customer_id: it should be another customer than primary.customer_id."
+        )
     return Target(
         base_url=tables["base_url"].rstrip("/"),
         primary=primary,
@@ -353,7 +398,9 @@ def _organization(name: str, tables: Mapping[str, Any], source: str) -> Organiza
     for key in _ORGANIZATION:
         if key not in table:
             variable = f"{ENVIRONMENT_PREFIX}{name}_{key}".upper()
-            raise TargetError(f"{source}: {name}.{key}: missing; put it in the target file or in the environment as {variable}.")
+            raise TargetError(
+                f"{source}: {name}.{key}: missing; put it in the target file or in the environment as {variable}."
+            )
     return Organization(name=name, **table)
 
 

@@ -73,7 +73,9 @@ def whole_second(text: object) -> str | None:
         return None
 
 
-def wait_past(text: object, received: float | None = None, *, sleep: Callable[[float], None] = time.sleep) -> float:
+def wait_past(
+    text: object, received: float | None = None, *, sleep: Callable[[float], None] = time.sleep
+) -> float:
     """Waits until whatever the server stamps next must show a later time than `text`; the seconds waited.
 
     `received` is when the answer with the timestamp arrived (Unix seconds, local clock; now if not

@@ -89,7 +89,13 @@ class Trial:
     # ------------------------------------------------------------------ judging
 
     def judge(
-        self, rule: str, good: bool, expected: str, got: str, *exchanges: Exchange, cause: str = "",
+        self,
+        rule: str,
+        good: bool,
+        expected: str,
+        got: str,
+        *exchanges: Exchange,
+        cause: str = "",
     ) -> bool:
         """Counts one judgement of a rule; `expected` and `got` complete the sentences of the report."""
         judgement = self._judgements[rule]
@@ -102,9 +108,13 @@ class Trial:
             judgement.violations.append((expected, got, numbers, cause))
         return good
 
-    def set_aside(self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", cure: str = "") -> None:
+    def set_aside(
+        self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", cure: str = ""
+    ) -> None:
         """Notes that a probe could not be judged; `cure` says what the user can do about it."""
-        self._judgements[rule].set_aside.append((reason, cause, [exchange.number for exchange in exchanges], cure))
+        self._judgements[rule].set_aside.append(
+            (reason, cause, [exchange.number for exchange in exchanges], cure)
+        )
 
     def no_occasion(self, rule: str, reason: str) -> None:
         """Notes why this check cannot judge a rule on this server, which other checks may."""
@@ -117,11 +127,15 @@ class Trial:
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """Whether an answer can be judged by this rule; if not, it is set aside."""
         if exchange.throttled:
-            self.set_aside(rule, f"{_probe(exchange)} was still answered {exchange.status} after waiting", exchange)
+            self.set_aside(
+                rule, f"{_probe(exchange)} was still answered {exchange.status} after waiting", exchange
+            )
             return False
         if exchange.status is None or exchange.status >= 500:
             cause = "" if exchange.unsent else "http.no-server-error"
-            self.set_aside(rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause=cause)
+            self.set_aside(
+                rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause=cause
+            )
             return False
         return True
 
@@ -132,27 +146,44 @@ class Trial:
         return self.judge(rule, exchange.refused, f"{what}: a refusal (4xx)", exchange.described(), exchange)
 
     def error(
-        self, rule: str, exchange: Exchange, what: str, *, type: str, code: str, status: int | None = None,
+        self,
+        rule: str,
+        exchange: Exchange,
+        what: str,
+        *,
+        type: str,
+        code: str,
+        status: int | None = None,
     ) -> bool:
         """Judges that `what` was refused with this error type and code, and this status (any 4xx if None)."""
         if not self.usable(rule, exchange):
             return False
         fits = exchange.status == status if status else exchange.refused
         good = fits and exchange.error_type == type and exchange.error_code == code
-        return self.judge(rule, good, f"{what}: {status or 'any 4xx'} {type}/{code}", exchange.described(), exchange)
+        return self.judge(
+            rule, good, f"{what}: {status or 'any 4xx'} {type}/{code}", exchange.described(), exchange
+        )
 
     def status(self, rule: str, exchange: Exchange, what: str, *statuses: int) -> bool:
         """Judges that `what` was answered with one of these statuses."""
         if not self.usable(rule, exchange):
             return False
         wanted = " or ".join(map(str, statuses))
-        return self.judge(rule, exchange.status in statuses, f"{what}: status {wanted}", exchange.described(), exchange)
+        return self.judge(
+            rule, exchange.status in statuses, f"{what}: status {wanted}", exchange.described(), exchange
+        )
 
     def authenticated(self, rule: str, exchange: Exchange, what: str) -> bool:
         """Judges that `what` passed authentication, whatever it was answered afterwards."""
         if not self.usable(rule, exchange):
             return False
-        return self.judge(rule, not exchange.refused_authentication, f"{what}: accepted by authentication", exchange.described(), exchange)
+        return self.judge(
+            rule,
+            not exchange.refused_authentication,
+            f"{what}: accepted by authentication",
+            exchange.described(),
+            exchange,
+        )
 
     def succeeded(self, rule: str, exchange: Exchange, what: str) -> bool:
         """Judges that `what` was answered 2xx."""
@@ -160,9 +191,13 @@ class Trial:
             return False
         return self.judge(rule, exchange.succeeded, f"{what}: accepted (2xx)", exchange.described(), exchange)
 
-    def equal(self, rule: str, got: Any, expected: Any, what: str, *exchanges: Exchange, cause: str = "") -> bool:
+    def equal(
+        self, rule: str, got: Any, expected: Any, what: str, *exchanges: Exchange, cause: str = ""
+    ) -> bool:
         """Judges that a value is the expected one."""
-        return self.judge(rule, same(got, expected), f"{what} {show(expected)}", show(got), *exchanges, cause=cause)
+        return self.judge(
+            rule, same(got, expected), f"{what} {show(expected)}", show(got), *exchanges, cause=cause
+        )
 
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
         """Records what the server does where the specification leaves it open."""
@@ -177,9 +212,17 @@ class Trial:
         """One finding for each rule the check cites on this operation; `stop` is what ended the check early."""
         return [self._finding(rule, judgement, stop) for rule, judgement in self._judgements.items()]
 
-    def _finding(self, rule: str, judgement: _Judgement, stop: Inconclusive | NotApplicable | None) -> Finding:
-        finding = Finding(rule, self.operation.id, Verdict.PASSED, self.check, probes=judgement.judged,
-                          observations=judgement.observations)
+    def _finding(
+        self, rule: str, judgement: _Judgement, stop: Inconclusive | NotApplicable | None
+    ) -> Finding:
+        finding = Finding(
+            rule,
+            self.operation.id,
+            Verdict.PASSED,
+            self.check,
+            probes=judgement.judged,
+            observations=judgement.observations,
+        )
         if judgement.violations:
             expected, got, numbers, cause = judgement.violations[0]
             finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
@@ -225,8 +268,10 @@ def same(got: Any, expected: Any) -> bool:
         return got.keys() == expected.keys() and all(same(got[key], expected[key]) for key in got)
     if isinstance(got, list) and isinstance(expected, list):
         return len(got) == len(expected) and all(map(same, got, expected))
-    return type(got) is type(expected) and got == expected or (
-        isinstance(got, (int, float)) and isinstance(expected, (int, float)) and got == expected
+    return (
+        type(got) is type(expected)
+        and got == expected
+        or (isinstance(got, (int, float)) and isinstance(expected, (int, float)) and got == expected)
     )
 
 

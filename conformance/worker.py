@@ -34,9 +34,21 @@ FAULTY = (Verdict.FAILED, Verdict.WARNING)
 class Worker:
     """Runs checks and explorations in one process; `plain` in its answers means what execnet can send."""
 
-    def __init__(self, target: Target, *, index: int, workers: int, accounts_lock: Path | None, settings: FuzzSettings,
-                 replay_folder: Path | None = None) -> None:
-        shared = replace(target, requests_per_second=target.requests_per_second / workers) if workers > 1 else target
+    def __init__(
+        self,
+        target: Target,
+        *,
+        index: int,
+        workers: int,
+        accounts_lock: Path | None,
+        settings: FuzzSettings,
+        replay_folder: Path | None = None,
+    ) -> None:
+        shared = (
+            replace(target, requests_per_second=target.requests_per_second / workers)
+            if workers > 1
+            else target
+        )
         self.index = index
         self.suite = Suite(shared, first_number=index * 1_000_000 + 1, accounts_lock=accounts_lock)
         self.settings = settings
@@ -93,7 +105,9 @@ class Worker:
         redact = self.suite.redactor.text
         plain = []
         for finding in findings:
-            finding.exchanges = finding.exchanges[: FAILED_EVIDENCE if finding.verdict in FAULTY else OTHER_EVIDENCE]
+            finding.exchanges = finding.exchanges[
+                : FAILED_EVIDENCE if finding.verdict in FAULTY else OTHER_EVIDENCE
+            ]
             self._keep(finding.exchanges, evidence)
             plain.append(_redacted(finding.to_plain(), redact))
         tallies = self._new_tallies()
@@ -104,8 +118,12 @@ class Worker:
         for one in fresh:
             _trim(one)
         return {
-            "worker": self.index, "check": check, "findings": plain, "exchanges": list(evidence.values()),
-            "tallies": [_redacted(tally, redact) for tally in tallies], "sent": self.suite.sent,
+            "worker": self.index,
+            "check": check,
+            "findings": plain,
+            "exchanges": list(evidence.values()),
+            "tallies": [_redacted(tally, redact) for tally in tallies],
+            "sent": self.suite.sent,
             "timings": [_timing(one) for one in fresh],
             "lost": redact(getattr(self.suite, "lost", "") or ""),
         }
@@ -113,7 +131,10 @@ class Worker:
     def totals(self) -> dict[str, Any]:
         """What the controller needs when the worker ends."""
         redact = self.suite.redactor.text
-        tallies = [_redacted(_tally_to_plain(key, tally), redact) for key, tally in self.suite.passive.tallies.items()]
+        tallies = [
+            _redacted(_tally_to_plain(key, tally), redact)
+            for key, tally in self.suite.passive.tallies.items()
+        ]
         return {"worker": self.index, "tallies": tallies, "sent": self.suite.sent}
 
     def _keep(self, numbers: Iterable[int], evidence: dict[int, dict[str, Any]]) -> None:

@@ -34,7 +34,9 @@ def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) 
         operation=operation,
         method=described.method,
         # An id that a server made up may hold anything; one that is encoded already stays as it is.
-        target=described.path.format(**{name: quote(value, safe=_IN_A_SEGMENT) for name, value in ids.items()}),
+        target=described.path.format(
+            **{name: quote(value, safe=_IN_A_SEGMENT) for name, value in ids.items()}
+        ),
         body=None if body is None else to_json(body),
         idempotency_key=new_key() if described.method == "POST" else None,
         **changes,
@@ -47,8 +49,13 @@ class Scene:
     A part that the server refuses to create raises Inconclusive, each time it is asked for.
     """
 
-    def __init__(self, suite: Suite, organization: str = "primary", account_id: str | None = None,
-                 customer_id: str | None = None) -> None:
+    def __init__(
+        self,
+        suite: Suite,
+        organization: str = "primary",
+        account_id: str | None = None,
+        customer_id: str | None = None,
+    ) -> None:
         self.suite = suite
         self.client = suite.client(organization)
         self.customer_id = customer_id or self.client.organization.customer_id
@@ -133,7 +140,9 @@ class Scene:
                 return self.suite.bank_account(self)
             case "createPayout":
                 currency = self.destination.get("currency")
-                return samples.payout(self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD")
+                return samples.payout(
+                    self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
+                )
             case "createVirtualAccount":
                 return samples.virtual_account()
             case "createWallet":
@@ -153,8 +162,10 @@ def identifier(exchange: Exchange) -> str:
     # An unpaired surrogate cannot be sent back in UTF-8.
     if not isinstance(value, str) or not value or any("\ud800" <= one <= "\udfff" for one in value):
         shown = "no id" if value is MISSING else f"the id {value!r:.60}"
-        raise Inconclusive(f"{exchange.operation} answered {exchange.described()} with {shown}, which cannot be used further",
-                           cause="format.id")
+        raise Inconclusive(
+            f"{exchange.operation} answered {exchange.described()} with {shown}, which cannot be used further",
+            cause="format.id",
+        )
     return value
 
 

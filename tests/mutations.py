@@ -123,6 +123,9 @@ class Mutating(httpx.BaseTransport):
         if found is None or found[0].id != self.mutation.operation or response.status_code >= 300:
             return response
         body = json.dumps(self.mutation.apply(json.loads(response.read()))).encode()
-        headers = [(name, value) for name, value in response.headers.multi_items() if name.lower() != "content-length"]
+        headers = [
+            (name, value)
+            for name, value in response.headers.multi_items()
+            if name.lower() != "content-length"
+        ]
         return httpx.Response(response.status_code, headers=headers, content=body)
-

@@ -14,19 +14,37 @@ from conformance.reference.seed import Tenant, new_server
 from conformance.reference.transport import InProcessTransport
 from conformance.target import Organization
 
-ADDRESS = {"address_line": "1 Main Street", "city": "New York", "region": "NY", "postal_code": "10001",
-           "country": "US"}
+ADDRESS = {
+    "address_line": "1 Main Street",
+    "city": "New York",
+    "region": "NY",
+    "postal_code": "10001",
+    "country": "US",
+}
 BODIES: dict[str, dict[str, Any]] = {
     "createAccount": {"name": "Savings"},
     "createBeneficiary": {
-        "first_name": "Ada", "last_name": "Lovelace", "display_name": "Ada L", "email": "ada@example.com",
-        "phone": "+12025550123", "address": ADDRESS, "country_code": "US", "note": "first",
+        "first_name": "Ada",
+        "last_name": "Lovelace",
+        "display_name": "Ada L",
+        "email": "ada@example.com",
+        "phone": "+12025550123",
+        "address": ADDRESS,
+        "country_code": "US",
+        "note": "first",
     },
     "updateBeneficiary": {"note": "changed"},
     "createPayoutDestination": {
-        "country": "US", "type": "bank_account", "currency": "USD", "account_number": "12345678901234",
-        "account_name": "Ada", "routing_number": "021000021", "account_type": "checking", "label": "main",
-        "iban": "DE89370400440532013000", "wallet_address": "0x00112233445566778899aabbccddeeff00112233",
+        "country": "US",
+        "type": "bank_account",
+        "currency": "USD",
+        "account_number": "12345678901234",
+        "account_name": "Ada",
+        "routing_number": "021000021",
+        "account_type": "checking",
+        "label": "main",
+        "iban": "DE89370400440532013000",
+        "wallet_address": "0x00112233445566778899aabbccddeeff00112233",
     },
     "createPayout": {"amount": "1.50", "currency": "USD"},
     "createVirtualAccount": {"currency": "EUR", "label": "Euro"},
@@ -58,8 +76,9 @@ class World:
         self.clock = Clock()
         self.server, self.seeded = new_server(behaviour, self.clock, number=1)
         transport = InProcessTransport(self.server)
-        self.clients = {name: _client(name, getattr(self.seeded, name), transport)
-                        for name in ("primary", "secondary")}
+        self.clients = {
+            name: _client(name, getattr(self.seeded, name), transport) for name in ("primary", "secondary")
+        }
         for client in self.clients.values():
             client.clock.now = lambda: self.clock.now // 1_000_000  # type: ignore[method-assign]
         self.ids = {"customer_id": self.seeded.primary.customer_id}
@@ -76,10 +95,18 @@ class World:
         if body is ...:
             body = BODIES.get(operation)
         if operation == "createPayout" and isinstance(body, dict):
-            body = {"beneficiary_id": named["beneficiary_id"],
-                    "payout_destination_id": named["payout_destination_id"], **body}
-        return Call(operation, method, path.format(**named), None if body is None else to_json(body),
-                    str(uuid.uuid4()) if method == "POST" else None)
+            body = {
+                "beneficiary_id": named["beneficiary_id"],
+                "payout_destination_id": named["payout_destination_id"],
+                **body,
+            }
+        return Call(
+            operation,
+            method,
+            path.format(**named),
+            None if body is None else to_json(body),
+            str(uuid.uuid4()) if method == "POST" else None,
+        )
 
     def send(self, call: Call, who: str = "primary") -> Exchange:
         """The exchange of a call; without a behaviour of its own, the server's answer must conform."""

@@ -32,16 +32,38 @@ class Outcome:
 
 def environment(**more: str) -> dict[str, str]:
     """The environment without anything that steers pytest or the suite."""
-    kept = {name: value for name, value in os.environ.items()
-            if not name.startswith(("CONFORMANCE_", "PYTEST_", "GITHUB_")) and name not in ("CI", "FORCE_COLOR")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("CONFORMANCE_", "PYTEST_", "GITHUB_")) and name not in ("CI", "FORCE_COLOR")
+    }
     return {**kept, **more}
 
 
 def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, **variables: str) -> Outcome:
     """Runs the checks, as `pytest ARGUMENTS` in a folder does, and waits for the end."""
-    command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--report-dir", str(folder), "-p", "no:cacheprovider", *arguments]
-    done = subprocess.run(command, cwd=cwd, env=environment(**variables), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=timeout, check=False)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--pyargs",
+        "conformance",
+        "--report-dir",
+        str(folder),
+        "-p",
+        "no:cacheprovider",
+        *arguments,
+    ]
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment(**variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=timeout,
+        check=False,
+    )
     return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"), folder)
 
 
@@ -52,8 +74,16 @@ def write_target(path: Path, tables: dict[str, Any]) -> Path:
 
 
 def _toml(tables: dict[str, Any], prefix: str = "") -> str:
-    plain = [f"{key} = {json.dumps(value)}" for key, value in tables.items() if not isinstance(value, dict) and value is not None]
-    nested = [f"[{prefix}{key}]\n{_toml(value, f'{prefix}{key}.')}" for key, value in tables.items() if isinstance(value, dict)]
+    plain = [
+        f"{key} = {json.dumps(value)}"
+        for key, value in tables.items()
+        if not isinstance(value, dict) and value is not None
+    ]
+    nested = [
+        f"[{prefix}{key}]\n{_toml(value, f'{prefix}{key}.')}"
+        for key, value in tables.items()
+        if isinstance(value, dict)
+    ]
     return "\n".join([*plain, *nested])
 
 

@@ -27,10 +27,18 @@ class Busy(Behaviour):
         if ctx.operation == "listAccounts":
             assert ctx.customer is not None
             instant = self.instant(ctx)
-            ctx.store.insert("account", {
-                "id": self.new_id(ctx, "account"), "organization": ctx.customer["organization"],
-                "parent": ctx.customer["id"], "created": instant, "updated": instant, "status": "active",
-                "name": "Somebody's"})
+            ctx.store.insert(
+                "account",
+                {
+                    "id": self.new_id(ctx, "account"),
+                    "organization": ctx.customer["organization"],
+                    "parent": ctx.customer["id"],
+                    "created": instant,
+                    "updated": instant,
+                    "status": "active",
+                    "name": "Somebody's",
+                },
+            )
         super().list_records(ctx)
 
     def show_account(self, ctx: Context) -> None:
@@ -60,8 +68,13 @@ class TakesAnything(Behaviour):
         pass
 
 
-FIELD = {"createAccount": "name", "createPayout": "note", "createVirtualAccount": "label",
-         "createWallet": "label", "updateBeneficiary": "title"}
+FIELD = {
+    "createAccount": "name",
+    "createPayout": "note",
+    "createVirtualAccount": "label",
+    "createWallet": "label",
+    "updateBeneficiary": "title",
+}
 
 
 def finding(behaviour: Behaviour, operation: str) -> Finding:

@@ -22,25 +22,28 @@ from conformance.stated import PARENTS
 ADDRESS = {"address_line": "1 Main Street", "city": "X", "region": "Y", "postal_code": "1", "country": "US"}
 
 
-@pytest.mark.parametrize(("name", "got", "expected", "same"), [
-    ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000Z", True),
-    ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.001Z", False),
-    ("created", "yesterday", "2026-01-01T00:00:00Z", False),
-    ("account_id", "acct_1", "acc_1", True),
-    ("account_id", "acc_1", "acc_2", False),
-    ("id", "acct_1", "acc_1", False),
-    ("address", {**ADDRESS, "extra": 1}, ADDRESS, True),
-    ("address", {**ADDRESS, "city": "Z"}, ADDRESS, False),
-    ("address", {name: ADDRESS[name] for name in ("city", "country")}, ADDRESS, False),
-    ("address", "1 Main Street", ADDRESS, False),
-    ("payout_destinations", [{"id": "b"}, {"id": "a"}], [{"id": "a"}, {"id": "b"}], True),
-    ("payout_destinations", [{"id": "a"}], [{"id": "a"}, {"id": "a"}], False),
-    ("payout_destinations", [[]], [], False),
-    ("verified", 0, False, False),
-    ("title", None, None, True),
-    ("title", "", None, False),
-    ("note", MISSING, None, False),
-])
+@pytest.mark.parametrize(
+    ("name", "got", "expected", "same"),
+    [
+        ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000Z", True),
+        ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.001Z", False),
+        ("created", "yesterday", "2026-01-01T00:00:00Z", False),
+        ("account_id", "acct_1", "acc_1", True),
+        ("account_id", "acc_1", "acc_2", False),
+        ("id", "acct_1", "acc_1", False),
+        ("address", {**ADDRESS, "extra": 1}, ADDRESS, True),
+        ("address", {**ADDRESS, "city": "Z"}, ADDRESS, False),
+        ("address", {name: ADDRESS[name] for name in ("city", "country")}, ADDRESS, False),
+        ("address", "1 Main Street", ADDRESS, False),
+        ("payout_destinations", [{"id": "b"}, {"id": "a"}], [{"id": "a"}, {"id": "b"}], True),
+        ("payout_destinations", [{"id": "a"}], [{"id": "a"}, {"id": "a"}], False),
+        ("payout_destinations", [[]], [], False),
+        ("verified", 0, False, False),
+        ("title", None, None, True),
+        ("title", "", None, False),
+        ("note", MISSING, None, False),
+    ],
+)
 def test_alike(name: str, got: Any, expected: Any, same: bool) -> None:
     assert alike("getBeneficiary", name, got, expected) is same
 
@@ -49,17 +52,23 @@ def test_an_account_is_named_by_its_balances() -> None:
     assert alike("getAccountBalances", "id", "acct_1", "acc_1")
 
 
-@pytest.mark.parametrize(("got", "expected", "same"), [
-    ("1", "1.00", True), ("1.0000000000000000000000000000001", "1", False), ("one", "1", False),
-    (1, "1", False),
-    ("1" + "0" * 40, "1" + "0" * 40 + ".1", False),
-])
+@pytest.mark.parametrize(
+    ("got", "expected", "same"),
+    [
+        ("1", "1.00", True),
+        ("1.0000000000000000000000000000001", "1", False),
+        ("one", "1", False),
+        (1, "1", False),
+        ("1" + "0" * 40, "1" + "0" * 40 + ".1", False),
+    ],
+)
 def test_same_amount(got: Any, expected: Any, same: bool) -> None:
     assert same_amount(got, expected) is same
 
 
-@pytest.mark.parametrize("value", [MISSING, None, 1, "text", {"id": "a"}, [1], [{"id": []}], [{}],
-                                   [{"id": 1}, {"id": "a"}]])
+@pytest.mark.parametrize(
+    "value", [MISSING, None, 1, "text", {"id": "a"}, [1], [{"id": []}], [{}], [{"id": 1}, {"id": "a"}]]
+)
 def test_what_is_no_array_of_resources_has_no_identifiers(value: Any) -> None:
     assert identifiers(value) is None
     assert all(isinstance(one, dict) for one in objects(value))

@@ -38,15 +38,26 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         run("--target", str(target), *RULES, folder=folder / "whole")
         for part in (1, 2, 3):
             run("--target", str(target), *RULES, "--shard", f"{part}/3", folder=folder / str(part))
-    return {name: (folder / name, json.loads((folder / name / "results.json").read_text("utf-8"))) for name in ("whole", "1", "2", "3")}
+    return {
+        name: (folder / name, json.loads((folder / name / "results.json").read_text("utf-8")))
+        for name in ("whole", "1", "2", "3")
+    }
 
 
 def judged(document: dict[str, Any]) -> dict[tuple[str, str], str]:
-    return {(one["rule"], one["operation"]): one["verdict"] for one in document["cells"] if one["rule"].startswith("list.")}
+    return {
+        (one["rule"], one["operation"]): one["verdict"]
+        for one in document["cells"]
+        if one["rule"].startswith("list.")
+    }
 
 
-def test_parts_make_the_whole(runs: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status = main(["merge", *(str(runs[name][0]) for name in "123"), "--report-dir", str(tmp_path / "merged")])
+def test_parts_make_the_whole(
+    runs: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(
+        ["merge", *(str(runs[name][0]) for name in "123"), "--report-dir", str(tmp_path / "merged")]
+    )
     whole, document = runs["whole"][1], json.loads((tmp_path / "merged" / "results.json").read_text("utf-8"))
     assert status == document["verdict"]["exit_status"] == whole["verdict"]["exit_status"] == 1
     assert document["verdict"]["sentence"] == whole["verdict"]["sentence"]
@@ -59,16 +70,24 @@ def test_parts_make_the_whole(runs: dict[str, Any], tmp_path: Path, capsys: pyte
 
 
 def test_each_part_runs_its_share(runs: dict[str, Any]) -> None:
-    passed = [{key for key, verdict in judged(runs[name][1]).items() if verdict in ("passed", "failed")} for name in "123"]
+    passed = [
+        {key for key, verdict in judged(runs[name][1]).items() if verdict in ("passed", "failed")}
+        for name in "123"
+    ]
     assert all(passed)
 
 
-@pytest.mark.parametrize(("names", "change", "named"), [
-    ("12", {}, "parts 3 of 3 are missing"),
-    ("123", {"target": {"base_url": "http://elsewhere"}}, "base_url"),
-    ("123", {"suite": {"version": "0.1"}}, "version of the suite"),
-])
-def test_parts_that_do_not_belong_together(names: str, change: dict[str, Any], named: str, runs: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("names", "change", "named"),
+    [
+        ("12", {}, "parts 3 of 3 are missing"),
+        ("123", {"target": {"base_url": "http://elsewhere"}}, "base_url"),
+        ("123", {"suite": {"version": "0.1"}}, "version of the suite"),
+    ],
+)
+def test_parts_that_do_not_belong_together(
+    names: str, change: dict[str, Any], named: str, runs: dict[str, Any]
+) -> None:
     parts = [dict(runs[name][1]) for name in names]
     for key, value in change.items():
         parts[0][key] = {**parts[0][key], **value}
@@ -84,8 +103,12 @@ def test_unreadable_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 # ---------------------------------------------------------------------- sharing out
 
-NODES = [f"conformance/checks/test_{module}.py::test_{check}[{operation}]"
-         for module in ("lists", "tenancy", "races") for check in ("one", "two") for operation in ("createAccount", "listWallets", "createPayout")]
+NODES = [
+    f"conformance/checks/test_{module}.py::test_{check}[{operation}]"
+    for module in ("lists", "tenancy", "races")
+    for check in ("one", "two")
+    for operation in ("createAccount", "listWallets", "createPayout")
+]
 
 
 @pytest.mark.parametrize("parts", [1, 2, 5, 7])
@@ -97,7 +120,9 @@ def test_every_test_is_in_exactly_one_part(parts: int) -> None:
 def test_tests_that_share_set_up_stay_together() -> None:
     assert scope(NODES[0]) == scope(NODES[3]) != scope(NODES[1])
     # Wherever the package is: a checkout, an installation, a machine with other folders.
-    assert all(in_shard(node, (1, 2)) == in_shard(node.removeprefix("conformance/"), (1, 2)) for node in NODES)
+    assert all(
+        in_shard(node, (1, 2)) == in_shard(node.removeprefix("conformance/"), (1, 2)) for node in NODES
+    )
 
 
 @pytest.mark.parametrize("text", ["", "0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/2/3"])

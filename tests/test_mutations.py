@@ -24,27 +24,38 @@ from conformance.verdict import Verdict
 from tests.mutations import Mutating, Mutation, mutations
 
 #: Checks that look at what answers show, the likeliest to catch a spoilt member first.
-FIRST = ("test_resources", "test_beneficiaries", "test_updates", "test_destinations", "test_payouts", "test_wallets", "test_lists")
+FIRST = (
+    "test_resources",
+    "test_beneficiaries",
+    "test_updates",
+    "test_destinations",
+    "test_payouts",
+    "test_wallets",
+    "test_lists",
+)
 
 #: What the specification leaves to the server: operation, path and kind of mutation.
-OPEN = [re.compile(pattern) for pattern in (
-    # Values of the server's own making, of which it may give any.
-    r"createPayoutDestination /(payout_method|iban_masked|wallet_address_masked) another value",
-    r"createWallet /addresses(/\*/(address|tag))? another value",
-    r"getAccountBalances /balances/\*/currency(_type)? another value",
-    # Nothing shows a payout or a payin again.
-    r"(createPayout|createPayin) /id another value",
-    # Fields that do not apply may be absent, and nobody knows of which country a CLABE is asked for.
-    r"\w+ (/payout_destinations/\*)?/clabe_last4 (absent|another value)",
-    # How an embedded destination is masked, and what a second default does to the first.
-    r"\w+Beneficiary /payout_destinations/\*/(iban_masked|wallet_address_masked) (null|another value)",
-    r"\w+Beneficiary /payout_destinations/\*/is_default another value",
-    # What list items and embedded destinations carry beyond the listed members.
-    r"listAccounts /items/\*/object absent",
-    r"listPayoutDestinations /items/\*/(label|network|account_number_last4) absent",
-    r"\w+Beneficiary /payout_destinations/\*/(beneficiary_id|label|network|account_number_last4|routing_number|account_type"
-    r"|iban_masked|swift_code|wallet_address_masked|updated) absent",
-)]
+OPEN = [
+    re.compile(pattern)
+    for pattern in (
+        # Values of the server's own making, of which it may give any.
+        r"createPayoutDestination /(payout_method|iban_masked|wallet_address_masked) another value",
+        r"createWallet /addresses(/\*/(address|tag))? another value",
+        r"getAccountBalances /balances/\*/currency(_type)? another value",
+        # Nothing shows a payout or a payin again.
+        r"(createPayout|createPayin) /id another value",
+        # Fields that do not apply may be absent, and nobody knows of which country a CLABE is asked for.
+        r"\w+ (/payout_destinations/\*)?/clabe_last4 (absent|another value)",
+        # How an embedded destination is masked, and what a second default does to the first.
+        r"\w+Beneficiary /payout_destinations/\*/(iban_masked|wallet_address_masked) (null|another value)",
+        r"\w+Beneficiary /payout_destinations/\*/is_default another value",
+        # What list items and embedded destinations carry beyond the listed members.
+        r"listAccounts /items/\*/object absent",
+        r"listPayoutDestinations /items/\*/(label|network|account_number_last4) absent",
+        r"\w+Beneficiary /payout_destinations/\*/(beneficiary_id|label|network|account_number_last4|routing_number|account_type"
+        r"|iban_masked|swift_code|wallet_address_masked|updated) absent",
+    )
+]
 
 #: Operation -> the one whose answers are compared with its own.
 READ_BY = {"createVirtualAccount": "getVirtualAccount", "createBeneficiary": "getBeneficiary"}
@@ -66,7 +77,9 @@ def sound_answers(operation: str) -> Iterator[Exchange]:
         scene = suite.scene_for(operation, fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for kind in ("bank account", "IBAN", "wallet"):
-                scene.create("createPayoutDestination", Shapes(suite, "createPayoutDestination").body(kind, scene))
+                scene.create(
+                    "createPayoutDestination", Shapes(suite, "createPayoutDestination").body(kind, scene)
+                )
             scene.create("createVirtualAccount")
             scene.create("createWallet")
         if operation == "getAccountBalances":
@@ -88,7 +101,10 @@ def planned(operation: str) -> list[Mutation]:
 def checks_of(operation: str) -> list[Check]:
     """The checks of an operation, the likeliest first."""
     checks = [check for check in load_checks().values() if operation in check.operations]
-    return sorted(checks, key=lambda check: FIRST.index(module) if (module := check.name.partition(".")[0]) in FIRST else 99)
+    return sorted(
+        checks,
+        key=lambda check: FIRST.index(module) if (module := check.name.partition(".")[0]) in FIRST else 99,
+    )
 
 
 def caught(mutation: Mutation, checks: list[Check]) -> bool:

@@ -20,20 +20,28 @@ OCCASIONS = {rule for rule in PASSIVE_RULES if rule.startswith(("format.", "secr
 @pytest.fixture(scope="module")
 def suite() -> Suite:
     server, seeded = new_server(number=1)
-    suite = Suite(build(target_tables(seeded, "http://reference.test"), "reference"),
-                  transport=InProcessTransport(server))
+    suite = Suite(
+        build(target_tables(seeded, "http://reference.test"), "reference"),
+        transport=InProcessTransport(server),
+    )
     for check, operation in plan(OCCASIONS):
         findings, _ = run_check(check, operation, suite)
-        spoiled = [finding.summary for finding in findings
-                   if finding.verdict not in (Verdict.PASSED, Verdict.OBSERVED)]
+        spoiled = [
+            finding.summary
+            for finding in findings
+            if finding.verdict not in (Verdict.PASSED, Verdict.OBSERVED)
+        ]
         assert not spoiled, (check.name, operation, spoiled)
     return suite
 
 
 @pytest.mark.parametrize("rule", PASSIVE_RULES)
 def test_every_operation_is_judged(suite: Suite, rule: str) -> None:
-    judged = {operation for (name, operation),
-              tally in suite.passive.tallies.items() if name == rule and tally.judged}
+    judged = {
+        operation
+        for (name, operation), tally in suite.passive.tallies.items()
+        if name == rule and tally.judged
+    }
     assert judged == set(RULES[rule].operations)
 
 
@@ -41,12 +49,18 @@ def test_nothing_is_broken(suite: Suite) -> None:
     assert not [(key, tally.got) for key, tally in suite.passive.tallies.items() if tally.broken]
 
 
-@pytest.mark.parametrize(("operation", "member"), [
-    *((operation, "items") for operation in OPERATION_SETS["list"]),
-    ("getAccountBalances", "balances"), ("createWallet", "addresses"),
-    *((operation, "payout_destinations")
-      for operation in ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")),
-])
+@pytest.mark.parametrize(
+    ("operation", "member"),
+    [
+        *((operation, "items") for operation in OPERATION_SETS["list"]),
+        ("getAccountBalances", "balances"),
+        ("createWallet", "addresses"),
+        *(
+            (operation, "payout_destinations")
+            for operation in ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
+        ),
+    ],
+)
 def test_arrays_are_not_judged_empty(suite: Suite, operation: str, member: str) -> None:
     answers = [one for one in suite.record.values() if one.operation == operation and one.succeeded]
     assert any(one.get(member, 0) for one in answers)

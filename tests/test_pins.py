@@ -14,8 +14,12 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-PINS = {canonicalize_name(name): version for name, version in re.findall(
-    r"^([A-Za-z0-9._-]+)==(\S+)$", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE)}
+PINS = {
+    canonicalize_name(name): version
+    for name, version in re.findall(
+        r"^([A-Za-z0-9._-]+)==(\S+)$", (ROOT / "constraints.txt").read_text("utf-8"), re.MULTILINE
+    )
+}
 
 
 def requirements() -> list[Requirement]:

@@ -59,7 +59,9 @@ def test_embedded_run_conforms_and_says_what_it_did(conforming: Any) -> None:
     assert "judging the embedded reference server, seed " in conforming.output
     assert " requests on a conforming server" in conforming.output
     assert cells(conforming, "failed", "warning", "inconclusive") == set()
-    assert {("auth.header-case", "createPayout"), ("auth.header-case", "listWallets")} <= cells(conforming, "passed")
+    assert {("auth.header-case", "createPayout"), ("auth.header-case", "listWallets")} <= cells(
+        conforming, "passed"
+    )
 
 
 def test_every_format_is_written(conforming: Any) -> None:
@@ -67,12 +69,17 @@ def test_every_format_is_written(conforming: Any) -> None:
     assert {"results.json", "report.html", "report.sarif", "junit.xml", "summary.md", "badge.svg"} <= names
 
 
-@pytest.mark.parametrize(("behaviour", "rule", "operation"), [
-    (NoSignatureCheck, "auth.signature", "getBeneficiary"),
-    (ForgetsKeys, "idempotency.replay", "createVirtualAccount"),
-    (ForeignIsUnknown, "tenancy.foreign-parent", "listWallets"),
-])
-def test_fault_on_one_operation_fails_the_run(behaviour: type[Behaviour], rule: str, operation: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("behaviour", "rule", "operation"),
+    [
+        (NoSignatureCheck, "auth.signature", "getBeneficiary"),
+        (ForgetsKeys, "idempotency.replay", "createVirtualAccount"),
+        (ForeignIsUnknown, "tenancy.foreign-parent", "listWallets"),
+    ],
+)
+def test_fault_on_one_operation_fails_the_run(
+    behaviour: type[Behaviour], rule: str, operation: str, tmp_path: Path
+) -> None:
     server, tables = faulty(behaviour())
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
@@ -82,7 +89,9 @@ def test_fault_on_one_operation_fails_the_run(behaviour: type[Behaviour], rule: 
     assert (rule, operation) in cells(outcome, "failed")
     assert {one for one in cells(outcome, "failed") if one[0] == rule} == {(rule, operation)}
     assert rule in outcome.output and operation in outcome.output
-    written = outcome.output + "".join(path.read_text("utf-8") for path in outcome.folder.rglob("*") if path.is_file())
+    written = outcome.output + "".join(
+        path.read_text("utf-8") for path in outcome.folder.rglob("*") if path.is_file()
+    )
     assert not any(secret in written for secret in secrets)
 
 
@@ -90,8 +99,22 @@ def test_verbose_run_shows_the_exchange(tmp_path: Path) -> None:
     server, tables = faulty(NoSignatureCheck())
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
-        outcome = run("--target", str(target), "--rule", "auth.signature@getBeneficiary", "-v", folder=tmp_path / "reports")
-    for text in ("expected", "got", "> GET /v1/accounts/", "X-Signature: ", "< 200", "--rule auth.signature@getBeneficiary"):
+        outcome = run(
+            "--target",
+            str(target),
+            "--rule",
+            "auth.signature@getBeneficiary",
+            "-v",
+            folder=tmp_path / "reports",
+        )
+    for text in (
+        "expected",
+        "got",
+        "> GET /v1/accounts/",
+        "X-Signature: ",
+        "< 200",
+        "--rule auth.signature@getBeneficiary",
+    ):
         assert text in outcome.output
 
 
@@ -99,7 +122,16 @@ def test_workers_come_to_the_same_verdict(tmp_path: Path) -> None:
     server, tables = faulty(ForgetsKeys())
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
-        options = ("--target", str(target), "--rule", "idempotency.replay", "--rule", "idempotency.conflict", "--rule", "http.success-status")
+        options = (
+            "--target",
+            str(target),
+            "--rule",
+            "idempotency.replay",
+            "--rule",
+            "idempotency.conflict",
+            "--rule",
+            "http.success-status",
+        )
         alone = run(*options, folder=tmp_path / "alone")
         shared = run(*options, "-n", "2", folder=tmp_path / "shared")
     assert alone.status == shared.status == 1, shared.output
@@ -112,7 +144,15 @@ def test_prefix_in_the_base_url_is_signed_too(tmp_path: Path) -> None:
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
         assert url.endswith("/api/banking")
-        outcome = run("--target", str(target), "--rule", "auth.accepts-valid", "--rule", "auth.signed-path", folder=tmp_path / "reports")
+        outcome = run(
+            "--target",
+            str(target),
+            "--rule",
+            "auth.accepts-valid",
+            "--rule",
+            "auth.signed-path",
+            folder=tmp_path / "reports",
+        )
     assert outcome.status == 0, outcome.output
 
 
@@ -120,7 +160,15 @@ def test_base_url_beats_the_target_file(tmp_path: Path) -> None:
     server, tables = faulty()
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables("http://127.0.0.1:1"))
-        outcome = run("--target", str(target), "--base-url", url, "--rule", "auth.accepts-valid@listAccounts", folder=tmp_path / "reports")
+        outcome = run(
+            "--target",
+            str(target),
+            "--base-url",
+            url,
+            "--rule",
+            "auth.accepts-valid@listAccounts",
+            folder=tmp_path / "reports",
+        )
     assert outcome.status == 0, outcome.output
 
 
@@ -133,7 +181,15 @@ def test_without_second_organization(declared: bool | None, status: int, tmp_pat
         if declared is not None:
             plain["features"]["secondary"] = declared
         target = write_target(tmp_path / "target.toml", plain)
-        outcome = run("--target", str(target), "--rule", "tenancy.foreign-parent", "--rule", "tenancy.unknown-parent", folder=tmp_path / "reports")
+        outcome = run(
+            "--target",
+            str(target),
+            "--rule",
+            "tenancy.foreign-parent",
+            "--rule",
+            "tenancy.unknown-parent",
+            folder=tmp_path / "reports",
+        )
     assert outcome.status == status, outcome.output
     assert cells(outcome, "passed") & {("tenancy.foreign-parent", "createPayout")} == set()
     if status == 6:
@@ -155,7 +211,14 @@ def test_root_folder_stays_where_the_user_is(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
     with served(server) as url:
         target = write_target(tmp_path / "elsewhere" / "target.toml", tables(url))
-        outcome = run("--target", str(target), "--rule", "auth.accepts-valid@listAccounts", folder=tmp_path / "reports", cwd=tmp_path / "here")
+        outcome = run(
+            "--target",
+            str(target),
+            "--rule",
+            "auth.accepts-valid@listAccounts",
+            folder=tmp_path / "reports",
+            cwd=tmp_path / "here",
+        )
     assert outcome.status == 0
     assert f"rootdir: {tmp_path / 'here'}" in outcome.output
 
@@ -164,24 +227,37 @@ def test_target_of_environment_alone(tmp_path: Path) -> None:
     server, tables = faulty()
     with served(server) as url:
         plain = tables(url)
-        variables = {f"CONFORMANCE_{table}_{key}".upper(): str(value) for table in ("primary", "secondary")
-                     for key, value in plain[table].items()}
-        outcome = run("--base-url", url, "--rule", "auth.accepts-valid@listAccounts", folder=tmp_path / "reports", **variables)
+        variables = {
+            f"CONFORMANCE_{table}_{key}".upper(): str(value)
+            for table in ("primary", "secondary")
+            for key, value in plain[table].items()
+        }
+        outcome = run(
+            "--base-url",
+            url,
+            "--rule",
+            "auth.accepts-valid@listAccounts",
+            folder=tmp_path / "reports",
+            **variables,
+        )
     assert outcome.status == 0, outcome.output
 
 
-@pytest.mark.parametrize(("arguments", "named"), [
-    (["--target", "missing.toml"], "missing.toml"),
-    (["--base-url", "ftp://example.com"], "--base-url"),
-    (["--shard", "6/5"], "--shard"),
-    (["--rule", "auth.nonsense"], "--rule"),
-    (["--rule", "wallet.duplicate@listAccounts"], "wallet.duplicate"),
-    (["--fail-on", "open"], "--fail-on"),
-    (["--fuzz-examples", "0"], "--fuzz-examples"),
-    (["--seed", "x"], "--seed"),
-    (["--known-failures", "missing.toml"], "missing.toml"),
-    (["--pinned-choices", "missing.toml"], "missing.toml"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["--target", "missing.toml"], "missing.toml"),
+        (["--base-url", "ftp://example.com"], "--base-url"),
+        (["--shard", "6/5"], "--shard"),
+        (["--rule", "auth.nonsense"], "--rule"),
+        (["--rule", "wallet.duplicate@listAccounts"], "wallet.duplicate"),
+        (["--fail-on", "open"], "--fail-on"),
+        (["--fuzz-examples", "0"], "--fuzz-examples"),
+        (["--seed", "x"], "--seed"),
+        (["--known-failures", "missing.toml"], "missing.toml"),
+        (["--pinned-choices", "missing.toml"], "missing.toml"),
+    ],
+)
 def test_wrong_usage_is_one_paragraph(arguments: list[str], named: str, tmp_path: Path) -> None:
     outcome = run(*arguments, folder=tmp_path)
     assert outcome.status == 4, outcome.output
@@ -204,24 +280,58 @@ def test_collecting_alone_starts_no_server(tmp_path: Path) -> None:
 
 def test_other_peoples_tests_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
-    done = subprocess.run([sys.executable, "-m", "pytest", "-p", "no:cacheprovider"], cwd=tmp_path, env=environment(),
-                          capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0
     assert "conformance:" not in done.stdout
     assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["test_own.py"]
 
 
 def test_options_do_not_clash_with_common_plugins(tmp_path: Path) -> None:
-    plugins = ["pytest_cov", "pytest_html", "pytest_randomly", "pytest_benchmark", "pytest_playwright", "pytest_profiling",
-               "pytest_split", "allure_pytest", "anyio"]
+    plugins = [
+        "pytest_cov",
+        "pytest_html",
+        "pytest_randomly",
+        "pytest_benchmark",
+        "pytest_playwright",
+        "pytest_profiling",
+        "pytest_split",
+        "allure_pytest",
+        "anyio",
+    ]
     for plugin in plugins:
         pytest.importorskip(plugin)
     outcome = run("--rule", "auth.header-case@listAccounts", "-p", "randomly", folder=tmp_path / "reports")
     assert outcome.status == 0, outcome.output
-    help_text = subprocess.run([sys.executable, "-m", "pytest", "--help"], cwd=ROOT, env=environment(), capture_output=True,
-                               text=True, timeout=60, check=True).stdout
-    for option in ("--target", "--fail-on", "--report-dir", "--cov=", "--html=", "--randomly-seed", "--benchmark-only", "--browser=",
-                   "--profile", "--splits", "--alluredir"):
+    help_text = subprocess.run(
+        [sys.executable, "-m", "pytest", "--help"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+    for option in (
+        "--target",
+        "--fail-on",
+        "--report-dir",
+        "--cov=",
+        "--html=",
+        "--randomly-seed",
+        "--benchmark-only",
+        "--browser=",
+        "--profile",
+        "--splits",
+        "--alluredir",
+    ):
         assert option in help_text
 
 
@@ -229,10 +339,30 @@ def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:
     server, tables = faulty()
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
-        command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"),
-                   "--target", str(target), "-m", "not fuzz", "-p", "no:cacheprovider", "-v"]
-        process = subprocess.Popen(command, cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"), stdout=subprocess.PIPE,
-                                   stderr=subprocess.STDOUT, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "--pyargs",
+            "conformance",
+            "--report-dir",
+            str(tmp_path / "reports"),
+            "--target",
+            str(target),
+            "-m",
+            "not fuzz",
+            "-p",
+            "no:cacheprovider",
+            "-v",
+        ]
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env=environment(PYTHONUNBUFFERED="1"),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         assert process.stdout is not None
         for line in process.stdout:
             if "[createAccount]" in line and "PASSED" in line:
@@ -246,10 +376,28 @@ def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:
 
 def test_embedded_server_ends_with_the_run(tmp_path: Path) -> None:
     """Even when the run is killed."""
-    command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"),
-               "-m", "not fuzz", "-p", "no:cacheprovider", "-v"]
-    process = subprocess.Popen(command, cwd=tmp_path, env=environment(PYTHONUNBUFFERED="1"), stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--pyargs",
+        "conformance",
+        "--report-dir",
+        str(tmp_path / "reports"),
+        "-m",
+        "not fuzz",
+        "-p",
+        "no:cacheprovider",
+        "-v",
+    ]
+    process = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
     assert process.stdout is not None
     for line in process.stdout:
         if "PASSED" in line:

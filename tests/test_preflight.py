@@ -49,7 +49,9 @@ class Answering(Between):
         self.response = response
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return httpx.Response(self.response.status_code, headers=self.response.headers, content=self.response.content)
+        return httpx.Response(
+            self.response.status_code, headers=self.response.headers, content=self.response.content
+        )
 
 
 def test_sound_target_is_not_complained_about() -> None:
@@ -60,13 +62,16 @@ def test_clock_within_the_window_is_not_complained_about() -> None:
     preflight(*reference(ahead=290))
 
 
-@pytest.mark.parametrize(("change", "named"), [
-    ({"primary.secret": "wrong-secret"}, "primary.secret"),
-    ({"primary.api_key": "unknown-key"}, "primary.api_key"),
-    ({"secondary.secret": "wrong-secret"}, "secondary.secret"),
-    ({"primary.customer_id": "cus_unknown"}, "primary.customer_id"),
-    ({"secondary.customer_id": "cus_unknown"}, "secondary.customer_id"),
-])
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"primary.secret": "wrong-secret"}, "primary.secret"),
+        ({"primary.api_key": "unknown-key"}, "primary.api_key"),
+        ({"secondary.secret": "wrong-secret"}, "secondary.secret"),
+        ({"primary.customer_id": "cus_unknown"}, "primary.customer_id"),
+        ({"secondary.customer_id": "cus_unknown"}, "secondary.customer_id"),
+    ],
+)
 def test_wrong_credentials_and_ids(change: dict[str, Any], named: str) -> None:
     assert named in complaint(*reference(change))
 
@@ -98,12 +103,24 @@ def test_unreachable() -> None:
     assert "cannot be reached" in complaint(replace(target, base_url="http://no-such-host.invalid"))
 
 
-@pytest.mark.parametrize(("response", "named"), [
-    (httpx.Response(200, headers={"content-type": "text/html"}, content=b"<h1>It works</h1>"), "not answer JSON but text/html"),
-    (httpx.Response(404, headers={"content-type": "text/html"}, content=b"<h1>Not Found</h1>"), "not answer JSON but text/html"),
-    (httpx.Response(301, headers={"location": "https://elsewhere.test/\x1b[31m"}), "redirects to https://elsewhere.test"),
-    (httpx.Response(404, json={"error": {}}), "does not know this customer"),
-])
+@pytest.mark.parametrize(
+    ("response", "named"),
+    [
+        (
+            httpx.Response(200, headers={"content-type": "text/html"}, content=b"<h1>It works</h1>"),
+            "not answer JSON but text/html",
+        ),
+        (
+            httpx.Response(404, headers={"content-type": "text/html"}, content=b"<h1>Not Found</h1>"),
+            "not answer JSON but text/html",
+        ),
+        (
+            httpx.Response(301, headers={"location": "https://elsewhere.test/\x1b[31m"}),
+            "redirects to https://elsewhere.test",
+        ),
+        (httpx.Response(404, json={"error": {}}), "does not know this customer"),
+    ],
+)
 def test_something_else_answers(response: httpx.Response, named: str) -> None:
     target, _ = reference()
     text = complaint(target, Answering(response))
@@ -114,8 +131,27 @@ def test_certificate_that_nobody_trusts(tmp_path: Path) -> None:
     openssl = shutil.which("openssl")
     if openssl is None:
         pytest.skip("a certificate is made with the openssl command, which is not on this machine")
-    subprocess.run([openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "cert.pem", "-days", "2",
-                    "-subj", "/CN=localhost"], cwd=tmp_path, check=True, capture_output=True)
+    subprocess.run(
+        [
+            openssl,
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:2048",
+            "-nodes",
+            "-keyout",
+            "key.pem",
+            "-out",
+            "cert.pem",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=localhost",
+        ],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
     server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
@@ -123,7 +159,7 @@ def test_certificate_that_nobody_trusts(tmp_path: Path) -> None:
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
-            text = complaint(replace(reference()[0], base_url=f"https://127.0.0.1:{server.server_port}"))
+        text = complaint(replace(reference()[0], base_url=f"https://127.0.0.1:{server.server_port}"))
     finally:
         server.shutdown()
         server.server_close()

@@ -37,7 +37,10 @@ def test_counter_shows_and_clears(terminal: Path) -> None:
     assert written.endswith("\x1b7\x1b[K\x1b8")
 
 
-@pytest.mark.parametrize("reporter", [None, SimpleNamespace(isatty=False, hasmarkup=True), SimpleNamespace(isatty=True, hasmarkup=False)])
+@pytest.mark.parametrize(
+    "reporter",
+    [None, SimpleNamespace(isatty=False, hasmarkup=True), SimpleNamespace(isatty=True, hasmarkup=False)],
+)
 def test_nothing_is_shown_where_no_person_looks(reporter: object, terminal: Path) -> None:
     with Counter(reporter, lambda: 1, "createAccount", interval=0.001, terminal=terminal):
         pass

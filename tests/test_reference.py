@@ -23,8 +23,12 @@ from conformance.reference.messages import Request
 from conformance.reference.refusals import KINDS
 from conformance.reference.seed import new_server
 
-RULES = {rule["id"]: rule for rule in yaml.safe_load(
-    (Path(__file__).parent.parent / "spec" / "rules.yaml").read_text(encoding="utf-8"))["rules"]}
+RULES = {
+    rule["id"]: rule
+    for rule in yaml.safe_load(
+        (Path(__file__).parent.parent / "spec" / "rules.yaml").read_text(encoding="utf-8")
+    )["rules"]
+}
 
 
 @pytest.fixture
@@ -106,10 +110,18 @@ def test_authentication_refuses_every_defect_on_every_operation(world: World, op
     other = world.seeded.secondary.secret
     now = str(world.clock.now // 1_000_000 - 1)
     for changes in (
-        {"secret": "wrong"}, {"secret": other}, {"signed_method": "PUT"}, {"signed_target": call.path[3:]},
-        {"signed_target": call.target + "?a=1"}, {"signed_timestamp": now}, {"signed_nonce": "a" * 32},
-        {"signed_body": (call.body or b"") + b" "}, {"separator": "\n"}, {"mangle": "upper"},
-        {"mangle": "one-short"}, {"mangle": "flip-last"},
+        {"secret": "wrong"},
+        {"secret": other},
+        {"signed_method": "PUT"},
+        {"signed_target": call.path[3:]},
+        {"signed_target": call.target + "?a=1"},
+        {"signed_timestamp": now},
+        {"signed_nonce": "a" * 32},
+        {"signed_body": (call.body or b"") + b" "},
+        {"separator": "\n"},
+        {"mangle": "upper"},
+        {"mangle": "one-short"},
+        {"mangle": "flip-last"},
     ):
         assert refusal(world.send(call.signed(**changes))) == (401, "invalid_signature"), changes
     assert world.rows() == before
@@ -132,8 +144,10 @@ def test_nonce_is_used_up_by_the_first_authenticated_request(world: World) -> No
     assert world.send(write).succeeded
     assert refusal(world.send(write)) == (401, "nonce_replay")
     assert refusal(world.send(read.signed(timestamp_offset=5))) == (401, "nonce_replay")
-    assert world.send(world.call("listAccounts", customer_id=world.seeded.secondary.customer_id)
-                      .signed(nonce=nonce), "secondary").succeeded
+    assert world.send(
+        world.call("listAccounts", customer_id=world.seeded.secondary.customer_id).signed(nonce=nonce),
+        "secondary",
+    ).succeeded
 
 
 def test_nonce_is_remembered_as_long_as_its_request_could_be_replayed(world: World) -> None:
@@ -190,8 +204,12 @@ def test_idempotency_of_every_post(world: World, operation: str) -> None:
 def test_idempotency_keys_are_each_organizations_own_and_not_used_up_by_refusals(world: World) -> None:
     call = world.call("createAccount")
     first = world.send(call)
-    theirs = world.send(world.call("createAccount", customer_id=world.seeded.secondary.customer_id)
-                        .but(idempotency_key=call.idempotency_key), "secondary")
+    theirs = world.send(
+        world.call("createAccount", customer_id=world.seeded.secondary.customer_id).but(
+            idempotency_key=call.idempotency_key
+        ),
+        "secondary",
+    )
     assert theirs.succeeded and theirs.get("id") != first.get("id")
     bad = world.call("createAccount", {"name": 5})
     assert world.send(bad).status == 422
@@ -210,8 +228,10 @@ def test_tenancy_of_every_operation(world: World, operation: str) -> None:
     theirs.ids["beneficiary_id"] = theirs.make("createBeneficiary")["id"]
     theirs.ids["virtual_account_id"] = theirs.make("createVirtualAccount")["id"]
     sibling = world.make("createAccount")["id"]
-    siblings = {"beneficiary_id": world.make("createBeneficiary", account_id=sibling)["id"],
-                "virtual_account_id": world.make("createVirtualAccount", account_id=sibling)["id"]}
+    siblings = {
+        "beneficiary_id": world.make("createBeneficiary", account_id=sibling)["id"],
+        "virtual_account_id": world.make("createVirtualAccount", account_id=sibling)["id"],
+    }
     parameters = re.findall(r"\{(\w+)\}", routes.ROUTES[operation][1])
     top, before = parameters[0], world.rows()
 
@@ -241,8 +261,11 @@ def test_payout_names_a_beneficiary_and_its_destination_of_the_account(world: Wo
     theirs = world.make("createPayoutDestination", account_id=sibling, beneficiary_id=stranger)["id"]
     second = world.make("createBeneficiary")["id"]
     for ids in (
-        {"beneficiary_id": stranger}, {"beneficiary_id": "bene_none"}, {"beneficiary_id": second},
-        {"payout_destination_id": theirs}, {"payout_destination_id": "dest_none"},
+        {"beneficiary_id": stranger},
+        {"beneficiary_id": "bene_none"},
+        {"beneficiary_id": second},
+        {"payout_destination_id": theirs},
+        {"payout_destination_id": "dest_none"},
         {"beneficiary_id": stranger, "payout_destination_id": theirs},
     ):
         assert world.send(world.call("createPayout", **ids)).status == 404, ids
@@ -302,11 +325,29 @@ def test_fields_that_depend_on_others(world: World) -> None:
 
 
 HOSTILE = [
-    b"", b"{", b"null", b"true", b"5", b'"x"', b"[]", b"\xff\xfe{}", b'{"name": "\xff"}', b"\xef\xbb\xbf{}",
-    b'{"name": NaN}', b'{"x": Infinity}', b'{"name": "x"', b"{'name': 'x'}", b'{"name": "a\nb"}',
+    b"",
+    b"{",
+    b"null",
+    b"true",
+    b"5",
+    b'"x"',
+    b"[]",
+    b"\xff\xfe{}",
+    b'{"name": "\xff"}',
+    b"\xef\xbb\xbf{}",
+    b'{"name": NaN}',
+    b'{"x": Infinity}',
+    b'{"name": "x"',
+    b"{'name': 'x'}",
+    b'{"name": "a\nb"}',
     b'{"name": "\x00"}',
-    b"[" * 100_000, b'{"a":' * 100_000, b'{"name": ' + b"[" * 100_000, b'{"x": ' + b"9" * 100_000 + b"}",
-    b'{"name": "\\ud800"}', b'{"name": "x"} {}', b"{} x",
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'{"name": ' + b"[" * 100_000,
+    b'{"x": ' + b"9" * 100_000 + b"}",
+    b'{"name": "\\ud800"}',
+    b'{"name": "x"} {}',
+    b"{} x",
 ]
 
 
@@ -322,8 +363,13 @@ def test_malformed_bodies_are_refused(world: World, operation: str) -> None:
 
 
 def test_legal_oddities_are_answered(world: World) -> None:
-    for body in (b'{"name": "a\\u0000b"}', b'{"name": 1, "name": "last"}', b'{"name": "x", "n": 1e400}',
-                 b'{"name": "x", "\\ud800": "\\udfff"}', b'{"name": "x", "__proto__": {}}'):
+    for body in (
+        b'{"name": "a\\u0000b"}',
+        b'{"name": 1, "name": "last"}',
+        b'{"name": "x", "n": 1e400}',
+        b'{"name": "x", "\\ud800": "\\udfff"}',
+        b'{"name": "x", "__proto__": {}}',
+    ):
         assert world.send(world.call("createAccount").but(body=body)).succeeded, body
     address = {**ADDRESS, "\ud800": "\udfff", "deep": [[]]}
     body = json.dumps({**BODIES["createBeneficiary"], "address": address}).encode()
@@ -344,9 +390,31 @@ def test_no_mutation_of_a_request_is_answered_with_5xx(world: World) -> None:
         data = bytearray(text)
         for _ in range(source.randint(1, 4)):
             place = source.randrange(len(data) + 1)
-            data[place:place + source.randint(0, 3)] = source.choice((
-                b"", b"%", b"%zz", b"%00", b"\xff", b"\xc3\xa9", b"?", b"&", b"=", b"/", b'"', b"\\", b"{",
-                b"[1]", b"null", b"9" * 30, b"-1", b"\\ud83d", b"\0", b"..", source.randbytes(3)))
+            data[place : place + source.randint(0, 3)] = source.choice(
+                (
+                    b"",
+                    b"%",
+                    b"%zz",
+                    b"%00",
+                    b"\xff",
+                    b"\xc3\xa9",
+                    b"?",
+                    b"&",
+                    b"=",
+                    b"/",
+                    b'"',
+                    b"\\",
+                    b"{",
+                    b"[1]",
+                    b"null",
+                    b"9" * 30,
+                    b"-1",
+                    b"\\ud83d",
+                    b"\0",
+                    b"..",
+                    source.randbytes(3),
+                )
+            )
         return bytes(data)
 
     def odd(document: dict[str, Any]) -> dict[str, Any]:
@@ -354,9 +422,31 @@ def test_no_mutation_of_a_request_is_answered_with_5xx(world: World) -> None:
         value = document.get(name)
         if isinstance(value, dict) and source.random() < 0.7:
             return {**document, name: odd(value)}
-        return {**document, name: source.choice((
-            None, True, -1, 1.5, 10**400, "", "\0", "\udfff", "🙂" * 60, [[]], {"\ud800": "\ud800"},
-            "1e999999999", "-0", "9" * 100, "USD", "US", "wallet", "business"))}
+        return {
+            **document,
+            name: source.choice(
+                (
+                    None,
+                    True,
+                    -1,
+                    1.5,
+                    10**400,
+                    "",
+                    "\0",
+                    "\udfff",
+                    "🙂" * 60,
+                    [[]],
+                    {"\ud800": "\ud800"},
+                    "1e999999999",
+                    "-0",
+                    "9" * 100,
+                    "USD",
+                    "US",
+                    "wallet",
+                    "business",
+                )
+            ),
+        }
 
     for number in range(4000):
         call = source.choice(calls)
@@ -370,8 +460,9 @@ def test_no_mutation_of_a_request_is_answered_with_5xx(world: World) -> None:
                 body = mutated(body)
             case 2:
                 method = source.choice(("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW"))
-        head = signing.signed_headers(tenant.api_key, tenant.secret, method, target, body,
-                                      timestamp=str(world.clock.now // 1_000_000))
+        head = signing.signed_headers(
+            tenant.api_key, tenant.secret, method, target, body, timestamp=str(world.clock.now // 1_000_000)
+        )
         headers = [(name.encode(), value.encode()) for name, value in head.items()]
         headers.append((b"Idempotency-Key", str(uuid.uuid4()).encode()))
         if number % 5 == 3:

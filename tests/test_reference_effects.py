@@ -86,7 +86,8 @@ def test_one_wallet_of_a_pair_in_an_account(world: World) -> None:
     assert world.send(world.call("createWallet", account_id=world.make("createAccount")["id"])).succeeded
     assert world.send(fresh.with_field("network", "bitcoin")).status == 422
     assert world.make("listWallets")["items"] == [
-        {name: value for name, value in first.document.items() if name not in ("addresses", "updated")}]
+        {name: value for name, value in first.document.items() if name not in ("addresses", "updated")}
+    ]
 
 
 # --------------------------------------------------------------------------- lists
@@ -94,13 +95,26 @@ def test_one_wallet_of_a_pair_in_an_account(world: World) -> None:
 
 def _fill(world: World, operation: str) -> list[str]:
     """Thirteen elements, a second apart; their ids in the order of their creation."""
-    create = {"listAccounts": "createAccount", "listPayoutDestinations": "createPayoutDestination",
-              "listVirtualAccounts": "createVirtualAccount", "listWallets": "createWallet"}[operation]
+    create = {
+        "listAccounts": "createAccount",
+        "listPayoutDestinations": "createPayoutDestination",
+        "listVirtualAccounts": "createVirtualAccount",
+        "listWallets": "createWallet",
+    }[operation]
     world.ids["account_id"] = world.make("createAccount")["id"]
     world.ids["beneficiary_id"] = world.make("createBeneficiary")["id"]
-    pairs = [("USDC", "ethereum"), ("USDC", "polygon"), ("USDC", "solana_devnet"), ("USDT", "ethereum"),
-             ("USDT", "polygon"), ("USDT", "solana_devnet"), ("ETH", "ethereum"), ("ETH", "polygon"),
-             ("BTC", "bitcoin"), ("USDC_ETHEREUM", "ethereum")]
+    pairs = [
+        ("USDC", "ethereum"),
+        ("USDC", "polygon"),
+        ("USDC", "solana_devnet"),
+        ("USDT", "ethereum"),
+        ("USDT", "polygon"),
+        ("USDT", "solana_devnet"),
+        ("ETH", "ethereum"),
+        ("ETH", "polygon"),
+        ("BTC", "bitcoin"),
+        ("USDC_ETHEREUM", "ethereum"),
+    ]
     made = [item["id"] for item in world.make("listAccounts")["items"]] if operation == "listAccounts" else []
     for number in range(10 if operation == "listWallets" else 13 - len(made)):
         body = BODIES[create]
@@ -120,7 +134,12 @@ def test_walking_a_list_shows_everything_once(world: World, operation: str) -> N
         for page in range(1, pages + 1):
             answer = world.send(listing.with_query({"page": page, "size": size})).document
             assert {**answer, "items": 0} == {
-                "items": 0, "total": len(ids), "page": page, "size": size, "pages": pages}
+                "items": 0,
+                "total": len(ids),
+                "page": page,
+                "size": size,
+                "pages": pages,
+            }
             seen += [item["id"] for item in answer["items"]]
         assert seen == ids
     default = world.send(listing).document
@@ -128,8 +147,21 @@ def test_walking_a_list_shows_everything_once(world: World, operation: str) -> N
     for page in (3, 1_000_000_000_000):
         assert world.send(listing.with_query({"page": page})).get("items") == []
     for query in (
-        "size=0", "size=101", "size=-1", "size=abc", "size=", "size=1.0", "size=%00", "page=0", "page=-1",
-        "page=x", "page=1e3", "page=1&x=%zz", "page=%ff", "page=1&page=2", "page=" + "9" * 5000,
+        "size=0",
+        "size=101",
+        "size=-1",
+        "size=abc",
+        "size=",
+        "size=1.0",
+        "size=%00",
+        "page=0",
+        "page=-1",
+        "page=x",
+        "page=1e3",
+        "page=1&x=%zz",
+        "page=%ff",
+        "page=1&page=2",
+        "page=" + "9" * 5000,
     ):
         assert world.send(listing.with_query(query)).refused, query
 
@@ -164,17 +196,32 @@ def test_filters(world: World, operation: str) -> None:
         both = world.send(listing.with_query([("statuses", "active"), ("statuses", "inactive")]))
         assert both.get("total") == len(ids)
     for query in (
-        f"{status}=nonsense", "start_date=yesterday", "start_date=0000-01-01", "start_date=99999-01-01",
-        "end_date=2026-02-30", "end_date=2026-01-01T23:59:60Z",
+        f"{status}=nonsense",
+        "start_date=yesterday",
+        "start_date=0000-01-01",
+        "start_date=99999-01-01",
+        "end_date=2026-02-30",
+        "end_date=2026-01-01T23:59:60Z",
     ):
         assert world.send(listing.with_query(query)).refused, query
 
 
-@pytest.mark.parametrize(("text", "micros"), [
-    ("1970-01-01", 0), ("1970-01-01T00:00:01Z", 1_000_000), ("1970-01-01T00:00:00.5Z", 500_000),
-    ("1970-01-01T00:00:00.0000001Z", 1), ("1970-01-01T01:00:00+01:00", 0), ("1969-12-31T23:30:00-0030", 0),
-    ("0001-01-01T00:00:00+23:59", -62_135_683_140_000_000), ("10000-01-01", None),
-    ("1970-01-01T24:00:00Z", None), ("1970-13-01", None), ("now", None), ("1970-01-01T00:00:00+99:00", None),
-])
+@pytest.mark.parametrize(
+    ("text", "micros"),
+    [
+        ("1970-01-01", 0),
+        ("1970-01-01T00:00:01Z", 1_000_000),
+        ("1970-01-01T00:00:00.5Z", 500_000),
+        ("1970-01-01T00:00:00.0000001Z", 1),
+        ("1970-01-01T01:00:00+01:00", 0),
+        ("1969-12-31T23:30:00-0030", 0),
+        ("0001-01-01T00:00:00+23:59", -62_135_683_140_000_000),
+        ("10000-01-01", None),
+        ("1970-01-01T24:00:00Z", None),
+        ("1970-13-01", None),
+        ("now", None),
+        ("1970-01-01T00:00:00+99:00", None),
+    ],
+)
 def test_dates(text: str, micros: int | None) -> None:
     assert parse_instant(text) == micros

@@ -88,9 +88,14 @@ def _wallets(world: World) -> int:
     return world.make("listWallets")["total"]
 
 
-@pytest.mark.parametrize(("fault", "effects"), [
-    (NonceRace, _accepted_nonces), (KeyRace, _done_with_one_key), (WalletRace, _wallets),
-])
+@pytest.mark.parametrize(
+    ("fault", "effects"),
+    [
+        (NonceRace, _accepted_nonces),
+        (KeyRace, _done_with_one_key),
+        (WalletRace, _wallets),
+    ],
+)
 def test_races_between_threads(fault: type[Unguarded], effects: Callable[[World], int]) -> None:
     assert effects(World()) == 1
     behaviour = fault()
@@ -114,8 +119,14 @@ def test_races_over_http() -> None:
 # --------------------------------------------------------------------------- races between processes
 
 
-def _signed(tenant: Tenant, method: str, target: str, body: bytes = b"", nonce: str | None = None,
-            key: str | None = None) -> Request:
+def _signed(
+    tenant: Tenant,
+    method: str,
+    target: str,
+    body: bytes = b"",
+    nonce: str | None = None,
+    key: str | None = None,
+) -> Request:
     head = signing.signed_headers(tenant.api_key, tenant.secret, method, target.encode(), body, nonce=nonce)
     head |= {"Idempotency-Key": key or str(uuid.uuid4())}
     headers = [(name.encode(), text.encode()) for name, text in head.items()]
@@ -154,8 +165,9 @@ def test_races_between_processes(tmp_path: Path) -> None:
 
     spawn = multiprocessing.get_context("spawn")
     together, answers = spawn.Barrier(processes), spawn.Queue()
-    workers = [spawn.Process(target=_contend, args=(path, script(), together, answers))
-               for _ in range(processes)]
+    workers = [
+        spawn.Process(target=_contend, args=(path, script(), together, answers)) for _ in range(processes)
+    ]
     for worker in workers:
         worker.start()
     columns = list(zip(*(answers.get(timeout=60) for _ in workers), strict=True))
@@ -163,15 +175,13 @@ def test_races_between_processes(tmp_path: Path) -> None:
         worker.join()
     for column in columns[:rounds]:
         assert sorted(status for status, _ in column) == [201, 401, 401, 401]
-    for column in columns[rounds:2 * rounds]:
+    for column in columns[rounds : 2 * rounds]:
         assert len(set(column)) == 1 and column[0][0] == 201
-    for column in columns[2 * rounds:]:
+    for column in columns[2 * rounds :]:
         assert sorted(status for status, _ in column) == [201, 409, 409, 409]
     assert store.count("account", tenant.customer_id) == 2 + 2 * rounds
     assert store.count("wallet", account) == len(pairs)
     store.close()
-
-
 
 
 def _open(paths: list[Path], together: Any, answers: Any) -> None:

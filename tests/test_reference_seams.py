@@ -134,8 +134,10 @@ def _late(world: World) -> bool:
 
 FAULTS: list[tuple[type[Behaviour], Callable[[World], bool]]] = [
     (LateAuthentication, lambda world: world.send(_foreign(world).signed(secret="x")).status == 403),
-    (TooLenient, lambda world: world.send(
-        world.call("createBeneficiary").with_field("title", "x" * 21)).succeeded),
+    (
+        TooLenient,
+        lambda world: world.send(world.call("createBeneficiary").with_field("title", "x" * 21)).succeeded,
+    ),
     (ActsThenRefuses, _acted),
     (ForgetsBodies, _conflicting),
     (SharedKeys, _shared_key),
@@ -149,7 +151,8 @@ FAULTS: list[tuple[type[Behaviour], Callable[[World], bool]]] = [
 
 @pytest.mark.parametrize(("fault", "broken"), FAULTS, ids=[fault.__name__ for fault, _ in FAULTS])
 def test_a_seam_breaks_its_rule_and_the_reference_keeps_it(
-    fault: type[Behaviour], broken: Callable[[World], bool],
+    fault: type[Behaviour],
+    broken: Callable[[World], bool],
 ) -> None:
     assert broken(World(fault()))
     assert not broken(World())

@@ -125,8 +125,19 @@ def test_amounts_are_what_they_are_called() -> None:
 
 
 def answered(document: object) -> Exchange:
-    return Exchange(1, "primary", Call(None, "GET", "/"), "", "", "GET", "/", [], b"", status=200,
-                    response_body=to_json(document))
+    return Exchange(
+        1,
+        "primary",
+        Call(None, "GET", "/"),
+        "",
+        "",
+        "GET",
+        "/",
+        [],
+        b"",
+        status=200,
+        response_body=to_json(document),
+    )
 
 
 def test_states_are_none_where_an_answer_does_not_show_them() -> None:
@@ -147,14 +158,17 @@ def balance(**members: object) -> dict[str, object]:
     return {"USD": {"currency": "USD", **members}}
 
 
-@pytest.mark.parametrize(("after", "moved"), [
-    ({"available_balance": "9.00", "pending_payout": "0"}, True),
-    ({"available_balance": "10.000", "pending_payout": "1"}, True),
-    ({"available_balance": "10.000", "pending_payout": "0.00"}, False),
-    ({"available_balance": "11", "pending_payout": "0"}, False),
-    ({"available_balance": None, "pending_payout": "odd"}, False),
-    ({"available_balance": "NaN"}, False),
-])
+@pytest.mark.parametrize(
+    ("after", "moved"),
+    [
+        ({"available_balance": "9.00", "pending_payout": "0"}, True),
+        ({"available_balance": "10.000", "pending_payout": "1"}, True),
+        ({"available_balance": "10.000", "pending_payout": "0.00"}, False),
+        ({"available_balance": "11", "pending_payout": "0"}, False),
+        ({"available_balance": None, "pending_payout": "odd"}, False),
+        ({"available_balance": "NaN"}, False),
+    ],
+)
 def test_money_moves_in_the_direction_of_a_payout(after: dict[str, object], moved: bool) -> None:
     before = balance(available_balance="10.00", pending_payout="0")
     assert bool(states.moved(before, balance(**after), "createPayout")) is moved

@@ -60,8 +60,13 @@ class Running:
 @contextlib.contextmanager
 def serving(*options: str, **environment: str) -> Iterator[Running]:
     """A running `conformance serve`, ready to accept requests."""
-    process = subprocess.Popen([*SERVE, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, **environment})
+    process = subprocess.Popen(
+        [*SERVE, *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
     try:
         yield Running(process, tomllib.loads(_until_features(process)))
     finally:
@@ -108,7 +113,8 @@ def test_serve_prints_its_target_and_logs_requests(tmp_path: Path) -> None:
         assert running.process.returncode == 0
     path = f"POST /api{running.accounts}"
     assert log.splitlines() == [
-        f"{path} 201 createAccount", f"{path} 422 createAccount wrong_type (name)",
+        f"{path} 201 createAccount",
+        f"{path} 422 createAccount wrong_type (name)",
         f"{path} 401 createAccount invalid_signature",
     ]
     with serving("--seed", "5") as again:
@@ -147,8 +153,13 @@ def test_database_keeps_everything_across_restarts_and_kill(tmp_path: Path) -> N
         assert Path(database).stat().st_mode & 0o077 == 0
         client = second.client()
         pages = client.send(Call("listAccounts", "GET", second.accounts + "?size=100")).get("pages")
-        kept = {item["id"] for page in range(1, pages + 1) for item in client.send(
-            Call("listAccounts", "GET", f"{second.accounts}?size=100&page={page}")).document["items"]}
+        kept = {
+            item["id"]
+            for page in range(1, pages + 1)
+            for item in client.send(
+                Call("listAccounts", "GET", f"{second.accounts}?size=100&page={page}")
+            ).document["items"]
+        }
         assert {exchange.get("id") for exchange in acknowledged} <= kept
         last = acknowledged[-1]
         replay = client.send(last.call)
@@ -203,22 +214,27 @@ def _alive(process: int) -> bool:
         return False
 
 
-@pytest.mark.parametrize(("options", "said"), [
-    (["--port", "70000"], "0 to 65535"),
-    (["--port", "http"], "invalid int value"),
-    (["--workers", "0"], "at least one"),
-    (["--prefix", "api"], "a path such as /api"),
-    (["--prefix", "/api/v1"], "adds /v1 itself"),
-    (["--prefix", "/a b"], "a path such as /api"),
-    (["--host", "no.such.host.invalid"], "cannot be listened on"),
-    (["--host", "x" * 300], "cannot be listened on"),
-    (["--database", "/no/such/folder/x"], "/no/such/folder/x: the database cannot be used"),
-    (["--database", "."], "the database cannot be used"),
-    (["--database", __file__], "not a database"),
-    (["--port", "0", "--write-target", "/no/such/folder/x"], "cannot be written"),
-])
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--port", "70000"], "0 to 65535"),
+        (["--port", "http"], "invalid int value"),
+        (["--workers", "0"], "at least one"),
+        (["--prefix", "api"], "a path such as /api"),
+        (["--prefix", "/api/v1"], "adds /v1 itself"),
+        (["--prefix", "/a b"], "a path such as /api"),
+        (["--host", "no.such.host.invalid"], "cannot be listened on"),
+        (["--host", "x" * 300], "cannot be listened on"),
+        (["--database", "/no/such/folder/x"], "/no/such/folder/x: the database cannot be used"),
+        (["--database", "."], "the database cannot be used"),
+        (["--database", __file__], "not a database"),
+        (["--port", "0", "--write-target", "/no/such/folder/x"], "cannot be written"),
+    ],
+)
 def test_wrong_usage_is_one_clear_sentence(
-    options: list[str], said: str, capfd: pytest.CaptureFixture[str],
+    options: list[str],
+    said: str,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     try:
         status = main(["serve", *options])
@@ -231,7 +247,8 @@ def test_wrong_usage_is_one_clear_sentence(
 
 
 def test_a_port_in_use_and_a_foreign_database_are_refused(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2
@@ -259,8 +276,16 @@ def test_the_command_without_a_subcommand_says_which_there_are(capfd: pytest.Cap
 @contextlib.contextmanager
 def embedded(folder: Path, parent: int, *options: str) -> Iterator[Running]:
     state = folder / "state.json"
-    command = [sys.executable, "-m", "conformance.reference.embedded", "--state", str(state),
-               "--parent", str(parent), *options]
+    command = [
+        sys.executable,
+        "-m",
+        "conformance.reference.embedded",
+        "--state",
+        str(state),
+        "--parent",
+        str(parent),
+        *options,
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         _wait_for(lambda: state.exists() or process.poll() is not None)
@@ -287,8 +312,10 @@ def test_embedded_serves_and_stops_cleanly(tmp_path: Path) -> None:
 
 
 def test_embedded_ends_with_its_parent(tmp_path: Path) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent, \
-            embedded(tmp_path, parent.pid) as running:
+    with (
+        subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as parent,
+        embedded(tmp_path, parent.pid) as running,
+    ):
         assert running.client().send(Call("listAccounts", "GET", running.accounts)).succeeded
         parent.communicate(b"\n")
         assert running.process.wait(timeout=20) == 0
@@ -345,8 +372,12 @@ def test_bodies_reach_the_server_as_sent(server: Running) -> None:
 
 def test_other_methods_and_paths_and_no_http_are_refused_as_json(server: Running) -> None:
     for method, path, wanted in (
-        ("HEAD", server.accounts, 405), ("OPTIONS", server.accounts, 405), ("DELETE", server.accounts, 405),
-        ("GET", "/v1/nothing", 404), ("POST", "/v1/transfers/payouts", 404), ("GET", "//v1", 404),
+        ("HEAD", server.accounts, 405),
+        ("OPTIONS", server.accounts, 405),
+        ("DELETE", server.accounts, 405),
+        ("GET", "/v1/nothing", 404),
+        ("POST", "/v1/transfers/payouts", 404),
+        ("GET", "//v1", 404),
     ):
         status, headers, body = _exchange(server, _raw(server, method, path))
         assert (status, headers["content-type"]) == (wanted, "application/json"), method

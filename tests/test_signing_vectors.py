@@ -77,14 +77,21 @@ def test_stated_mistakes_lead_to_the_presented_signatures() -> None:
         assert signing.signature(secret, string) == value, name
 
 
-@pytest.mark.parametrize(("feature", "member", "texts"), [
-    ("queries in several orders", "target", ["?page=1&size=10", "?size=10&page=1"]),
-    ("percent-encoding in both cases", "target", ["%3A", "%3a", "%5F", "%5f", "%5B", "%5b"]),
-    ("plus signs, encoded and not", "target", ["a+b", "a%20b", "%2B"]),
-    ("literal reserved characters", "target", ["00:00", "[]", "active,disabled"]),
-    ("UTF-8, escapes, solidus", "body", ["東京", "🏦", "e\u0301", "\\u00e9", "\\u00E9", "\\ud83c", "\\/"]),
-    ("white space", "body", ["\r\n\t", "}\n", " {"]),
-])
+@pytest.mark.parametrize(
+    ("feature", "member", "texts"),
+    [
+        ("queries in several orders", "target", ["?page=1&size=10", "?size=10&page=1"]),
+        ("percent-encoding in both cases", "target", ["%3A", "%3a", "%5F", "%5f", "%5B", "%5b"]),
+        ("plus signs, encoded and not", "target", ["a+b", "a%20b", "%2B"]),
+        ("literal reserved characters", "target", ["00:00", "[]", "active,disabled"]),
+        (
+            "UTF-8, escapes, solidus",
+            "body",
+            ["東京", "🏦", "e\u0301", "\\u00e9", "\\u00E9", "\\ud83c", "\\/"],
+        ),
+        ("white space", "body", ["\r\n\t", "}\n", " {"]),
+    ],
+)
 def test_valid_vectors_cover(feature: str, member: str, texts: list[str]) -> None:
     values = [vector[member] for vector in VECTORS if vector["valid"] and member in vector]
     assert not [text for text in texts if not any(text in value for value in values)], feature
@@ -93,7 +100,10 @@ def test_valid_vectors_cover(feature: str, member: str, texts: list[str]) -> Non
 def test_valid_vectors_cover_empty_and_long_bodies_and_every_method() -> None:
     valid = [vector for vector in VECTORS if vector["valid"]]
     assert {(vector["method"], content(vector, "body") == b"") for vector in valid} >= {
-        ("GET", True), ("POST", True), ("POST", False), ("PATCH", False),
+        ("GET", True),
+        ("POST", True),
+        ("POST", False),
+        ("PATCH", False),
     }
     assert max(len(content(vector, "body")) for vector in valid) > 4096
     assert {len(vector["secret"]) for vector in valid} >= {1, 64, 65}

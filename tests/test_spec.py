@@ -30,10 +30,14 @@ PATHS = {
     "getBeneficiary": ("GET", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}"),
     "updateBeneficiary": ("PATCH", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}"),
     "disableBeneficiary": ("POST", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/disable"),
-    "createPayoutDestination":
-        ("POST", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations"),
-    "listPayoutDestinations":
-        ("GET", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations"),
+    "createPayoutDestination": (
+        "POST",
+        "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations",
+    ),
+    "listPayoutDestinations": (
+        "GET",
+        "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations",
+    ),
     "createPayout": ("POST", "/v1/accounts/{account_id}/payouts"),
     "createVirtualAccount": ("POST", "/v1/accounts/{account_id}/virtual-accounts"),
     "listVirtualAccounts": ("GET", "/v1/accounts/{account_id}/virtual-accounts"),
@@ -69,6 +73,7 @@ def fields(operation: Operation) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------- the catalogue
+
 
 def test_catalogue_fits_its_schema() -> None:
     schema = json.loads((SPEC / "rules.schema.json").read_bytes())
@@ -157,10 +162,28 @@ def cited_rules(document: Any) -> set[str]:
 
 # ---------------------------------------------------------------------- the schemas
 
+
 def test_schemas_are_valid_and_use_no_unknown_keyword() -> None:
     known = {
-        "$schema", "$ref", "$defs", "title", "description", "type", "required", "properties", "items", "allOf",
-        "anyOf", "not", "const", "enum", "pattern", "maxLength", "minLength", "minimum", "x-rule",
+        "$schema",
+        "$ref",
+        "$defs",
+        "title",
+        "description",
+        "type",
+        "required",
+        "properties",
+        "items",
+        "allOf",
+        "anyOf",
+        "not",
+        "const",
+        "enum",
+        "pattern",
+        "maxLength",
+        "minLength",
+        "minimum",
+        "x-rule",
     }
     for name, schema in SCHEMAS.items():
         Draft202012Validator.check_schema(schema)
@@ -173,8 +196,17 @@ def test_schemas_are_valid_and_use_no_unknown_keyword() -> None:
 def test_cited_rules_exist() -> None:
     cited = cited_rules(SCHEMAS)
     assert cited == {
-        "error.shape", "format.account-id", "format.bank-details", "format.enum", "format.id", "format.money",
-        "format.object", "format.timestamp", "list.envelope", "list.wallet-items", "wallet.addresses",
+        "error.shape",
+        "format.account-id",
+        "format.bank-details",
+        "format.enum",
+        "format.id",
+        "format.money",
+        "format.object",
+        "format.timestamp",
+        "list.envelope",
+        "list.wallet-items",
+        "wallet.addresses",
     }
     assert cited <= set(RULES)
 
@@ -216,7 +248,13 @@ NULLABLE = {
     "beneficiary": {"title", "middle_name", "company_name", "tax_id", "note"},
     "payout_destination": {"label", "network"},
     "payout": {
-        "provider", "provider_reference_id", "submitted_at", "completed_at", "failed_at", "failed_reason", "note",
+        "provider",
+        "provider_reference_id",
+        "submitted_at",
+        "completed_at",
+        "failed_at",
+        "failed_reason",
+        "note",
     },
     "virtual_account": set(),
     "wallet": set(),
@@ -225,7 +263,12 @@ NULLABLE = {
 
 #: Section 2.4: what applies to some types of destination only.
 INAPPLICABLE = {
-    "account_number_last4", "routing_number", "account_type", "clabe_last4", "iban_masked", "swift_code",
+    "account_number_last4",
+    "routing_number",
+    "account_type",
+    "clabe_last4",
+    "iban_masked",
+    "swift_code",
     "wallet_address_masked",
 }
 
@@ -234,16 +277,16 @@ FIELDS = {
     "account": "id object customer_id name status balances created updated",
     "account_balances": "id object balances",
     "beneficiary": "id object account_id beneficiary_type title first_name middle_name last_name display_name"
-                   " company_name email phone address tax_id country_code note status verified"
-                   " payout_destinations created updated",
+    " company_name email phone address tax_id country_code note status verified"
+    " payout_destinations created updated",
     "payout_destination": "id object beneficiary_id country payout_method type label currency network status"
-                          " account_number_last4 routing_number account_type clabe_last4 iban_masked swift_code"
-                          " wallet_address_masked is_default created updated",
+    " account_number_last4 routing_number account_type clabe_last4 iban_masked swift_code"
+    " wallet_address_masked is_default created updated",
     "payout": "id object account_id beneficiary_id payout_destination_id amount currency amount_in_usd status"
-              " provider provider_reference_id initiated_at submitted_at completed_at failed_at failed_reason"
-              " note created updated",
+    " provider provider_reference_id initiated_at submitted_at completed_at failed_at failed_reason"
+    " note created updated",
     "virtual_account": "id object account_id currency bank_details reference provider_reference_id label status"
-                       " created updated",
+    " created updated",
     "wallet": "id object account_id currency network addresses label status created updated",
     "payin": "id object account_id amount currency status created",
 }
@@ -264,7 +307,9 @@ def test_resources_require_their_fields_and_allow_null_where_stated(resource: st
     inapplicable = INAPPLICABLE if resource == "payout_destination" else set()
     assert set(schema["properties"]) == fields
     assert set(schema["required"]) == fields - inapplicable
-    allow_null = {field for field in fields if Draft202012Validator(schema["properties"][field]).is_valid(None)}
+    allow_null = {
+        field for field in fields if Draft202012Validator(schema["properties"][field]).is_valid(None)
+    }
     assert allow_null == NULLABLE[resource] | inapplicable
 
 
@@ -277,7 +322,9 @@ def test_list_items_require_their_fields(operation: str) -> None:
 def test_embedded_destinations_are_list_items_with_every_further_field_typed() -> None:
     item, further = response_schema("getBeneficiary")["properties"]["payout_destinations"]["items"]["allOf"]
     assert item == response_schema("listPayoutDestinations")["properties"]["items"]["items"]
-    assert item["properties"] | further["properties"] == response_schema("createPayoutDestination")["properties"]
+    assert (
+        item["properties"] | further["properties"] == response_schema("createPayoutDestination")["properties"]
+    )
     assert "required" not in further
 
 
@@ -287,8 +334,15 @@ def test_embedded_destinations_are_list_items_with_every_further_field_typed() -
 LIMITS = {
     "createAccount": {"name": 255},
     "createBeneficiary": {
-        "title": 20, "first_name": 100, "middle_name": 100, "last_name": 100, "display_name": 255,
-        "company_name": 255, "email": 255, "phone": 50, "tax_id": 50,
+        "title": 20,
+        "first_name": 100,
+        "middle_name": 100,
+        "last_name": 100,
+        "display_name": 255,
+        "company_name": 255,
+        "email": 255,
+        "phone": 50,
+        "tax_id": 50,
     },
     "createPayoutDestination": {"iban": 34, "swift_code": 11},
     "createPayout": {"note": 500},
@@ -324,6 +378,7 @@ def test_paging_limits_are_those_of_section_8() -> None:
 
 # ---------------------------------------------------------------------- openapi.yaml
 
+
 def test_openapi_is_valid() -> None:
     openapi_spec_validator = pytest.importorskip("openapi_spec_validator")
     base = (SPEC / "openapi.yaml").as_uri()
@@ -346,7 +401,10 @@ def test_idempotency_key_is_a_header_of_every_post_and_of_nothing_else() -> None
 def test_every_operation_needs_the_four_headers() -> None:
     schemes = OPENAPI["components"]["securitySchemes"]
     assert [schemes[name]["name"] for one in OPENAPI["security"] for name in one] == [
-        "X-API-Key", "X-Timestamp", "X-Nonce", "X-Signature",
+        "X-API-Key",
+        "X-Timestamp",
+        "X-Nonce",
+        "X-Signature",
     ]
     assert {(one["type"], one["in"]) for one in schemes.values()} == {("apiKey", "header")}
     assert not [name for name in OPERATIONS if "security" in described(name)]

@@ -24,7 +24,9 @@ customer_id = "cus_1"
 
 def changed(path: str, value: Any) -> dict[str, Any]:
     """The sound tables with one value put in place."""
-    tables: dict[str, Any] = {name: dict(one) if isinstance(one, dict) else one for name, one in SOUND.items()}
+    tables: dict[str, Any] = {
+        name: dict(one) if isinstance(one, dict) else one for name, one in SOUND.items()
+    }
     *parents, last = path.split(".")
     place = tables
     for parent in parents:
@@ -45,33 +47,36 @@ def test_secrets_do_not_show_in_representations() -> None:
     assert "s3cret" not in repr(build(SOUND, "target.toml"))
 
 
-@pytest.mark.parametrize(("path", "value", "named"), [
-    ("bass_url", "http://x", "bass_url: unknown key"),
-    ("primary.apikey", "x", "primary.apikey: unknown key"),
-    ("features.payin", True, "features.payin: unknown key"),
-    ("samples.benificiary", {"note": "x"}, "samples.benificiary: unknown kind"),
-    ("samples.beneficiary", {"nickname": "x"}, "samples.beneficiary.nickname: unknown key"),
-    ("samples.beneficiary", {"note": 5}, "samples.beneficiary.note: it should hold a string"),
-    ("samples.wallet", {"pairs": [["USDC"]]}, "samples.wallet.pairs: it should hold a list of different"),
-    ("samples", "x", "samples: it should hold tables"),
-    ("primary", "x", "primary: it should be a table"),
-    ("base_url", 8000, "base_url: it should hold an http:// or https:// URL"),
-    ("base_url", "127.0.0.1:8000", "base_url: it should hold an http:// or https:// URL"),
-    ("base_url", "http://127.0.0.1:8000/v1", "base_url: it should hold the address before /v1"),
-    ("base_url", "http://host:99999999", "base_url: it should hold an http:// or https:// URL"),
-    ("base_url", "http://user@host", "base_url: it should hold an http:// or https:// URL"),
-    ("primary.api_key", 5, "primary.api_key: it should hold a non-empty string"),
-    ("primary.api_key", "a\nb", "primary.api_key: it should hold a non-empty string of printable"),
-    ("primary.secret", "", "primary.secret: it should hold a non-empty string"),
-    ("primary.customer_id", "customer", "primary.customer_id: it should hold a customer id"),
-    ("primary.other_customer_id", "cus_1", "primary.other_customer_id: it should be another customer"),
-    ("secondary.api_key", "key_1", "secondary.api_key: it should be the key of another organization"),
-    ("secondary.customer_id", "cus_1", "secondary.customer_id: it should be a customer of the other"),
-    ("features.payins", "yes", "features.payins: it should hold true or false"),
-    ("lists.array_style", "pipes", "lists.array_style: it should hold one of repeat, comma, brackets"),
-    ("limits.requests_per_second", -1, "limits.requests_per_second: it should hold a number"),
-    ("limits.requests_per_second", float("nan"), "limits.requests_per_second: it should hold a number"),
-])
+@pytest.mark.parametrize(
+    ("path", "value", "named"),
+    [
+        ("bass_url", "http://x", "bass_url: unknown key"),
+        ("primary.apikey", "x", "primary.apikey: unknown key"),
+        ("features.payin", True, "features.payin: unknown key"),
+        ("samples.benificiary", {"note": "x"}, "samples.benificiary: unknown kind"),
+        ("samples.beneficiary", {"nickname": "x"}, "samples.beneficiary.nickname: unknown key"),
+        ("samples.beneficiary", {"note": 5}, "samples.beneficiary.note: it should hold a string"),
+        ("samples.wallet", {"pairs": [["USDC"]]}, "samples.wallet.pairs: it should hold a list of different"),
+        ("samples", "x", "samples: it should hold tables"),
+        ("primary", "x", "primary: it should be a table"),
+        ("base_url", 8000, "base_url: it should hold an http:// or https:// URL"),
+        ("base_url", "127.0.0.1:8000", "base_url: it should hold an http:// or https:// URL"),
+        ("base_url", "http://127.0.0.1:8000/v1", "base_url: it should hold the address before /v1"),
+        ("base_url", "http://host:99999999", "base_url: it should hold an http:// or https:// URL"),
+        ("base_url", "http://user@host", "base_url: it should hold an http:// or https:// URL"),
+        ("primary.api_key", 5, "primary.api_key: it should hold a non-empty string"),
+        ("primary.api_key", "a\nb", "primary.api_key: it should hold a non-empty string of printable"),
+        ("primary.secret", "", "primary.secret: it should hold a non-empty string"),
+        ("primary.customer_id", "customer", "primary.customer_id: it should hold a customer id"),
+        ("primary.other_customer_id", "cus_1", "primary.other_customer_id: it should be another customer"),
+        ("secondary.api_key", "key_1", "secondary.api_key: it should be the key of another organization"),
+        ("secondary.customer_id", "cus_1", "secondary.customer_id: it should be a customer of the other"),
+        ("features.payins", "yes", "features.payins: it should hold true or false"),
+        ("lists.array_style", "pipes", "lists.array_style: it should hold one of repeat, comma, brackets"),
+        ("limits.requests_per_second", -1, "limits.requests_per_second: it should hold a number"),
+        ("limits.requests_per_second", float("nan"), "limits.requests_per_second: it should hold a number"),
+    ],
+)
 def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
     with pytest.raises(TargetError) as caught:
         build(changed(path, value), "target.toml")
@@ -79,18 +84,29 @@ def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
     assert "\n" not in str(caught.value) and "s3cret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("missing", "variable"), [
-    ("api_key", "CONFORMANCE_PRIMARY_API_KEY"), ("secret", "CONFORMANCE_PRIMARY_SECRET"), ("customer_id", "CONFORMANCE_PRIMARY_CUSTOMER_ID"),
-])
+@pytest.mark.parametrize(
+    ("missing", "variable"),
+    [
+        ("api_key", "CONFORMANCE_PRIMARY_API_KEY"),
+        ("secret", "CONFORMANCE_PRIMARY_SECRET"),
+        ("customer_id", "CONFORMANCE_PRIMARY_CUSTOMER_ID"),
+    ],
+)
 def test_missing_value_is_named_with_its_variable(missing: str, variable: str) -> None:
     tables = {**SOUND, "primary": {key: value for key, value in PRIMARY.items() if key != missing}}
     with pytest.raises(TargetError, match=variable):
         build(tables, "target.toml")
 
 
-@pytest.mark.parametrize(("content", "named"), [
-    (None, "no such target file"), (b"base_url = ", "not valid TOML"), (b"\xff\xfe\x00", "not UTF-8"), (b"a = 1\na = 2", "not valid TOML"),
-])
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        (None, "no such target file"),
+        (b"base_url = ", "not valid TOML"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        (b"a = 1\na = 2", "not valid TOML"),
+    ],
+)
 def test_unreadable_file(content: bytes | None, named: str, tmp_path: Path) -> None:
     path = tmp_path / "target.toml"
     if content is not None:
@@ -106,9 +122,14 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
     path.write_text("\ufeff" + MINIMAL, "utf-8")
     assert load(path, {}).base_url == "http://127.0.0.1:8000"
     environment = {
-        "CONFORMANCE_BASE_URL": "http://environment", "CONFORMANCE_PRIMARY_SECRET": "from the environment", "CONFORMANCE_FEATURES_PAYINS": "true",
-        "CONFORMANCE_LIMITS_REQUESTS_PER_SECOND": "12.5", "CONFORMANCE_SAMPLES_PAYOUT_AMOUNT": "5.00",
-        "CONFORMANCE_SAMPLES_WALLET_PAIRS": '[["BTC", "bitcoin"]]', "CONFORMANCE_TARGET": "ignored", "CONFORMANCE_REPORT_DIR": "ignored",
+        "CONFORMANCE_BASE_URL": "http://environment",
+        "CONFORMANCE_PRIMARY_SECRET": "from the environment",
+        "CONFORMANCE_FEATURES_PAYINS": "true",
+        "CONFORMANCE_LIMITS_REQUESTS_PER_SECOND": "12.5",
+        "CONFORMANCE_SAMPLES_PAYOUT_AMOUNT": "5.00",
+        "CONFORMANCE_SAMPLES_WALLET_PAIRS": '[["BTC", "bitcoin"]]',
+        "CONFORMANCE_TARGET": "ignored",
+        "CONFORMANCE_REPORT_DIR": "ignored",
     }
     target = load(path, environment)
     assert (target.base_url, target.primary.secret) == ("http://environment", "from the environment")
@@ -118,11 +139,14 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
     assert load(path, environment, "http://option").base_url == "http://option"
 
 
-@pytest.mark.parametrize(("variable", "value", "named"), [
-    ("CONFORMANCE_PRIMARY_APIKEY", "x", "CONFORMANCE_PRIMARY_APIKEY"),
-    ("CONFORMANCE_FEATURES_PAYINS", "maybe", "features.payins"),
-    ("CONFORMANCE_BASE_URL", "nowhere", "base_url"),
-])
+@pytest.mark.parametrize(
+    ("variable", "value", "named"),
+    [
+        ("CONFORMANCE_PRIMARY_APIKEY", "x", "CONFORMANCE_PRIMARY_APIKEY"),
+        ("CONFORMANCE_FEATURES_PAYINS", "maybe", "features.payins"),
+        ("CONFORMANCE_BASE_URL", "nowhere", "base_url"),
+    ],
+)
 def test_wrong_variable_is_named(variable: str, value: str, named: str, tmp_path: Path) -> None:
     path = tmp_path / "target.toml"
     path.write_text(MINIMAL)

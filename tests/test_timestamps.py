@@ -11,28 +11,51 @@ from conformance import timestamps
 from conformance.exchange import MISSING
 
 
-@pytest.mark.parametrize(("text", "seconds"), [
-    ("1970-01-01T00:00:00Z", Fraction(0)),
-    ("1970-01-01T00:00:01.5Z", Fraction(3, 2)),
-    ("2000-02-29T12:00:00Z", Fraction(951825600)),
-    ("2000-02-29T12:00:00.000001Z", Fraction(951825600) + Fraction(1, 10**6)),
-    ("2000-02-29T12:00:00.123456789012Z", Fraction(951825600) + Fraction(123456789012, 10**12)),
-    ("2000-02-29T12:00:00,25Z", Fraction(951825600) + Fraction(1, 4)),
-    ("2000-02-29T12:00:00+00:00", Fraction(951825600)),
-    ("2000-02-29T13:30:00+0130", Fraction(951825600)),
-    ("2000-02-29T07:00:00-05:00", Fraction(951825600)),
-    ("2016-12-31T23:59:60Z", Fraction(1483228800)),
-    ("1969-12-31T23:59:59.5Z", Fraction(-1, 2)),
-])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1970-01-01T00:00:00Z", Fraction(0)),
+        ("1970-01-01T00:00:01.5Z", Fraction(3, 2)),
+        ("2000-02-29T12:00:00Z", Fraction(951825600)),
+        ("2000-02-29T12:00:00.000001Z", Fraction(951825600) + Fraction(1, 10**6)),
+        ("2000-02-29T12:00:00.123456789012Z", Fraction(951825600) + Fraction(123456789012, 10**12)),
+        ("2000-02-29T12:00:00,25Z", Fraction(951825600) + Fraction(1, 4)),
+        ("2000-02-29T12:00:00+00:00", Fraction(951825600)),
+        ("2000-02-29T13:30:00+0130", Fraction(951825600)),
+        ("2000-02-29T07:00:00-05:00", Fraction(951825600)),
+        ("2016-12-31T23:59:60Z", Fraction(1483228800)),
+        ("1969-12-31T23:59:59.5Z", Fraction(-1, 2)),
+    ],
+)
 def test_parse_is_exact(text: str, seconds: Fraction) -> None:
     assert timestamps.parse(text) == seconds
 
 
-@pytest.mark.parametrize("text", [
-    "", "yesterday", "2000-01-01", "2000-01-01T00:00:00", "2000-01-01 00:00:00Z", "2000-02-30T00:00:00Z",
-    "2000-01-01T24:00:00Z", "2000-01-01T00:60:00Z", "2000-01-01T00:00:61Z", "2000-01-01T00:00:00.Z",
-    "2000-01-01T00:00:00Z\n", "2000-01-01T00:00:00+25:00", "٢٠٠٠-01-01T00:00:00Z", None, 0, 1.5, True, [], {}, MISSING,
-])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "yesterday",
+        "2000-01-01",
+        "2000-01-01T00:00:00",
+        "2000-01-01 00:00:00Z",
+        "2000-02-30T00:00:00Z",
+        "2000-01-01T24:00:00Z",
+        "2000-01-01T00:60:00Z",
+        "2000-01-01T00:00:61Z",
+        "2000-01-01T00:00:00.Z",
+        "2000-01-01T00:00:00Z\n",
+        "2000-01-01T00:00:00+25:00",
+        "٢٠٠٠-01-01T00:00:00Z",
+        None,
+        0,
+        1.5,
+        True,
+        [],
+        {},
+        MISSING,
+    ],
+)
 def test_parse_takes_nothing_else(text: object) -> None:
     assert timestamps.parse(text) is None
     assert timestamps.step(text) is None
@@ -43,18 +66,29 @@ def test_digits_do_not_matter_to_equality() -> None:
     assert timestamps.parse("2025-01-01T00:00:00Z") == timestamps.parse("2025-01-01T00:00:00.000000Z")
 
 
-@pytest.mark.parametrize(("text", "seconds"), [
-    ("2025-01-01T00:00:00Z", 1), ("2025-01-01T00:00:00.000Z", 1), ("2025-01-01T00:00:00.5Z", Fraction(1, 10)),
-    ("2025-01-01T00:00:00.120Z", Fraction(1, 100)), ("2025-01-01T00:00:00.123456Z", Fraction(1, 10**6)),
-])
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("2025-01-01T00:00:00Z", 1),
+        ("2025-01-01T00:00:00.000Z", 1),
+        ("2025-01-01T00:00:00.5Z", Fraction(1, 10)),
+        ("2025-01-01T00:00:00.120Z", Fraction(1, 100)),
+        ("2025-01-01T00:00:00.123456Z", Fraction(1, 10**6)),
+    ],
+)
 def test_step_is_the_last_digit_that_says_something(text: str, seconds: Fraction) -> None:
     assert timestamps.step(text) == seconds
 
 
-@pytest.mark.parametrize(("text", "whole"), [
-    ("2025-01-01T00:00:59.999Z", "2025-01-01T00:00:59Z"), ("2025-01-01T00:00:59Z", "2025-01-01T00:00:59Z"),
-    ("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59Z"), ("2000-02-29T13:30:00+01:30", "2000-02-29T12:00:00Z"),
-])
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [
+        ("2025-01-01T00:00:59.999Z", "2025-01-01T00:00:59Z"),
+        ("2025-01-01T00:00:59Z", "2025-01-01T00:00:59Z"),
+        ("1969-12-31T23:59:59.5Z", "1969-12-31T23:59:59Z"),
+        ("2000-02-29T13:30:00+01:30", "2000-02-29T12:00:00Z"),
+    ],
+)
 def test_whole_second_goes_back(text: str, whole: str) -> None:
     assert timestamps.whole_second(text) == whole
 

@@ -43,13 +43,17 @@ def judge(variant: Variant) -> tuple[list[str], list[tuple[str, str, str]]]:
             results.add(finding)
     blamed = [
         f"{finding.check}: {finding.summary}"
-        for cell in results.with_verdict(Verdict.FAILED, Verdict.WARNING, Verdict.ERROR) if cell.rule not in variant.breaks
-        for finding in cell.findings if finding.verdict is cell.verdict
+        for cell in results.with_verdict(Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
+        if cell.rule not in variant.breaks
+        for finding in cell.findings
+        if finding.verdict is cell.verdict
     ]
     for (rule, operation), tally in suite.passive.tallies.items():
         if tally.broken:
             blamed.append(f"{rule} on {operation}: expected {tally.expected}; got {tally.got}")
-    inconclusive = [(cell.rule, cell.operation, cell.summary) for cell in results.with_verdict(Verdict.INCONCLUSIVE)]
+    inconclusive = [
+        (cell.rule, cell.operation, cell.summary) for cell in results.with_verdict(Verdict.INCONCLUSIVE)
+    ]
     return blamed, inconclusive
 
 
@@ -114,8 +118,12 @@ def test_server_of_another_kind_is_not_blamed(kind: type[Server]) -> None:
         suite = Suite(build(target_tables(seeded, url), kind.__name__))
         for check, operation in plan(operations={"createVirtualAccount", "listVirtualAccounts"}):
             findings, _ = run_check(check, operation, suite)
-            blamed += [finding.summary for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
-                       and finding.occasion]
+            blamed += [
+                finding.summary
+                for finding in findings
+                if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
+                and finding.occasion
+            ]
     blamed += [f"{rule}: {tally.got}" for (rule, _), tally in suite.passive.tallies.items() if tally.broken]
     assert blamed == []
     first = next(iter(suite.record.values()))

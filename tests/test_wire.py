@@ -24,11 +24,20 @@ from conformance.target import build
 PREFIX = "/gateway"
 
 #: One operation of each kind: a create, an update, one without body, a list, a read.
-OPERATIONS = ("createVirtualAccount", "updateBeneficiary", "disableBeneficiary", "listPayoutDestinations", "getAccountBalances")
+OPERATIONS = (
+    "createVirtualAccount",
+    "updateBeneficiary",
+    "disableBeneficiary",
+    "listPayoutDestinations",
+    "getAccountBalances",
+)
 
 
 def parsed(received: Received) -> Request:
-    headers = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in received.head.split(b"\r\n")[1:])]
+    headers = [
+        (name, value.strip())
+        for name, _, value in (line.partition(b":") for line in received.head.split(b"\r\n")[1:])
+    ]
     return Request(received.line.split(b" ", 1)[0].decode(), received.target, headers, received.body)
 
 
@@ -40,7 +49,9 @@ def run(request: pytest.FixtureRequest) -> tuple[Suite, Seeded, list[Received]]:
 
     def reply(connection: socket.socket, index: int) -> bool:
         response = reference.handle(parsed(servers[0].requests[index]))
-        head = b"HTTP/1.1 %d X\r\n" % response.status + b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
+        head = b"HTTP/1.1 %d X\r\n" % response.status + b"".join(
+            b"%s: %s\r\n" % pair for pair in response.headers
+        )
         connection.sendall(head + b"\r\n" + response.body)
         return True
 
@@ -52,12 +63,20 @@ def run(request: pytest.FixtureRequest) -> tuple[Suite, Seeded, list[Received]]:
         return suite, seeded, list(server.requests)
 
 
-
 def test_what_is_recorded_is_what_was_sent(run: tuple[Suite, Seeded, list[Received]]) -> None:
     suite, _, received = run
-    wanted = Counter((one.method.encode(), one.target.encode(), tuple((name.encode("latin-1"), value.encode("latin-1"))
-                      for name, value in one.request_headers), one.request_body) for one in suite.record.values())
-    seen = Counter((parsed(one).method.encode(), one.target, tuple(parsed(one).headers), one.body) for one in received)
+    wanted = Counter(
+        (
+            one.method.encode(),
+            one.target.encode(),
+            tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in one.request_headers),
+            one.request_body,
+        )
+        for one in suite.record.values()
+    )
+    seen = Counter(
+        (parsed(one).method.encode(), one.target, tuple(parsed(one).headers), one.body) for one in received
+    )
     # Where a request was sent several times, the record keeps the last one.
     assert wanted - seen == Counter()
     assert sum(seen.values()) >= sum(wanted.values()) > 100
@@ -70,18 +89,31 @@ def test_what_was_sent_is_what_was_planned(run: tuple[Suite, Seeded, list[Receiv
         assert exchange.method == call.method
         assert exchange.target == PREFIX + call.target
         assert exchange.request_body == (call.body or b"")
-        assert exchange.request_header("Idempotency-Key") == call.idempotency_key or not call.idempotency_key.isascii()
+        assert (
+            exchange.request_header("Idempotency-Key") == call.idempotency_key
+            or not call.idempotency_key.isascii()
+        )
         if call.body is not None:
             declared = [value for name, value in exchange.request_headers if name.lower() == "content-type"]
-            assert declared[:1] == ([call.content_type] if call.content_type is not None else []), exchange.purpose
+            assert declared[:1] == ([call.content_type] if call.content_type is not None else []), (
+                exchange.purpose
+            )
         sent = dict(exchange.request_headers)
         for name in signing.HEADERS:
             written = NAME_CASES[auth.name_case](name)
             if name in auth.omit:
-                assert not {name.lower()} & {one.lower() for one, _ in exchange.request_headers}, exchange.purpose
+                assert not {name.lower()} & {one.lower() for one, _ in exchange.request_headers}, (
+                    exchange.purpose
+                )
             else:
-                assert (sent[written] == "") is (name in auth.empty or _given(exchange, name) == ""), exchange.purpose
-        if auth.timestamp is not None and signing.TIMESTAMP not in (*auth.omit, *auth.empty) and auth.timestamp.isascii():
+                assert (sent[written] == "") is (name in auth.empty or _given(exchange, name) == ""), (
+                    exchange.purpose
+                )
+        if (
+            auth.timestamp is not None
+            and signing.TIMESTAMP not in (*auth.omit, *auth.empty)
+            and auth.timestamp.isascii()
+        ):
             assert exchange.timestamp == auth.timestamp
         if auth.nonce is not None and signing.NONCE not in (*auth.omit, *auth.empty) and auth.nonce.isascii():
             assert exchange.nonce == auth.nonce
@@ -89,8 +121,12 @@ def test_what_was_sent_is_what_was_planned(run: tuple[Suite, Seeded, list[Receiv
 
 def _given(exchange: Exchange, name: str) -> str | None:
     auth = exchange.call.auth
-    return {signing.API_KEY: auth.api_key, signing.TIMESTAMP: auth.timestamp, signing.NONCE: auth.nonce,
-            signing.SIGNATURE: auth.signature}[name]
+    return {
+        signing.API_KEY: auth.api_key,
+        signing.TIMESTAMP: auth.timestamp,
+        signing.NONCE: auth.nonce,
+        signing.SIGNATURE: auth.signature,
+    }[name]
 
 
 def test_signatures_are_right_but_for_the_planned_defect(run: tuple[Suite, Seeded, list[Received]]) -> None:
@@ -101,18 +137,33 @@ def test_signatures_are_right_but_for_the_planned_defect(run: tuple[Suite, Seede
         auth = exchange.call.auth
         timestamp, nonce = exchange.timestamp, exchange.nonce
         hidden = {*auth.omit, *auth.empty}
-        if auth.signature is not None or hidden or timestamp is None or nonce is None or not (timestamp + nonce).isascii():
+        if (
+            auth.signature is not None
+            or hidden
+            or timestamp is None
+            or nonce is None
+            or not (timestamp + nonce).isascii()
+        ):
             continue
         target = exchange.target if auth.signed_target is None else PREFIX + auth.signed_target
-        parts = [(exchange.method if auth.signed_method is None else auth.signed_method).encode(), target.encode(),
-                 (timestamp if auth.signed_timestamp is None else auth.signed_timestamp).encode(),
-                 (nonce if auth.signed_nonce is None else auth.signed_nonce).encode(),
-                 exchange.request_body if auth.signed_body is None else auth.signed_body]
+        parts = [
+            (exchange.method if auth.signed_method is None else auth.signed_method).encode(),
+            target.encode(),
+            (timestamp if auth.signed_timestamp is None else auth.signed_timestamp).encode(),
+            (nonce if auth.signed_nonce is None else auth.signed_nonce).encode(),
+            exchange.request_body if auth.signed_body is None else auth.signed_body,
+        ]
         secret = auth.secret if auth.secret is not None else getattr(seeded, exchange.organization).secret
         right = hmac.new(secret.encode(), auth.separator.encode().join(parts), hashlib.sha256).hexdigest()
         assert exchange.request_header(signing.SIGNATURE) == MANGLES[auth.mangle](right), exchange.purpose
-        own = hmac.new(getattr(seeded, exchange.organization).secret.encode(),
-                       exchange.method.encode() + exchange.target.encode() + timestamp.encode() + nonce.encode()
-                       + exchange.request_body, hashlib.sha256).hexdigest()
+        own = hmac.new(
+            getattr(seeded, exchange.organization).secret.encode(),
+            exchange.method.encode()
+            + exchange.target.encode()
+            + timestamp.encode()
+            + nonce.encode()
+            + exchange.request_body,
+            hashlib.sha256,
+        ).hexdigest()
         broken += exchange.request_header(signing.SIGNATURE) != own
     assert broken > 10

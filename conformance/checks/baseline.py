@@ -14,11 +14,16 @@ def locked_out(trial: Trial, rule: str, answer: Exchange) -> bool:
         return False
     shelf, key = trial.suite.shelf, f"locked out of {trial.operation.id}"
     if key not in shelf:
-        shelf[key] = trial.send(trial.sound(),
-                                f"a sound {trial.operation.id}, after an authentication failure")
+        shelf[key] = trial.send(
+            trial.sound(), f"a sound {trial.operation.id}, after an authentication failure"
+        )
     sound: Exchange = shelf[key]
     if not sound.refused_authentication:
         return False
-    trial.set_aside(rule, f"the sound {trial.operation.id} was answered {sound.described()}", sound,
-                    cause="auth.accepts-valid")
+    trial.set_aside(
+        rule,
+        f"the sound {trial.operation.id} was answered {sound.described()}",
+        sound,
+        cause="auth.accepts-valid",
+    )
     return True

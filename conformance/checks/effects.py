@@ -19,8 +19,12 @@ Document = dict[str, Any]
 UNTOUCHED = "refusal.changes-nothing"
 
 #: Operation -> the list in which what it creates shows.
-LISTS = {"createAccount": "listAccounts", "createPayoutDestination": "listPayoutDestinations",
-         "createVirtualAccount": "listVirtualAccounts", "createWallet": "listWallets"}
+LISTS = {
+    "createAccount": "listAccounts",
+    "createPayoutDestination": "listPayoutDestinations",
+    "createVirtualAccount": "listVirtualAccounts",
+    "createWallet": "listWallets",
+}
 
 #: Operations whose effect may show in the account's balances.
 MONEY = ("createPayout", "createPayin")
@@ -36,8 +40,9 @@ _EXACT = Context(prec=500, traps=[])
 _AMOUNTS = ("available_balance", "pending_payout", "pending_payin", "total_balance")
 
 
-def walk(trial: Trial, scene: Scene, operation: str, purpose: str,
-         size: int = 100) -> tuple[list[Document] | None, Exchange]:
+def walk(
+    trial: Trial, scene: Scene, operation: str, purpose: str, size: int = 100
+) -> tuple[list[Document] | None, Exchange]:
     """All items of a list of a scene, page by page, and the last answer; None where a page shows none."""
     items: list[Document] = []
     page = 0
@@ -87,8 +92,9 @@ class Effects:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._lock.close()
 
     # ------------------------------------------------------------------ judging
@@ -98,8 +104,9 @@ class Effects:
         self._failed = None
         self._before, self._failed = self._state()
 
-    def judge(self, rule: str, what: str, sent: Sequence[Exchange],
-              again: Callable[[], Exchange] | None = None) -> None:
+    def judge(
+        self, rule: str, what: str, sent: Sequence[Exchange], again: Callable[[], Exchange] | None = None
+    ) -> None:
         """Judges that `what`, the answers of which are `sent`, changed nothing.
 
         Where others may be at work on the same resource, `again` repeats one of the requests, to tell its
@@ -128,8 +135,9 @@ class Effects:
             return
         self.trial.judge(rule, not changes, wanted, changes or "none", looked, *sent[-1:])
 
-    def judge_refused(self, what: str, answers: Sequence[Exchange], cause: str,
-                      again: Callable[[], Exchange] | None = None) -> None:
+    def judge_refused(
+        self, what: str, answers: Sequence[Exchange], cause: str, again: Callable[[], Exchange] | None = None
+    ) -> None:
         """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s
         business."""
         if UNTOUCHED not in self.trial.rules or not answers:
@@ -171,8 +179,9 @@ class Effects:
     def _new_accounts(self, sent: Sequence[Exchange], looked: Exchange) -> tuple[str, Exchange | None]:
         """Other clients of a live server create accounts, too: only names that were sent count."""
         names = {name for name in map(_name, sent) if name}
-        items, last = walk(self.trial, self.scene, "listAccounts",
-                           "is there an account of a name that was sent?")
+        items, last = walk(
+            self.trial, self.scene, "listAccounts", "is there an account of a name that was sent?"
+        )
         if items is None or "name" in self.trial.suite.samples.over("account"):
             self._failed = last
             return "", None
@@ -181,13 +190,17 @@ class Effects:
 
     def _judge_named(self, rule: str, what: str, sent: Sequence[Exchange]) -> None:
         """No operation lists beneficiaries: only one that an answer names can be looked for."""
-        named = {one: exchange for exchange in sent
-                 for one in _BENEFICIARY.findall(exchange.response_body.decode("utf-8", "replace"))
-                 if one not in exchange.call.target and one not in self.accepted}
+        named = {
+            one: exchange
+            for exchange in sent
+            for one in _BENEFICIARY.findall(exchange.response_body.decode("utf-8", "replace"))
+            if one not in exchange.call.target and one not in self.accepted
+        }
         for identifier, exchange in list(named.items())[:5]:
             ids = {"account_id": self.scene.account_id, "beneficiary_id": identifier}
-            found = self.trial.send(call("getBeneficiary", ids), "is there what the answer names?",
-                                    owner(self.scene))
+            found = self.trial.send(
+                call("getBeneficiary", ids), "is there what the answer names?", owner(self.scene)
+            )
             got = f"{exchange.status}, and getBeneficiary shows a new beneficiary"
             self.trial.judge(rule, not found.succeeded, f"no effect of {what}", got, exchange, found)
         self.trial.judge(rule, True, f"no effect of {what}", "none", *sent[-1:])

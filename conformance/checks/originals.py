@@ -21,17 +21,32 @@ ONCE = ("createWallet", "disableBeneficiary")
 
 #: Valid values of fields whose syntax leaves no room for a changed character.
 _ALTERNATIVES: dict[str, tuple[str, ...]] = {
-    "title": ("Mr", "Ms"), "account_type": ("savings", "checking"),
+    "title": ("Mr", "Ms"),
+    "account_type": ("savings", "checking"),
     "routing_number": ("026009593", "021000021"),
-    "swift_code": ("COBADEFF", "DEUTDEFF"), "country": ("CA", "FR"), "country_code": ("CA", "FR"),
-    "currency": ("USD", "EUR"), "payment_method": ("card", "bank_transfer"),
+    "swift_code": ("COBADEFF", "DEUTDEFF"),
+    "country": ("CA", "FR"),
+    "country_code": ("CA", "FR"),
+    "currency": ("USD", "EUR"),
+    "payment_method": ("card", "bank_transfer"),
     "type": ("wallet", "bank_account"),
-    "beneficiary_type": ("individual", "business"), "network": ("polygon", "ethereum"),
+    "beneficiary_type": ("individual", "business"),
+    "network": ("polygon", "ethereum"),
 }
 
 #: Fields that hold free text, so that any letter may change.
-_FREE = ("name", "first_name", "middle_name", "last_name", "display_name", "company_name", "note", "label",
-         "account_name", "description")
+_FREE = (
+    "name",
+    "first_name",
+    "middle_name",
+    "last_name",
+    "display_name",
+    "company_name",
+    "note",
+    "label",
+    "account_name",
+    "description",
+)
 
 
 def place(trial: Trial) -> Scene:
@@ -93,8 +108,9 @@ class Original:
         answer = self.trial.send(self.call, what)
         if self.trial.usable(rule, answer):
             expected = f"{what}: the original response, {self.exchange.status} with the same JSON body"
-            self.trial.judge(rule, self.brings(answer), expected, self.difference(answer), self.exchange,
-                             answer)
+            self.trial.judge(
+                rule, self.brings(answer), expected, self.difference(answer), self.exchange, answer
+            )
         return answer
 
     def brings(self, answer: Exchange) -> bool:
@@ -108,8 +124,11 @@ class Original:
         first, now = self.exchange.document, answer.document
         if not isinstance(first, dict) or not isinstance(now, dict):
             return f"{answer.described()}, another one"
-        changed = [name for name in {**first, **now} if name not in first or name not in now
-                   or not same(first[name], now[name])]
+        changed = [
+            name
+            for name in {**first, **now}
+            if name not in first or name not in now or not same(first[name], now[name])
+        ]
         shown = [f"{name} {show(now.get(name))} instead of {show(first.get(name))}"[:160] for name in changed]
         return f"{answer.status} with " + ("; ".join(shown[:4]) if shown else "the same body")
 
@@ -129,8 +148,9 @@ class Original:
     def with_fresh_key(self, body: Body) -> Exchange:
         """Sends a body in the original's place, or one like it, with a key of its own."""
         scene = self.scene if self.operation not in ONCE else own_place(self.trial)
-        return self.trial.send(call(self.operation, scene.ids(self.operation), body),
-                               "the other body with a fresh key")
+        return self.trial.send(
+            call(self.operation, scene.ids(self.operation), body), "the other body with a fresh key"
+        )
 
 
 # ---------------------------------------------------------------------- changes
@@ -144,8 +164,11 @@ def changes_around(trial: Trial, original: Original) -> list[Exchange]:
         calls.append(scene.call(operation))
     match operation:
         case "createAccount":
-            calls += [scene.call("createBeneficiary"), scene.call("createVirtualAccount"),
-                      scene.call("createWallet")]
+            calls += [
+                scene.call("createBeneficiary"),
+                scene.call("createVirtualAccount"),
+                scene.call("createWallet"),
+            ]
         case "createBeneficiary":
             calls += [scene.call("createPayoutDestination"), _patch(scene), scene.call("disableBeneficiary")]
         case "disableBeneficiary":
@@ -210,8 +233,9 @@ def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[t
 def further_originals(trial: Trial, first: Original) -> Iterator[Original]:
     """Accepted requests of other shapes, which have fields that the sample lacks."""
     shapes = Shapes(trial.suite, first.operation)
-    names = {"createBeneficiary": ("business",),
-             "createPayoutDestination": ("IBAN", "wallet")}.get(first.operation, ())
+    names = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}.get(
+        first.operation, ()
+    )
     bodies = [shapes.body(name, first.scene) for name in names if shapes.accepted(name)]
     if first.operation == "createPayoutDestination" and bodies:
         # One body with the fields of two types, so that only the type need differ.
@@ -262,4 +286,3 @@ def _other_end(text: str) -> str:
     if last.isdigit():
         return text[:-1] + ("1" if last != "1" else "2")
     return text[:-1] + ("x" if last != "x" else "y")
-

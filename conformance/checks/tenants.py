@@ -16,8 +16,17 @@ from conformance.verdict import Inconclusive
 from conformance.world import Scene, call, parameters, unknown_like
 
 #: Free text fields, which carry a word of their own in marked scenes.
-_MARKED = ("name", "first_name", "middle_name", "last_name", "display_name", "note", "label", "account_name",
-           "description")
+_MARKED = (
+    "name",
+    "first_name",
+    "middle_name",
+    "last_name",
+    "display_name",
+    "note",
+    "label",
+    "account_name",
+    "description",
+)
 
 #: Shorter values may stand in any text by chance.
 _TELLING = 6

@@ -60,14 +60,20 @@ def _judge_amount(trial: Trial, answer: Exchange) -> None:
     if "payout.amount-in-usd" in trial.rules:
         if sent["currency"] == "USD":
             _judge_value(trial, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])
-        elif any("currency" in trial.suite.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")):
+        elif any(
+            "currency" in trial.suite.samples.over(kind)
+            for kind in ("payout", "payout_destination.bank_account")
+        ):
             reason = f"by the target file payouts are in {sent['currency']}, not in USD ([samples])"
             trial.not_applicable("payout.amount-in-usd", reason)
         else:
             reason = f"payouts to this target are in {sent['currency']}, not in USD"
             trial.set_aside(
-                "payout.amount-in-usd", reason, answer,
-                cure="Name the currency in [samples.payout_destination.bank_account]: USD if it can be had.")
+                "payout.amount-in-usd",
+                reason,
+                answer,
+                cure="Name the currency in [samples.payout_destination.bank_account]: USD if it can be had.",
+            )
 
 
 def _judge_value(trial: Trial, rule: str, name: str, answer: Exchange, sent: str) -> None:

@@ -209,7 +209,9 @@ def test_nonces_are_used_once(trial: Trial) -> None:
     first = gate.passed(trial.send(trial.sound(), "a sound request, whose nonce is used again"))
     # For test_nonces_stay_used: a nonce counts from when it was used, not from the timestamp beside it.
     aged = gate.sound().signed(timestamp_offset=AGED)
-    trial.suite.shelf[f"aged nonce: {trial.operation.id}"] = trial.send(aged, "a nonce beside an old timestamp")
+    trial.suite.shelf[f"aged nonce: {trial.operation.id}"] = trial.send(
+        aged, "a nonce beside an old timestamp"
+    )
     earlier = gate.call().signed(timestamp_offset=-2)
     gate.nonce_replay(rule, first, earlier, "a nonce used before, with another timestamp")
     if trial.operation.is_post:

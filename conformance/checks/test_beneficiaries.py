@@ -38,11 +38,13 @@ def test_empty_fields_stay_null(trial: Trial) -> None:
     if trial.usable("format.nullable", answer) and answer.succeeded:
         for name in optional:
             value = answer.get(name)
-            trial.judge("format.nullable", value is None, f"{answer.purpose}: {name} null", shown(value),
-                        answer)
+            trial.judge(
+                "format.nullable", value is None, f"{answer.purpose}: {name} null", shown(value), answer
+            )
 
 
 # ---------------------------------------------------------------------- disable
+
 
 @check("beneficiary.disable", "beneficiary.disable-moves-updated", "beneficiary.disable-twice")
 def test_disable(trial: Trial) -> None:
@@ -57,8 +59,9 @@ def test_disable(trial: Trial) -> None:
     if business.accepted("business"):
         people["a business"] = Beneficiary(trial, scene, business.body("business", scene))
     paid = Beneficiary(trial, scene)
-    bank = trial.send(call("createPayoutDestination", paid.ids, trial.suite.bank_account(scene)),
-                      "a destination of it")
+    bank = trial.send(
+        call("createPayoutDestination", paid.ids, trial.suite.bank_account(scene)), "a destination of it"
+    )
     if bank.succeeded:
         people["a beneficiary with a destination"] = paid
     changed, change = people["a changed beneficiary"], {"note": "changed", "title": "Dr"}
@@ -71,16 +74,18 @@ def test_disable(trial: Trial) -> None:
         _judge_disable(trial, person, before[name], name, aside)
     spared = bystander.read("another beneficiary of the account, after all of that")
     if spared.succeeded:
-        judge_member(trial, "beneficiary.disable", spared, "status", "active",
-                     "another beneficiary was disabled")
+        judge_member(
+            trial, "beneficiary.disable", spared, "status", "active", "another beneficiary was disabled"
+        )
     _observe_twice(trial, people["a beneficiary"])
 
 
 def _judge_disable(trial: Trial, person: Beneficiary, before: Exchange, name: str, aside: list[str]) -> None:
     rule = "beneficiary.disable"
     if not before.succeeded:
-        trial.set_aside(rule, f"{name} cannot be read: {before.described()}", before,
-                        cause="read.equals-create")
+        trial.set_aside(
+            rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create"
+        )
         before = person.created
     answer = person.disable(f"{name} is disabled")
     if not trial.succeeded(rule, answer, f"{name} is disabled"):
@@ -88,18 +93,32 @@ def _judge_disable(trial: Trial, person: Beneficiary, before: Exchange, name: st
     expected = {**document(before), "status": "disabled"}
     # Which destinations the answer shows is for beneficiary.destinations to say.
     but = ["updated", "payout_destinations", *aside]
-    judge_members(trial, rule, answer, expected, f"{name} is disabled", but=but,
-                  otherwise={**person.stated, "status": "disabled"})
-    judge_moved(trial, "beneficiary.disable-moves-updated", before.get("updated"), answer,
-                f"{name} is disabled")
+    judge_members(
+        trial,
+        rule,
+        answer,
+        expected,
+        f"{name} is disabled",
+        but=but,
+        otherwise={**person.stated, "status": "disabled"},
+    )
+    judge_moved(
+        trial, "beneficiary.disable-moves-updated", before.get("updated"), answer, f"{name} is disabled"
+    )
     later = person.read(f"{name}, disabled, is read")
     if not later.succeeded:
         if trial.usable(rule, later):
             trial.judge(rule, False, f"{name}, disabled, is read: status disabled", later.described(), later)
         return
     expected["updated"] = answer.get("updated")
-    judge_members(trial, rule, later, expected, f"{name}, disabled, is read",
-                  but=[one for one in aside if one != "status"])
+    judge_members(
+        trial,
+        rule,
+        later,
+        expected,
+        f"{name}, disabled, is read",
+        but=[one for one in aside if one != "status"],
+    )
 
 
 def _observe_twice(trial: Trial, person: Beneficiary) -> None:
@@ -111,6 +130,7 @@ def _observe_twice(trial: Trial, person: Beneficiary) -> None:
 
 # ---------------------------------------------------------------------- destinations
 
+
 @check("beneficiary.destinations")
 def test_destinations_of_a_beneficiary(trial: Trial) -> None:
     """A beneficiary shows none, then one, then all of its destinations, more than fit on a page of a list,
@@ -121,7 +141,8 @@ def test_destinations_of_a_beneficiary(trial: Trial) -> None:
     if foreign is None:
         raise Inconclusive(
             "the server accepts no payout destination",
-            "Say in the target file what it accepts: [samples.payout_destination.bank_account].")
+            "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
+        )
     act = {
         "getBeneficiary": owner.read,
         "updateBeneficiary": lambda purpose: owner.patch({"note": samples.marker()}, purpose),
@@ -153,24 +174,34 @@ def _destination(trial: Trial, scene: Scene, owner: Beneficiary, shape: str = ""
     return None
 
 
-def _judge_destinations(trial: Trial, answer: Exchange, mine: list[Exchange], foreign: Exchange,
-                        what: str) -> None:
+def _judge_destinations(
+    trial: Trial, answer: Exchange, mine: list[Exchange], foreign: Exchange, what: str
+) -> None:
     owner = answer.call.path.split("/")[5]
     rule = "beneficiary.destinations"
     shown_ids = identifiers(answer.get("payout_destinations"))
     if shown_ids is None:
-        trial.set_aside(rule, f"{what}: payout_destinations is no array of resources", answer,
-                        cause="format.fields")
+        trial.set_aside(
+            rule, f"{what}: payout_destinations is no array of resources", answer, cause="format.fields"
+        )
         return
     wanted = sorted(str(one.get("id")) for one in mine)
     got = f"{len(shown_ids)} of which {len(set(shown_ids) & set(wanted))} are its own"
     if foreign.get("id") in shown_ids:
         got += ", and one of another beneficiary"
-    trial.judge(rule, shown_ids == wanted, f"{what}: exactly {len(wanted)} in payout_destinations", got,
-                answer)
+    trial.judge(
+        rule, shown_ids == wanted, f"{what}: exactly {len(wanted)} in payout_destinations", got, answer
+    )
     # What a second default does to the first, and what disabling does to destinations, is not shown.
-    aside = ("object", "is_default", "updated", "status", "clabe_last4", "iban_masked",
-             "wallet_address_masked")
+    aside = (
+        "object",
+        "is_default",
+        "updated",
+        "status",
+        "clabe_last4",
+        "iban_masked",
+        "wallet_address_masked",
+    )
     names = [name for name in documented("createPayoutDestination") if name not in aside]
     created = {one.get("id"): one for one in mine}
     for element in objects(answer.get("payout_destinations")):
@@ -183,7 +214,8 @@ def _judge_destinations(trial: Trial, answer: Exchange, mine: list[Exchange], fo
             first, value = origin.get(name), element.get(name, MISSING)
             if first in (None, MISSING) or value is MISSING:
                 continue
-            if not any(alike("createPayoutDestination", name, value, one)
-                       for one in (first, known.get(name))):
+            if not any(
+                alike("createPayoutDestination", name, value, one) for one in (first, known.get(name))
+            ):
                 expected = f"{what}: a destination's {name} as it was created, {shown(first)}"
                 trial.judge(rule, False, expected, shown(value), answer)

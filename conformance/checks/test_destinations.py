@@ -20,8 +20,14 @@ Body = dict[str, Any]
 #: Members that belong to one type of destination, by the type that they do not apply to.
 INAPPLICABLE = {
     "bank_account": ("network", "wallet_address_masked"),
-    "wallet": ("account_number_last4", "routing_number", "account_type", "clabe_last4", "iban_masked",
-               "swift_code"),
+    "wallet": (
+        "account_number_last4",
+        "routing_number",
+        "account_type",
+        "clabe_last4",
+        "iban_masked",
+        "swift_code",
+    ),
 }
 
 
@@ -41,8 +47,9 @@ def clabe() -> str:
     account."""
     number = "032180" + samples.digits(11)
     weights = (3, 7, 1) * 6
-    return number + str(-sum(int(digit) * weight % 10 for digit,
-                             weight in zip(number, weights, strict=False)) % 10)
+    return number + str(
+        -sum(int(digit) * weight % 10 for digit, weight in zip(number, weights, strict=False)) % 10
+    )
 
 
 def ends_with(trial: Trial, answer: Exchange, number: str, what: str) -> bool:
@@ -76,12 +83,18 @@ def test_last_four_digits(trial: Trial) -> None:
     answer = create(trial, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
     last = answer.get("clabe_last4")
     if answer.succeeded and isinstance(last, str):
-        trial.judge("destination.last4", last == number[-4:], f"{what}: clabe_last4 {show(number[-4:])}",
-                    shown(last), answer)
+        trial.judge(
+            "destination.last4",
+            last == number[-4:],
+            f"{what}: clabe_last4 {show(number[-4:])}",
+            shown(last),
+            answer,
+        )
     if not judged:
         raise Inconclusive(
             "the server accepts no destination with an account number",
-            "Say in the target file what it accepts: [samples.payout_destination.bank_account].")
+            "Say in the target file what it accepts: [samples.payout_destination.bank_account].",
+        )
 
 
 @check("destination.masked")
@@ -90,8 +103,10 @@ def test_masked_numbers(trial: Trial) -> None:
     wallet_address_masked: each a text in which the full value does not stand."""
     judged = False
     for made in creations(trial.suite, "createPayoutDestination"):
-        for name, member, kind in (("iban", "iban_masked", "bank_account"),
-                                   ("wallet_address", "wallet_address_masked", "wallet")):
+        for name, member, kind in (
+            ("iban", "iban_masked", "bank_account"),
+            ("wallet_address", "wallet_address_masked", "wallet"),
+        ):
             value = made.body.get(name)
             # An IBAN beside an account number may well not apply.
             beside = name == "iban" and "account_number" in made.body
@@ -99,15 +114,19 @@ def test_masked_numbers(trial: Trial) -> None:
                 judge_masked(trial, made.exchange, member, value, f"created with {made.kind}")
                 judged = True
     scene = place(trial.suite, "createPayoutDestination")
-    answer = create(trial, {**trial.suite.bank_account(scene), "iban": (value := samples.iban())},
-                    "bank details with an IBAN beside")
+    answer = create(
+        trial,
+        {**trial.suite.bank_account(scene), "iban": (value := samples.iban())},
+        "bank details with an IBAN beside",
+    )
     if answer.succeeded and answer.get("iban_masked") not in (MISSING, None):
         judge_masked(trial, answer, "iban_masked", value, "created with an IBAN beside other bank details")
         judged = True
     if not judged:
         raise Inconclusive(
             "the server accepts no destination with an IBAN or a wallet address",
-            f"Say in the target file what it accepts: {SAMPLE_CURES['createPayoutDestination']}.")
+            f"Say in the target file what it accepts: {SAMPLE_CURES['createPayoutDestination']}.",
+        )
 
 
 def judge_masked(trial: Trial, answer: Exchange, member: str, value: str, what: str) -> None:
@@ -142,8 +161,12 @@ def test_inapplicable_fields(trial: Trial) -> None:
         for name in INAPPLICABLE.get(str(made.body.get("type")), ()):
             value = made.exchange.get(name)
             seen = "null" if value is None else "left out" if value is MISSING else "a value"
-            trial.observe("format.inapplicable-fields", f"{name} of a {made.body.get('type')} destination",
-                          seen, made.exchange)
+            trial.observe(
+                "format.inapplicable-fields",
+                f"{name} of a {made.body.get('type')} destination",
+                seen,
+                made.exchange,
+            )
 
 
 @check("destination.card")
@@ -152,16 +175,22 @@ def test_card_destination(trial: Trial) -> None:
     bank = trial.suite.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
     answer = create(trial, body, "a card destination")
-    trial.observe("destination.card", "a card destination with country, currency and label",
-                  "accepted" if answer.succeeded else answer.described(), answer)
+    trial.observe(
+        "destination.card",
+        "a card destination with country, currency and label",
+        "accepted" if answer.succeeded else answer.described(),
+        answer,
+    )
 
 
 @check("destination.second-default")
 def test_second_default(trial: Trial) -> None:
     """Notes what happens to a beneficiary's default destination when a second one is created as default."""
     scene = trial.scene(fresh=True)
-    calls = [scene.call("createPayoutDestination", {**trial.suite.bank_account(scene), "is_default": True})
-             for _ in range(2)]
+    calls = [
+        scene.call("createPayoutDestination", {**trial.suite.bank_account(scene), "is_default": True})
+        for _ in range(2)
+    ]
     first = trial.accept(calls[0], "a first default destination")
     second = trial.send(calls[1], "a second default destination")
     if not second.succeeded:
@@ -169,11 +198,17 @@ def test_second_default(trial: Trial) -> None:
         trial.observe("destination.second-default", question, second.described(), second)
         return
     read = trial.send(scene.call("getBeneficiary"), "which one is the default?")
-    default = {str(one.get("id")): one.get("is_default")
-               for one in objects(document(read).get("payout_destinations"))}
-    seen = {(True, False): "the first stays the default",
-            (False, True): "the second becomes the only default",
-            (True, True): "both are defaults", (False, False): "none is a default"}
+    default = {
+        str(one.get("id")): one.get("is_default")
+        for one in objects(document(read).get("payout_destinations"))
+    }
+    seen = {
+        (True, False): "the first stays the default",
+        (False, True): "the second becomes the only default",
+        (True, True): "both are defaults",
+        (False, False): "none is a default",
+    }
     pair = default.get(identifier(first)) is True, default.get(identifier(second)) is True
-    trial.observe("destination.second-default", "a second default destination", seen[pair], first, second,
-                  read)
+    trial.observe(
+        "destination.second-default", "a second default destination", seen[pair], first, second, read
+    )

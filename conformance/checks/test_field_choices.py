@@ -15,8 +15,12 @@ from conformance.trial import Trial
 from conformance.world import call
 
 #: A destination's response members -> the request fields that they show.
-_SHOWN = {"account_number_last4": "account_number", "clabe_last4": "account_number", "iban_masked": "iban",
-          "wallet_address_masked": "wallet_address"}
+_SHOWN = {
+    "account_number_last4": "account_number",
+    "clabe_last4": "account_number",
+    "iban_masked": "iban",
+    "wallet_address_masked": "wallet_address",
+}
 
 
 def _observe(trial: Trial, rule: str, question: str, bench: Bench, body: Any) -> Exchange:
@@ -77,7 +81,8 @@ def test_address_without_a_member(trial: Trial) -> None:
     bench = Bench(trial)
     whole = bench.good("address")
     incomplete: dict[str, dict[str, Any]] = {
-        name: {key: value for key, value in whole.items() if key != name} for name in whole}
+        name: {key: value for key, value in whole.items() if key != name} for name in whole
+    }
     for missing, address in {**incomplete, "members": {}}.items():
         body = bench.having("address", address)
         _observe(trial, "fields.address-members", f"an address without {missing}", bench, body)

@@ -30,8 +30,11 @@ def test_longer_than_maximum(trial: Trial) -> None:
         with Bench(trial, shape) as bench:
             for field in fields:
                 for kind, value in too_long(field):
-                    bench.refused("fields.max-length", bench.having(field.name, value),
-                                  f"{field.name} of {kind} (at most {field.max_length})")
+                    bench.refused(
+                        "fields.max-length",
+                        bench.having(field.name, value),
+                        f"{field.name} of {kind} (at most {field.max_length})",
+                    )
 
 
 @check("fields.max-length-accepted")

@@ -58,7 +58,10 @@ def test_end_date(trial: Trial) -> None:
 
 
 def _judge_dates(
-    trial: Trial, rule: str, query: Callable[[str], Parameters], name: str,
+    trial: Trial,
+    rule: str,
+    query: Callable[[str], Parameters],
+    name: str,
     keeps: Callable[[Fraction, Fraction], bool],
 ) -> None:
     """Filters by several dates; `keeps` says whether an element of one instant passes the filter by another."""

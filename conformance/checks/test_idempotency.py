@@ -42,11 +42,20 @@ def test_missing_key(trial: Trial) -> None:
         trial.refused("idempotency.key-required", answer, "a POST without Idempotency-Key")
         if answer.succeeded:
             # Only implied: such a server refuses nothing here.
-            trial.judge(UNTOUCHED, True, "no effect of a POST refused for want of Idempotency-Key",
-                        "none was refused", answer)
+            trial.judge(
+                UNTOUCHED,
+                True,
+                "no effect of a POST refused for want of Idempotency-Key",
+                "none was refused",
+                answer,
+            )
             return
-        effects.judge(UNTOUCHED, "a POST without Idempotency-Key", [answer],
-                      lambda: trial.send(bare, "no Idempotency-Key, again"))
+        effects.judge(
+            UNTOUCHED,
+            "a POST without Idempotency-Key",
+            [answer],
+            lambda: trial.send(bare, "no Idempotency-Key, again"),
+        )
     trial.accept(sound, "the same request with a key")
 
 
@@ -77,8 +86,12 @@ def test_invalid_key(trial: Trial) -> None:
         for answer in answers:
             if not locked_out(trial, rule, answer):
                 trial.error(rule, answer, answer.purpose, type=INVALID[0], code=INVALID[1])
-        effects.judge_refused("requests with an invalid Idempotency-Key", answers, rule,
-                              lambda: trial.send(answers[0].call, "an invalid key, again"))
+        effects.judge_refused(
+            "requests with an invalid Idempotency-Key",
+            answers,
+            rule,
+            lambda: trial.send(answers[0].call, "an invalid key, again"),
+        )
     trial.accept(sound, "the same request with a UUID as key")
 
 
@@ -116,8 +129,10 @@ def test_valid_keys(trial: Trial) -> None:
         # Where a request can be made only once in an account, each key has an account of its own.
         answers.append((rule, trial.send(trial.sound().but(idempotency_key=key), what)))
     # Some servers let a wallet's pair be had once in all accounts: then no key does any more.
-    still_accepts = all(answer.succeeded for _, answer in answers) or trial.send(
-        trial.sound(), "a request like these with a key of the usual form").succeeded
+    still_accepts = (
+        all(answer.succeeded for _, answer in answers)
+        or trial.send(trial.sound(), "a request like these with a key of the usual form").succeeded
+    )
     for rule, answer in answers:
         if answer.succeeded or still_accepts or _about_the_key(answer):
             trial.succeeded(rule, answer, answer.purpose)
@@ -134,8 +149,10 @@ def _about_the_key(answer: Exchange) -> bool:
 def test_key_forms(trial: Trial) -> None:
     """Records whether other forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
     forms = {
-        "a UUID without hyphens": new_key().replace("-", ""), "a UUID in braces": f"{{{new_key()}}}",
-        "a UUID as URN": f"urn:uuid:{new_key()}", "an empty Idempotency-Key": "",
+        "a UUID without hyphens": new_key().replace("-", ""),
+        "a UUID in braces": f"{{{new_key()}}}",
+        "a UUID as URN": f"urn:uuid:{new_key()}",
+        "an empty Idempotency-Key": "",
     }
     for what, key in forms.items():
         answer = trial.send(trial.sound().but(idempotency_key=key), what)
@@ -173,8 +190,12 @@ def test_replay(trial: Trial) -> None:
     with Effects(trial, original.scene) as effects:
         effects.accepted.add(original.id)
         answer = original.replay(rule, "the same key and body again")
-        effects.judge(rule, "a repetition", [original.exchange, answer],
-                      lambda: original.replay(rule, "the same key and body once more"))
+        effects.judge(
+            rule,
+            "a repetition",
+            [original.exchange, answer],
+            lambda: original.replay(rule, "the same key and body once more"),
+        )
     original.another()
     original.replay(rule, "the same key and body a third time, after another request with another key")
 
@@ -198,12 +219,20 @@ def test_replay_after_change(trial: Trial) -> None:
     with Effects(trial, original.scene, shown_by) as effects:
         effects.accepted.update(str(one.get("id")) for one in (original.exchange, *changed))
         answer = original.replay(rule, "the same key and body after a change")
-        effects.judge(rule, "the repetition after a change", [original.exchange, answer],
-                      lambda: original.replay(rule, "the same key and body after a change, again"))
+        effects.judge(
+            rule,
+            "the repetition after a change",
+            [original.exchange, answer],
+            lambda: original.replay(rule, "the same key and body after a change, again"),
+        )
 
 
-@check("idempotency.conflict", "idempotency.replay", UNTOUCHED,
-       operations=RULES["idempotency.conflict"].operations)
+@check(
+    "idempotency.conflict",
+    "idempotency.replay",
+    UNTOUCHED,
+    operations=RULES["idempotency.conflict"].operations,
+)
 def test_conflict(trial: Trial) -> None:
     """A used key with a valid body that differs in any one field is refused with idempotency_key_conflict,
     nothing is done, and the original request still brings the original response."""
@@ -220,8 +249,12 @@ def test_conflict(trial: Trial) -> None:
         for original in originals:
             for what, body in other_bodies(trial, original, seen):
                 _judge_conflict(trial, rule, original, what, body, answers)
-        effects.judge_refused("requests with a used key and another body", answers, rule,
-                              lambda: trial.send(answers[-1].call, "a used key with another body, again"))
+        effects.judge_refused(
+            "requests with a used key and another body",
+            answers,
+            rule,
+            lambda: trial.send(answers[-1].call, "a used key with another body, again"),
+        )
         refused = [answer for answer in answers if answer.refused]
         if shown_by and refused:
             Effects(trial, scene).judge(UNTOUCHED, "requests with a used key and another body", refused)
@@ -236,17 +269,21 @@ def _long_original(trial: Trial) -> Original:
         return Original(trial)
 
 
-def _judge_conflict(trial: Trial, rule: str, original: Original, what: str, body: dict[str, Any],
-                    answers: list[Exchange]) -> None:
+def _judge_conflict(
+    trial: Trial, rule: str, original: Original, what: str, body: dict[str, Any], answers: list[Exchange]
+) -> None:
     answer = trial.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
     answers.append(answer)
     if answer.refused and not _conflicts(answer):
         # Perhaps this server does not take such a value at all, and says so first.
         alone = original.with_fresh_key(body)
         if not alone.succeeded:
-            trial.set_aside(rule,
-                            f"{what}: such a body is refused with a fresh key, too ({alone.described()})",
-                            answer, alone)
+            trial.set_aside(
+                rule,
+                f"{what}: such a body is refused with a fresh key, too ({alone.described()})",
+                answer,
+                alone,
+            )
             return
         answers.append(alone)
     trial.error(rule, answer, answer.purpose, type=CONFLICT[0], code=CONFLICT[1])
@@ -256,8 +293,11 @@ def _conflicts(answer: Exchange) -> bool:
     return (answer.error_type, answer.error_code) == CONFLICT
 
 
-@check("idempotency.conflict-no-body", "idempotency.replay",
-       operations=RULES["idempotency.conflict-no-body"].operations)
+@check(
+    "idempotency.conflict-no-body",
+    "idempotency.replay",
+    operations=RULES["idempotency.conflict-no-body"].operations,
+)
 def test_conflict_without_body(trial: Trial) -> None:
     """A key first used without a body is refused when it comes with one, and still brings the original
     response without."""

@@ -50,16 +50,34 @@ def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer
     what = "another organization's request with the same key"
     if not trial.usable(RULE, answer):
         return
-    trial.judge(RULE, not _shows(answer, original), f"{what}: nothing of the first organization's resource",
-                f"{answer.status} with its id", original.exchange, answer)
+    trial.judge(
+        RULE,
+        not _shows(answer, original),
+        f"{what}: nothing of the first organization's resource",
+        f"{answer.status} with its id",
+        original.exchange,
+        answer,
+    )
     if answer.succeeded:
         expected = f"{what}: a resource of its own"
         if trial.operation.id == "disableBeneficiary":
-            trial.judge(RULE, answer.get("id") == scene.beneficiary_id, expected,
-                        "the answer of another request", original.exchange, answer)
+            trial.judge(
+                RULE,
+                answer.get("id") == scene.beneficiary_id,
+                expected,
+                "the answer of another request",
+                original.exchange,
+                answer,
+            )
         else:
-            trial.judge(RULE, not _of_the_first(answer, original), expected, "a resource of the first's",
-                        original.exchange, answer)
+            trial.judge(
+                RULE,
+                not _of_the_first(answer, original),
+                expected,
+                "a resource of the first's",
+                original.exchange,
+                answer,
+            )
         return
     again = own.but(idempotency_key=new_key())
     fresh = trial.send(again, "the same request of the other organization with a fresh key", "secondary")
@@ -92,8 +110,14 @@ def _judge_first_path(trial: Trial, original: Original) -> None:
     if not trial.usable(RULE, answer):
         return
     trial.refused(RULE, answer, what)
-    trial.judge(RULE, not _body_repeats(answer, original), f"{what}: nothing of the original response",
-                "parts of it", original.exchange, answer)
+    trial.judge(
+        RULE,
+        not _body_repeats(answer, original),
+        f"{what}: nothing of the original response",
+        "parts of it",
+        original.exchange,
+        answer,
+    )
 
 
 def _judge_still_there(trial: Trial, original: Original) -> None:
@@ -108,8 +132,14 @@ def _judge_still_there(trial: Trial, original: Original) -> None:
             reason = "no used key brings the original response"
             trial.set_aside(RULE, reason, answer, cause="idempotency.replay")
             return
-    trial.judge(RULE, original.brings(answer), f"{what}: the original response", original.difference(answer),
-                original.exchange, answer)
+    trial.judge(
+        RULE,
+        original.brings(answer),
+        f"{what}: the original response",
+        original.difference(answer),
+        original.exchange,
+        answer,
+    )
 
 
 def _shows(answer: Exchange, original: Original) -> bool:

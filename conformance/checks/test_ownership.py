@@ -36,18 +36,29 @@ _LATER = {
 
 def _money(currency: str) -> dict[str, str]:
     amounts = dict.fromkeys(("available_balance", "total_balance"), _AMOUNT)
-    return {"currency": currency, "currency_type": "fiat", "pending_payout": "0.00", "pending_payin": "0.00",
-            **amounts,
-            "updated_at": _PAST}
+    return {
+        "currency": currency,
+        "currency_type": "fiat",
+        "pending_payout": "0.00",
+        "pending_payin": "0.00",
+        **amounts,
+        "updated_at": _PAST,
+    }
 
 
 def owned_fields(operation: str, parent: str) -> dict[str, Any]:
     """Server-owned members of what an operation creates, with values of the documented form that a server
     would not give of itself; `parent` is another parent than the path's."""
     word = marker()
-    prefix = {"createBeneficiary": "bene", "createPayoutDestination": "dest", "createPayout": "po",
-              "createAccount": "acc",
-              "createVirtualAccount": "va", "createWallet": "wal", "createPayin": "pin"}[operation]
+    prefix = {
+        "createBeneficiary": "bene",
+        "createPayoutDestination": "dest",
+        "createPayout": "po",
+        "createAccount": "acc",
+        "createVirtualAccount": "va",
+        "createWallet": "wal",
+        "createPayin": "pin",
+    }[operation]
     parents = {PARENTS[operation]: parent}
     stamps = {"created": _PAST, "updated": _PAST}
     common = {"id": f"{prefix}_{word}", "object": "resource", **stamps, **parents}
@@ -55,22 +66,42 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
         case "createAccount":
             return {**common, "status": "suspended", "balances": [_money("USD")]}
         case "createBeneficiary":
-            destination = {"id": f"dest_{word}", "object": "payout_destination", "country": "US",
-                           "payout_method": "ach",
-                           "type": "bank_account", "currency": "USD", "status": "active", "is_default": False,
-                           "created": _PAST,
-                           "label": None, "network": None, "account_number_last4": digits(4)}
+            destination = {
+                "id": f"dest_{word}",
+                "object": "payout_destination",
+                "country": "US",
+                "payout_method": "ach",
+                "type": "bank_account",
+                "currency": "USD",
+                "status": "active",
+                "is_default": False,
+                "created": _PAST,
+                "label": None,
+                "network": None,
+                "account_number_last4": digits(4),
+            }
             return {**common, "status": "inactive", "verified": True, "payout_destinations": [destination]}
         case "createPayoutDestination":
-            return {**common, "status": "disabled", "account_number_last4": word[:4], "clabe_last4": word[:4],
-                    "iban_masked": f"DE**{word}", "wallet_address_masked": f"0x**{word}"}
+            return {
+                **common,
+                "status": "disabled",
+                "account_number_last4": word[:4],
+                "clabe_last4": word[:4],
+                "iban_masked": f"DE**{word}",
+                "wallet_address_masked": f"0x**{word}",
+            }
         case "createPayout":
             stated = {name: word for name in ("provider", "provider_reference_id", "failed_reason")}
             instants = dict.fromkeys(("initiated_at", "submitted_at", "completed_at", "failed_at"), _PAST)
             return {**common, **stated, **instants, "status": "completed", "amount_in_usd": _AMOUNT}
         case "createVirtualAccount":
-            return {**common, "status": "suspended", "reference": word, "provider_reference_id": word,
-                    "bank_details": {"bank_name": f"Bank {word}", "account_number": digits(10)}}
+            return {
+                **common,
+                "status": "suspended",
+                "reference": word,
+                "provider_reference_id": word,
+                "bank_details": {"bank_name": f"Bank {word}", "account_number": digits(10)},
+            }
         case "createWallet":
             return {**common, "status": "suspended", "addresses": [{"address": f"0x{word}", "tag": None}]}
     return {**common, "status": "completed"}
@@ -217,8 +248,11 @@ def test_server_owned_fields_on_update(trial: Trial) -> None:
     _ = scene.destination
     without = trial.accept(scene.call("updateBeneficiary"), "a PATCH without server-owned fields")
     before = trial.accept(scene.call("getBeneficiary"), "the beneficiary as it is")
-    owned = {**owned_fields("createBeneficiary", trial.suite.shared().account_id), "status": "disabled",
-             "payout_destinations": []}
+    owned = {
+        **owned_fields("createBeneficiary", trial.suite.shared().account_id),
+        "status": "disabled",
+        "payout_destinations": [],
+    }
 
     def patch(fields: Mapping[str, Any], what: str) -> Exchange:
         body = {**scene.body("updateBeneficiary"), **fields}
@@ -226,8 +260,9 @@ def test_server_owned_fields_on_update(trial: Trial) -> None:
         if not trial.usable(rule, answer):
             return answer
         if not answer.succeeded:
-            trial.judge(rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(),
-                        answer)
+            trial.judge(
+                rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer
+            )
         after = trial.send(scene.call("getBeneficiary"), f"the beneficiary after {what}")
         # Each is compared with an answer of its own kind: what both show wrongly does not come of these
         # fields.

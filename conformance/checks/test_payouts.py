@@ -21,11 +21,17 @@ def test_amounts_have_no_exponent(trial: Trial) -> None:
     for amount in TELLING_AMOUNTS:
         answer = trial.send(scene.call(operation).with_field("amount", amount), f"an amount of {amount}")
         if answer.succeeded:
-            broken = [one for one in response_problems(operation, answer.document)
-                      if one.rule == "format.money"]
+            broken = [
+                one for one in response_problems(operation, answer.document) if one.rule == "format.money"
+            ]
             got = "; ".join(f"{one.pointer} {one.message}" for one in broken)
-            trial.judge("format.money", not broken, f"an amount of {amount}: shown as a plain decimal",
-                        got or "that", answer)
+            trial.judge(
+                "format.money",
+                not broken,
+                f"an amount of {amount}: shown as a plain decimal",
+                got or "that",
+                answer,
+            )
 
 
 @check("payout.disabled-beneficiary")

@@ -47,12 +47,19 @@ def test_one_nonce(trial: Trial) -> None:
         through = [one for one in answered if not one.refused_authentication and one.status != 425]
         passed += len(through)
         if len(answered) > 1 and through:
-            trial.judge(rule, len(through) <= 1,
-                        f"{NONCES} simultaneous requests with one nonce: at most one passes authentication",
-                        f"{len(through)} did", *through[:3])
+            trial.judge(
+                rule,
+                len(through) <= 1,
+                f"{NONCES} simultaneous requests with one nonce: at most one passes authentication",
+                f"{len(through)} did",
+                *through[:3],
+            )
     if not passed:
-        trial.set_aside(rule, "none of the simultaneous requests with one nonce passed authentication",
-                        cause="auth.accepts-valid")
+        trial.set_aside(
+            rule,
+            "none of the simultaneous requests with one nonce passed authentication",
+            cause="auth.accepts-valid",
+        )
 
 
 # ---------------------------------------------------------------------- one idempotency key
@@ -78,13 +85,17 @@ def test_one_key(trial: Trial) -> None:
                 doubled.append(_spent_more(trial, effects, one))
             else:
                 effects.accepted.add(identifier(winner))
-                effects.judge(rule, f"{KEYS} simultaneous requests with one key and body beyond one resource",
-                              answers)
+                effects.judge(
+                    rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
+                )
     if doubled and all(doubled):
         # Once may be somebody else's payout at the same moment.
-        trial.judge(rule, False,
-                    "simultaneous requests with one key and body: the balances change as by one of them",
-                    "they change by more")
+        trial.judge(
+            rule,
+            False,
+            "simultaneous requests with one key and body: the balances change as by one of them",
+            "they change by more",
+        )
 
 
 def _judge_answers(trial: Trial, rule: str, one: Call, answers: list[Exchange]) -> Exchange | None:
@@ -112,8 +123,14 @@ def _judge_answers(trial: Trial, rule: str, one: Call, answers: list[Exchange]) 
         return None
     if trial.usable(rule, later):
         repeated = any(_alike(later, answer) for answer in succeeded)
-        trial.judge(rule, repeated, f"{what}: the same response when they are repeated later",
-                    _difference(succeeded[0], later), succeeded[0], later)
+        trial.judge(
+            rule,
+            repeated,
+            f"{what}: the same response when they are repeated later",
+            _difference(succeeded[0], later),
+            succeeded[0],
+            later,
+        )
     return succeeded[0]
 
 
@@ -132,8 +149,14 @@ def _judge_disabled(trial: Trial, rule: str, scene: Scene, winner: Exchange) -> 
     """A beneficiary that was disabled once was not updated afterwards."""
     found = trial.send(scene.call("getBeneficiary"), "the beneficiary after the simultaneous requests")
     if found.succeeded and trial.usable(rule, found):
-        trial.equal(rule, found.get("updated"), winner.get("updated"),
-                    "simultaneous requests to disable, done once: updated", winner, found)
+        trial.equal(
+            rule,
+            found.get("updated"),
+            winner.get("updated"),
+            "simultaneous requests to disable, done once: updated",
+            winner,
+            found,
+        )
 
 
 def _spent_more(trial: Trial, effects: Effects, one: Call) -> bool:
@@ -170,21 +193,36 @@ def test_one_wallet(trial: Trial) -> None:
         if len(answered) == len(answers) and not succeeded and found is not None and not found:
             _judge_none(trial, rule, index, answers[0])
             continue
-        trial.judge(rule, len(succeeded) <= 1, f"{what}: one answered 2xx", f"{len(succeeded)} were",
-                    *succeeded[:3])
+        trial.judge(
+            rule, len(succeeded) <= 1, f"{what}: one answered 2xx", f"{len(succeeded)} were", *succeeded[:3]
+        )
         if found is None:
             trial.set_aside(rule, f"listWallets was answered {listed.described()}", listed)
         elif succeeded and not found:
             trial.set_aside(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         else:
-            trial.judge(rule, len(found) <= 1, f"{what}: one wallet in listWallets", f"{len(found)}", listed,
-                        *succeeded[:2])
+            trial.judge(
+                rule,
+                len(found) <= 1,
+                f"{what}: one wallet in listWallets",
+                f"{len(found)}",
+                listed,
+                *succeeded[:2],
+            )
 
 
 def _judge_none(trial: Trial, rule: str, index: int, refused: Exchange) -> None:
     """All were refused, and nothing exists: a fault, if the server takes such a wallet at all."""
     scene = trial.suite.fresh()
-    alone = trial.accept(scene.call("createWallet", trial.suite.samples.wallet(index)),
-                         "a single create of the same wallet elsewhere")
-    trial.judge(rule, refused.status in _BUSY, "simultaneous creates of one wallet: one answered 2xx",
-                f"none, the first {refused.described()}", refused, alone)
+    alone = trial.accept(
+        scene.call("createWallet", trial.suite.samples.wallet(index)),
+        "a single create of the same wallet elsewhere",
+    )
+    trial.judge(
+        rule,
+        refused.status in _BUSY,
+        "simultaneous creates of one wallet: one answered 2xx",
+        f"none, the first {refused.described()}",
+        refused,
+        alone,
+    )

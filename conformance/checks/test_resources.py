@@ -17,12 +17,21 @@ from conformance.verdict import Inconclusive
 from conformance.world import Scene, call, identifier
 
 #: Rules that hold for every single answer.
-FORMATS = ("format.fields", "format.object", "format.id", "format.account-id", "format.timestamp",
-           "format.money",
-           "format.nullable", "format.enum", "format.bank-details")
+FORMATS = (
+    "format.fields",
+    "format.object",
+    "format.id",
+    "format.account-id",
+    "format.timestamp",
+    "format.money",
+    "format.nullable",
+    "format.enum",
+    "format.bank-details",
+)
 
 
 # ---------------------------------------------------------------------- creating
+
 
 @check("create.echo")
 def test_what_was_sent_is_shown(trial: Trial) -> None:
@@ -44,8 +53,9 @@ def test_initial_state(trial: Trial) -> None:
     operation = trial.operation.id
     for made in creations(trial.suite, operation):
         expected = initial_state(operation, made.body)
-        judge_members(trial, "create.initial-state", made.exchange, expected,
-                      f"newly created with {made.kind}")
+        judge_members(
+            trial, "create.initial-state", made.exchange, expected, f"newly created with {made.kind}"
+        )
 
 
 @check("format.nullable", operations=tuple(NULLABLE))
@@ -81,18 +91,26 @@ def test_every_resource_has_its_own_id(trial: Trial) -> None:
         if not exchange.succeeded or not isinstance(made_id, str):
             continue
         other = ids.setdefault(made_id, exchange)
-        trial.judge("format.id-unique", other is exchange, f"{exchange.purpose}: an id of its own",
-                    "the id of another resource", exchange, other)
+        trial.judge(
+            "format.id-unique",
+            other is exchange,
+            f"{exchange.purpose}: an id of its own",
+            "the id of another resource",
+            exchange,
+            other,
+        )
 
 
 # ---------------------------------------------------------------------- reading
+
 
 @check("read.equals-create")
 def test_read_equals_create(trial: Trial) -> None:
     """After several were created with different bodies, each is read, twice, and shows what its create
     answered."""
-    create = {"getBeneficiary": "createBeneficiary",
-              "getVirtualAccount": "createVirtualAccount"}[trial.operation.id]
+    create = {"getBeneficiary": "createBeneficiary", "getVirtualAccount": "createVirtualAccount"}[
+        trial.operation.id
+    ]
     made = creations(trial.suite, create)
     for one in [*made, made[0]]:
         judge_read(trial, one, f"read after it was created with {one.kind}")
@@ -100,8 +118,9 @@ def test_read_equals_create(trial: Trial) -> None:
 
 def judge_read(trial: Trial, made: Creation, what: str) -> None:
     """Judges read.equals-create on one resource."""
-    parameter = {"beneficiary": "beneficiary_id",
-                 "virtual_account": "virtual_account_id"}[trial.operation.resource]
+    parameter = {"beneficiary": "beneficiary_id", "virtual_account": "virtual_account_id"}[
+        trial.operation.resource
+    ]
     try:
         ids = {"account_id": made.scene.account_id, parameter: identifier(made.exchange)}
     except Inconclusive as stop:
@@ -136,16 +155,23 @@ def test_balances_are_of_the_account(trial: Trial) -> None:
         judge_member(trial, "balances.of-account", answer, "id", scene.account_id, what)
         balances = answer.get("balances")
         if not isinstance(balances, list):
-            trial.set_aside("balances.of-account", f"{what}: balances is no array", answer,
-                            cause="format.fields")
+            trial.set_aside(
+                "balances.of-account", f"{what}: balances is no array", answer, cause="format.fields"
+            )
             continue
         currencies = [str(one.get("currency")) for one in objects(balances)]
         twice = sorted({one for one in currencies if currencies.count(one) > 1})
-        trial.judge("balances.of-account", not twice, f"{what}: one element for each currency",
-                    f"{', '.join(twice)} more than once", answer)
+        trial.judge(
+            "balances.of-account",
+            not twice,
+            f"{what}: one element for each currency",
+            f"{', '.join(twice)} more than once",
+            answer,
+        )
 
 
 # ---------------------------------------------------------------------- formats
+
 
 def populated(trial: Trial) -> Scene:
     """A scene in which the trial's operation has something to show."""
@@ -184,5 +210,10 @@ def test_answers_have_the_documented_form(trial: Trial) -> None:
         for rule in trial.rules.values():
             broken = [problem for problem in problems if problem.rule == rule.id]
             got = "; ".join(f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
-            trial.judge(rule.id, not broken, f"an answer as documented ({rule.statement.rstrip('.')})",
-                        got or "that", answer)
+            trial.judge(
+                rule.id,
+                not broken,
+                f"an answer as documented ({rule.statement.rstrip('.')})",
+                got or "that",
+                answer,
+            )

@@ -18,9 +18,14 @@ from conformance.verdict import Inconclusive
 from conformance.world import Scene, new_key, unknown_like
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.
-_NEAR = ("createPayoutDestination", "listPayoutDestinations", "getBeneficiary", "updateBeneficiary",
-         "disableBeneficiary",
-         "createPayout")
+_NEAR = (
+    "createPayoutDestination",
+    "listPayoutDestinations",
+    "getBeneficiary",
+    "updateBeneficiary",
+    "disableBeneficiary",
+    "createPayout",
+)
 
 
 @dataclass
@@ -35,8 +40,9 @@ class Vault:
     def numbers(self) -> list[tuple[str, str]]:
         """Field and value of every number that no answer may show."""
         bodies = [one.call.document for one in self.created]
-        found = [(name, body[name]) for body in bodies for name in HIDDEN_FIELDS
-                 if isinstance(body.get(name), str)]
+        found = [
+            (name, body[name]) for body in bodies for name in HIDDEN_FIELDS if isinstance(body.get(name), str)
+        ]
         # A short number may stand anywhere by chance.
         return [(name, squeezed(value)) for name, value in found if len(value) >= 8]
 
@@ -44,12 +50,16 @@ class Vault:
 def new_vault(trial: Trial, scene: Scene) -> Vault:
     """A vault with the scene's beneficiary. Raises Inconclusive when the server accepts no destination."""
     suite, vault = trial.suite, Vault(scene, [scene.destination])
-    beside = {**suite.bank_account(scene), "iban": samples.iban(),
-              "wallet_address": suite.samples.wallet_destinations()[0]["wallet_address"]}
+    beside = {
+        **suite.bank_account(scene),
+        "iban": samples.iban(),
+        "wallet_address": suite.samples.wallet_destinations()[0]["wallet_address"],
+    }
     for bodies in ([suite.samples.bank_accounts()[-1]], suite.samples.wallet_destinations(), [beside]):
         for body in bodies:
-            made = trial.send(scene.call("createPayoutDestination", body),
-                              "a destination whose number must stay hidden")
+            made = trial.send(
+                scene.call("createPayoutDestination", body), "a destination whose number must stay hidden"
+            )
             if made.succeeded:
                 vault.created.append(made)
                 break
@@ -62,21 +72,33 @@ def test_no_answer_shows_secrets(trial: Trial) -> None:
     and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
     signing secret."""
     vault = _vault(trial)
-    for exchange in [*(vault.created if trial.operation.id == "createPayoutDestination" else ()),
-                     *_answers(trial, vault)]:
+    for exchange in [
+        *(vault.created if trial.operation.id == "createPayoutDestination" else ()),
+        *_answers(trial, vault),
+    ]:
         if exchange.status is None:
-            trial.set_aside("secrets.hidden", f"{exchange.purpose} was not answered", exchange,
-                            cause="http.no-server-error")
+            trial.set_aside(
+                "secrets.hidden",
+                f"{exchange.purpose} was not answered",
+                exchange,
+                cause="http.no-server-error",
+            )
             continue
         found = what_shows(trial, exchange, vault.numbers)
-        trial.judge("secrets.hidden", not found, f"{exchange.purpose}: an answer without secrets",
-                    found or "that", exchange)
+        trial.judge(
+            "secrets.hidden",
+            not found,
+            f"{exchange.purpose}: an answer without secrets",
+            found or "that",
+            exchange,
+        )
 
 
 def what_shows(trial: Trial, exchange: Exchange, numbers: list[tuple[str, str]]) -> str:
     """Which secret an answer shows, in its body or its headers; empty if none."""
-    text = exchange.response_body.decode("utf-8", "replace") + "\n".join(value for _,
-                                                                         value in exchange.response_headers)
+    text = exchange.response_body.decode("utf-8", "replace") + "\n".join(
+        value for _, value in exchange.response_headers
+    )
     if any(secret and secret in text for secret in trial.target.secrets):
         return "a signing secret"
     plain = squeezed(text)
@@ -127,8 +149,10 @@ def _defects(trial: Trial, sound: Call) -> Iterator[tuple[str, Call]]:
     if operation.is_post:
         yield "a key that is no UUID", sound.but(idempotency_key="not-a-uuid")
     if operation.is_post and sound.body:
-        yield "the same key with another body", sound.with_field("label" if "label" in sound.document
-                                                                 else "note", samples.marker())
+        yield (
+            "the same key with another body",
+            sound.with_field("label" if "label" in sound.document else "note", samples.marker()),
+        )
         yield "the key again", sound
     if sound.body:
         yield "a body cut short", _fresh(sound).but(body=sound.body[:-1])

@@ -328,7 +328,10 @@ def test_body_as_sent(trial: Trial) -> None:
     for what, body in (
         ("a body with letters outside ASCII", to_json(letters())),
         ("a body with escapes", escaped.encode()),
-        ("a body with a letter and its accent apart", to_json(letters()).replace(b"conformance", b"conforme\xcc\x81")),
+        (
+            "a body with a letter and its accent apart",
+            to_json(letters()).replace(b"conformance", b"conforme\xcc\x81"),
+        ),
         (
             "an indented body in another order",
             json.dumps(dict(reversed(letters().items())), ensure_ascii=False, indent=2).encode(),

@@ -64,10 +64,15 @@ def test_foreign_parent(trial: Trial) -> None:
     own_ids, foreign_ids = own.ids(operation), foreign.ids(operation)
     probes: list[tuple[str, Call]] = [("another organization's path", foreign.call(operation))]
     if children_of(operation):
-        probes.append(("another organization's parent with an own child",
-                       mixed(operation, foreign_ids, own_ids, own)))
-        probes.append(("another organization's parent with an unknown child",
-                       mixed(operation, foreign_ids, unknown(foreign_ids), foreign)))
+        probes.append(
+            ("another organization's parent with an own child", mixed(operation, foreign_ids, own_ids, own))
+        )
+        probes.append(
+            (
+                "another organization's parent with an unknown child",
+                mixed(operation, foreign_ids, unknown(foreign_ids), foreign),
+            )
+        )
     if operation == "createWallet":
         probes += _taken_wallet(foreign)
     # Money that moves shows in the funded account only.
@@ -101,12 +106,21 @@ def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
     if not trial.usable(LEAK, answer):
         return
     if not answer.refused:
-        trial.set_aside(LEAK, f"{answer.purpose} was answered {answer.described()}, not refused", answer,
-                        cause=FOREIGN_PARENT)
+        trial.set_aside(
+            LEAK,
+            f"{answer.purpose} was answered {answer.described()}, not refused",
+            answer,
+            cause=FOREIGN_PARENT,
+        )
         return
     shown = facts.shown_by(answer)
-    trial.judge(LEAK, not shown, f"{answer.purpose}: a refusal that shows nothing of the other organization",
-                f"{answer.status} that shows {shown}" if shown else "nothing", answer)
+    trial.judge(
+        LEAK,
+        not shown,
+        f"{answer.purpose}: a refusal that shows nothing of the other organization",
+        f"{answer.status} that shows {shown}" if shown else "nothing",
+        answer,
+    )
 
 
 @check("tenancy.unknown-parent")
@@ -118,17 +132,23 @@ def test_unknown_parent(trial: Trial) -> None:
     ids = own.ids(operation)
     probes = [("an unknown parent", mixed(operation, unknown(ids), ids, own))]
     if children_of(operation):
-        probes.append(("an unknown parent with an unknown child",
-                       mixed(operation, unknown(ids), unknown(ids), own)))
+        probes.append(
+            ("an unknown parent with an unknown child", mixed(operation, unknown(ids), unknown(ids), own))
+        )
         if trial.target.secondary is not None:
             foreign = kept_scene(trial.suite, "foreign").ids(operation)
-            probes.append(("an unknown parent with another organization's child",
-                           mixed(operation, unknown(ids), foreign, own)))
+            probes.append(
+                (
+                    "an unknown parent with another organization's child",
+                    mixed(operation, unknown(ids), foreign, own),
+                )
+            )
     for what, probe in probes:
         _status(trial, rule, trial.send(probe, what), what, 404)
     for what, near in almost(ids, top_of(operation)):
-        _refused(trial, rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"),
-                 f"parent: {what}")
+        _refused(
+            trial, rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}"
+        )
 
 
 # ---------------------------------------------------------------------- children
@@ -164,8 +184,10 @@ def test_child_of_sibling(trial: Trial) -> None:
     rule = "tenancy.sibling-child"
     own, sibling = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "sibling")
     scenes = [own, sibling]
-    pairs = [("a child of another account", own, sibling),
-             ("the other account with this one's child", sibling, own)]
+    pairs = [
+        ("a child of another account", own, sibling),
+        ("the other account with this one's child", sibling, own),
+    ]
     if trial.target.primary.other_customer_id is not None:
         cousin = kept_scene(trial.suite, "cousin")
         scenes.append(cousin)
@@ -180,10 +202,16 @@ def test_child_of_another_organization(trial: Trial) -> None:
     nothing of it; it stays as it was."""
     own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
     facts, own_facts = Facts(foreign, own), Facts(own, foreign)
-    answers = _judge_elsewhere(trial, "tenancy.foreign-child", [own, foreign], [
-        ("another organization's child under the own account", own, foreign, "primary"),
-        ("the first organization's child under the second's account", foreign, own, "secondary"),
-    ], 404)
+    answers = _judge_elsewhere(
+        trial,
+        "tenancy.foreign-child",
+        [own, foreign],
+        [
+            ("another organization's child under the own account", own, foreign, "primary"),
+            ("the first organization's child under the second's account", foreign, own, "secondary"),
+        ],
+        404,
+    )
     judge_leak(trial, facts, answers[0])
     judge_leak(trial, own_facts, answers[1])
 
@@ -192,10 +220,16 @@ def test_child_of_another_organization(trial: Trial) -> None:
 def test_account_of_another_customer(trial: Trial) -> None:
     """An account of another customer of the organization is answered with 404, in both directions."""
     own, cousin = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "cousin")
-    _judge_elsewhere(trial, "tenancy.other-customer-account", [], [
-        ("another customer's account under this customer", own, cousin, "primary"),
-        ("this customer's account under the other customer", cousin, own, "primary"),
-    ], 404)
+    _judge_elsewhere(
+        trial,
+        "tenancy.other-customer-account",
+        [],
+        [
+            ("another customer's account under this customer", own, cousin, "primary"),
+            ("this customer's account under the other customer", cousin, own, "primary"),
+        ],
+        404,
+    )
 
 
 @check("tenancy.foreign-account", LEAK, operations=RULES["tenancy.foreign-account"].operations)
@@ -204,20 +238,30 @@ def test_account_of_another_organization(trial: Trial) -> None:
     of it."""
     own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
     facts, own_facts = Facts(foreign, own), Facts(own, foreign)
-    answers = _judge_elsewhere(trial, "tenancy.foreign-account", [], [
-        ("another organization's account under the own customer", own, foreign, "primary"),
-        ("the first organization's account under the second's customer", foreign, own, "secondary"),
-    ], 403, 404)
+    answers = _judge_elsewhere(
+        trial,
+        "tenancy.foreign-account",
+        [],
+        [
+            ("another organization's account under the own customer", own, foreign, "primary"),
+            ("the first organization's account under the second's customer", foreign, own, "secondary"),
+        ],
+        403,
+        404,
+    )
     judge_leak(trial, facts, answers[0])
     judge_leak(trial, own_facts, answers[1])
 
 
-def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene],
-                     probes: list[tuple[str, Scene, Scene, str]], *statuses: int) -> list[Exchange]:
+def _judge_elsewhere(
+    trial: Trial, rule: str, scenes: list[Scene], probes: list[tuple[str, Scene, Scene, str]], *statuses: int
+) -> list[Exchange]:
     """Sends calls with the parent of one scene and the children of another, in an organization's name."""
     operation = trial.operation.id
-    calls = [(what, mixed(operation, parent.ids(operation), child.ids(operation), parent), organization)
-             for what, parent, child, organization in probes]
+    calls = [
+        (what, mixed(operation, parent.ids(operation), child.ids(operation), parent), organization)
+        for what, parent, child, organization in probes
+    ]
     answers = []
     with _Watch(trial, scenes) as watch:
         for what, probe, organization in calls:
@@ -230,9 +274,14 @@ def _judge_elsewhere(trial: Trial, rule: str, scenes: list[Scene],
 # ---------------------------------------------------------------------- references in bodies
 
 
-@check("tenancy.payout-references", "tenancy.payout-references-status", "tenancy.payout-destination-owner",
-       UNTOUCHED, LEAK,
-       operations=("createPayout",))
+@check(
+    "tenancy.payout-references",
+    "tenancy.payout-references-status",
+    "tenancy.payout-destination-owner",
+    UNTOUCHED,
+    LEAK,
+    operations=("createPayout",),
+)
 def test_payout_references(trial: Trial) -> None:
     """A payout that names a beneficiary or destination which is unknown, another account's or another
     organization's is refused, implied with 404, and does nothing; a destination of another beneficiary is
@@ -240,8 +289,10 @@ def test_payout_references(trial: Trial) -> None:
     rule, status = "tenancy.payout-references", "tenancy.payout-references-status"
     scene, sibling = trial.scene(), kept_scene(trial.suite, "sibling")
     sound = scene.call("createPayout").document
-    references = [("unknown", unknown_like(scene.beneficiary_id), unknown_like(scene.destination_id)),
-                  ("another account's", sibling.beneficiary_id, sibling.destination_id)]
+    references = [
+        ("unknown", unknown_like(scene.beneficiary_id), unknown_like(scene.destination_id)),
+        ("another account's", sibling.beneficiary_id, sibling.destination_id),
+    ]
     if trial.target.secondary is not None:
         foreign = kept_scene(trial.suite, "foreign")
         references.append(("another organization's", foreign.beneficiary_id, foreign.destination_id))
@@ -253,11 +304,15 @@ def test_payout_references(trial: Trial) -> None:
         for whose, beneficiary, destination in references:
             to_beneficiary = {"beneficiary_id": beneficiary}
             to_destination = {"payout_destination_id": destination}
-            changes = {f"{whose} beneficiary and destination": to_beneficiary | to_destination,
-                       f"{whose} beneficiary": to_beneficiary, f"{whose} destination": to_destination}
+            changes = {
+                f"{whose} beneficiary and destination": to_beneficiary | to_destination,
+                f"{whose} beneficiary": to_beneficiary,
+                f"{whose} destination": to_destination,
+            }
             for what, changed in changes.items():
-                answer = trial.send(scene.call("createPayout", {**sound, **changed}),
-                                    f"a payout that names {what}")
+                answer = trial.send(
+                    scene.call("createPayout", {**sound, **changed}), f"a payout that names {what}"
+                )
                 _refused(trial, rule, answer, answer.purpose)
                 if answer.refused:
                     _status(trial, status, answer, answer.purpose, 404)
@@ -266,11 +321,13 @@ def test_payout_references(trial: Trial) -> None:
                 answers.append(answer)
         watch.judge("payouts that name what is not under the account", answers, rule)
     what = "a payout that names a destination of another beneficiary of the account"
-    answer = trial.send(scene.call("createPayout", {**sound, "payout_destination_id": other.destination_id}),
-                        what)
+    answer = trial.send(
+        scene.call("createPayout", {**sound, "payout_destination_id": other.destination_id}), what
+    )
     _refused(trial, "tenancy.payout-destination-owner", answer, what)
-    trial.accept(scene.call("createPayout", sound),
-                 "the payout that names its own beneficiary and destination")
+    trial.accept(
+        scene.call("createPayout", sound), "the payout that names its own beneficiary and destination"
+    )
 
 
 @check("tenancy.and-validation")

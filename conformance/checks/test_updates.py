@@ -23,8 +23,12 @@ def changes(suite: Suite) -> dict[str, Body]:
         elsewhere = {"address_line": "22 Other Road"}
     phone = sample["phone"]
     single: Body = {
-        "title": "Dr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper",
-        "display_name": f"Grace Hopper {word}", "email": f"{word}.{sample['email']}",
+        "title": "Dr",
+        "first_name": "Grace",
+        "middle_name": "Brewster",
+        "last_name": "Hopper",
+        "display_name": f"Grace Hopper {word}",
+        "email": f"{word}.{sample['email']}",
         "phone": phone[:-1] + ("4" if phone.endswith("3") else "3"),
         "address": {**sample["address"], **elsewhere},
         "tax_id": sample["tax_id"] if "tax_id" in told else "987654321",
@@ -80,8 +84,9 @@ def _judge_update(trial: Trial, person: Beneficiary, body: Body, what: str, asid
     expected = {**before, **body}
     others = [name for name in aside if name not in body]
     known = {**person.stated, **body}
-    judge_members(trial, "beneficiary.update", answer, expected, what, but=["updated", *others],
-                  otherwise=known)
+    judge_members(
+        trial, "beneficiary.update", answer, expected, what, but=["updated", *others], otherwise=known
+    )
     if any(before.get(name) != value for name, value in body.items()):
         judge_moved(trial, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
     later = person.read(f"the beneficiary after {what}")
@@ -90,8 +95,9 @@ def _judge_update(trial: Trial, person: Beneficiary, body: Body, what: str, asid
         trial.set_aside("beneficiary.update", reason, later, cause="read.equals-create")
         return
     expected = {**expected, "updated": answer.get("updated")}
-    judge_members(trial, "beneficiary.update", later, expected, f"a read after {what}", but=others,
-                  otherwise=known)
+    judge_members(
+        trial, "beneficiary.update", later, expected, f"a read after {what}", but=others, otherwise=known
+    )
 
 
 @check("beneficiary.update")
@@ -100,8 +106,9 @@ def test_updates_build_on_one_another(trial: Trial) -> None:
     the required fields only; a null that was left out stays null."""
     scene = trial.scene(fresh=True)
     sample = scene.body("createBeneficiary")
-    minimal = {name: sample[name] for name in sample
-               if name not in ("title", "middle_name", "tax_id", "note")}
+    minimal = {
+        name: sample[name] for name in sample if name not in ("title", "middle_name", "tax_id", "note")
+    }
     person = Beneficiary(trial, scene, minimal)
     expected = document(person.created)
     for body in ({"note": "first"}, {"title": "Dr", "last_name": "Byron"}, {"note": "second"}):
@@ -110,8 +117,9 @@ def test_updates_build_on_one_another(trial: Trial) -> None:
         if trial.succeeded("beneficiary.update", answer, what):
             expected = {**expected, **body}
             person.stated |= body
-            judge_members(trial, "beneficiary.update", answer, expected, what, but=["updated"],
-                          otherwise=person.stated)
+            judge_members(
+                trial, "beneficiary.update", answer, expected, what, but=["updated"], otherwise=person.stated
+            )
 
 
 @check("beneficiary.update")
@@ -147,7 +155,9 @@ def test_update_is_all_or_nothing(trial: Trial) -> None:
         "first_name too long, then a sound note": {"first_name": too_long, "note": "changed"},
         "a sound first_name, then a wrong country_code": {"first_name": "Grace", "country_code": "USA"},
         "a wrong beneficiary_type, then a sound address": {
-            "beneficiary_type": "robot", "address": samples.address("region")},
+            "beneficiary_type": "robot",
+            "address": samples.address("region"),
+        },
         "a sound note, then an address that is no object": {"note": "changed", "address": "1 Main Street"},
     }
     for what, body in probes.items():
@@ -155,8 +165,12 @@ def test_update_is_all_or_nothing(trial: Trial) -> None:
         if not trial.usable(rule, answer):
             continue
         if not answer.refused:
-            trial.set_aside(rule, f"a PATCH with {what} was answered {answer.described()}", answer,
-                            cause="fields.max-length")
+            trial.set_aside(
+                rule,
+                f"a PATCH with {what} was answered {answer.described()}",
+                answer,
+                cause="fields.max-length",
+            )
             before = person.read("the beneficiary as it is now")
             continue
         after = person.read(f"the beneficiary after a PATCH with {what}")
@@ -173,9 +187,17 @@ def test_empty_update(trial: Trial) -> None:
     answer = trial.send(scene.call("updateBeneficiary", {}), "a PATCH with an empty object")
     if not trial.succeeded(rule, answer, "a PATCH with an empty object"):
         return
-    judge_members(trial, rule, answer, document(before), "a PATCH with an empty object",
-                  but=["updated", "payout_destinations"], otherwise=document(scene.beneficiary))
+    judge_members(
+        trial,
+        rule,
+        answer,
+        document(before),
+        "a PATCH with an empty object",
+        but=["updated", "payout_destinations"],
+        otherwise=document(scene.beneficiary),
+    )
     after = trial.send(scene.call("getBeneficiary"), "the beneficiary after a PATCH with an empty object")
     if after.succeeded:
-        judge_members(trial, rule, after, document(before), "a read after a PATCH with an empty object",
-                      but=["updated"])
+        judge_members(
+            trial, rule, after, document(before), "a read after a PATCH with an empty object", but=["updated"]
+        )

@@ -69,30 +69,40 @@ def _pair(body: Mapping[str, Any]) -> str:
     return f"{body['currency']} on {body['network']}"
 
 
-def _judge_other_pair(trial: Trial, scene: Scene, body: Mapping[str, Any],
-                      duplicates: list[Exchange]) -> None:
+def _judge_other_pair(
+    trial: Trial, scene: Scene, body: Mapping[str, Any], duplicates: list[Exchange]
+) -> None:
     """A pair that is accepted in an account of its own may not be taken for a duplicate of another pair."""
-    answer = trial.send(scene.call("createWallet", body),
-                        f"a wallet of {_pair(body)} beside one of another pair")
-    alone = trial.send(trial.suite.fresh().call("createWallet", body),
-                       f"a wallet of {_pair(body)} alone in an account")
+    answer = trial.send(
+        scene.call("createWallet", body), f"a wallet of {_pair(body)} beside one of another pair"
+    )
+    alone = trial.send(
+        trial.suite.fresh().call("createWallet", body), f"a wallet of {_pair(body)} alone in an account"
+    )
     # By its code: a message may name the pair, and every answer may have a number of its own.
     code = answer.error_code
     taken_for_one = any(
-        one.status == answer.status and (same(one.document, answer.document) or (code and code == one.error_code))
-        for one in duplicates)
+        one.status == answer.status
+        and (same(one.document, answer.document) or (code and code == one.error_code))
+        for one in duplicates
+    )
     if alone.succeeded and taken_for_one:
         expected = f"a wallet of {_pair(body)} beside one of another pair: accepted"
         trial.judge("wallet.duplicate", False, expected, answer.described(), answer, alone)
 
 
 def _judge_list(trial: Trial, scene: Scene, made: list[Exchange]) -> None:
-    listing = trial.send(scene.call("listWallets").with_query({"page": 1, "size": 100}),
-                         "the wallets after refused duplicates")
+    listing = trial.send(
+        scene.call("listWallets").with_query({"page": 1, "size": 100}), "the wallets after refused duplicates"
+    )
     ids = identifiers(listing.get("items"))
     if not listing.succeeded or ids is None:
-        trial.set_aside("wallet.duplicate", f"the list of wallets was answered {listing.described()}",
-                        listing, cause="list.envelope")
+        trial.set_aside(
+            "wallet.duplicate",
+            f"the list of wallets was answered {listing.described()}",
+            listing,
+            cause="list.envelope",
+        )
         return
     wanted = sorted(str(one.get("id")) for one in made)
     extra = [one for one in ids if one not in wanted]
@@ -102,16 +112,21 @@ def _judge_list(trial: Trial, scene: Scene, made: list[Exchange]) -> None:
     for item in objects(listing.get("items")):
         label = labels.get(item.get("id"), MISSING)
         if isinstance(label, str) and isinstance(item.get("label"), str) and label == label.strip():
-            trial.judge("wallet.duplicate", item["label"] == label,
-                        f"after refused duplicates: the first wallet's label, {shown(label)}",
-                        shown(item["label"]), listing)
+            trial.judge(
+                "wallet.duplicate",
+                item["label"] == label,
+                f"after refused duplicates: the first wallet's label, {shown(label)}",
+                shown(item["label"]),
+                listing,
+            )
 
 
 @check("wallet.pair-elsewhere")
 def test_same_pair_in_another_account(trial: Trial) -> None:
     """Notes whether a pair that one account has a wallet of is accepted in another account."""
     taken = creations(trial.suite, "createWallet")[0].exchange
-    answer = trial.send(trial.suite.fresh().call("createWallet"),
-                        "a wallet of the same pair in another account")
+    answer = trial.send(
+        trial.suite.fresh().call("createWallet"), "a wallet of the same pair in another account"
+    )
     seen = "accepted" if answer.succeeded else answer.described()
     trial.observe("wallet.pair-elsewhere", "a pair that another account has", seen, taken, answer)

@@ -93,7 +93,9 @@ class Protocol(HttpToolsProtocol):
 
     def send_400_response(self, msg: str) -> None:
         body = encode({"error": {"type": "validation_error", "code": "bad_request", "message": msg}})
-        head = (f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
-                f"content-length: {len(body)}\r\nconnection: close\r\n\r\n")
+        head = (
+            f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
         self.transport.write(head.encode() + body)
         self.transport.close()

@@ -38,8 +38,14 @@ class Authentication(Base):
         The nonce comes after the signature, so that nobody can use up another's nonces (open:
         auth.nonce-after-failure). An Authorization header means nothing here (open: auth.bearer-beside).
         """
-        return (self.check_headers_present, self.check_headers_filled, self.check_timestamp,
-                self.check_key, self.check_signature, self.check_nonce)
+        return (
+            self.check_headers_present,
+            self.check_headers_filled,
+            self.check_timestamp,
+            self.check_key,
+            self.check_signature,
+            self.check_nonce,
+        )
 
     # ------------------------------------------------------------------ headers
 
@@ -119,8 +125,11 @@ class Authentication(Base):
     def signature_string(self, ctx: Context) -> bytes:
         """What is signed (section 5.3): auth.no-separators, auth.accepts-valid."""
         return signing.signature_string(
-            self.signed_method(ctx), self.signed_target(ctx), self.signed_timestamp(ctx),
-            self.signed_nonce(ctx), self.signed_body(ctx),
+            self.signed_method(ctx),
+            self.signed_target(ctx),
+            self.signed_timestamp(ctx),
+            self.signed_nonce(ctx),
+            self.signed_body(ctx),
         )
 
     def signed_method(self, ctx: Context) -> str:

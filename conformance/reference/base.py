@@ -14,8 +14,14 @@ from conformance.reference.refusals import Refusal
 
 #: Kind of resource -> prefix of its id (section 2).
 PREFIXES = {
-    "customer": "cus_", "account": "acc_", "beneficiary": "bene_", "payout_destination": "dest_",
-    "payout": "po_", "virtual_account": "va_", "wallet": "wal_", "payin": "pin_",
+    "customer": "cus_",
+    "account": "acc_",
+    "beneficiary": "bene_",
+    "payout_destination": "dest_",
+    "payout": "po_",
+    "virtual_account": "va_",
+    "wallet": "wal_",
+    "payin": "pin_",
 }
 
 _BASE36 = "0123456789abcdefghijklmnopqrstuvwxyz"

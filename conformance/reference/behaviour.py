@@ -25,5 +25,4 @@ class Behaviour(Authentication, Tenancy, Idempotency, Lists):
     def stages(self, ctx: Context) -> Sequence[Stage]:
         """The stages before the answer is rendered, in their order: auth.comes-first. Whether tenancy or
         the body is judged first is open (tenancy.and-validation)."""
-        return (self.authenticate, self.resolve, self.replay, self.validate, self.check_state,
-                self.act)
+        return (self.authenticate, self.resolve, self.replay, self.validate, self.check_state, self.act)

@@ -81,8 +81,9 @@ class Idempotency(Base):
     def remember(self, ctx: Context, response: Response) -> None:
         """Stores the answer under the key: idempotency.replay, idempotency.race."""
         if ctx.key is not None and ctx.first_use:
-            ctx.store.keep_answer(self.answer_scope(ctx), ctx.key,
-                                  Answer(self.fingerprint(ctx), response.status, response.body))
+            ctx.store.keep_answer(
+                self.answer_scope(ctx), ctx.key, Answer(self.fingerprint(ctx), response.status, response.body)
+            )
 
     def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
         """Whether a refusal uses up the key is open (idempotency.after-refusal); here it does not."""

@@ -28,7 +28,8 @@ def listen(host: str, port: int) -> socket.socket:
     """A listening socket; port 0 lets the system choose one. Raises ListenError."""
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
         bound = socket.socket(family, kind, protocol)
     except (OSError, UnicodeError) as error:
         cause = getattr(error, "strerror", None) or "not a host name"
@@ -39,8 +40,10 @@ def listen(host: str, port: int) -> socket.socket:
         bound.listen(BACKLOG)
     except OSError as error:
         bound.close()
-        raise ListenError(f"{host}:{port}: this address cannot be listened on ({error.strerror}); "
-                          "choose another port, or 0 for any free one.") from None
+        raise ListenError(
+            f"{host}:{port}: this address cannot be listened on ({error.strerror}); "
+            "choose another port, or 0 for any free one."
+        ) from None
     return bound
 
 
@@ -125,9 +128,17 @@ def served(server: Server, *, threads: bool = False) -> Iterator[str]:
 
 def _configuration(server: Server, threads: bool) -> uvicorn.Config:
     return uvicorn.Config(
-        Application(server, threads=threads), http=Protocol, ws="none", lifespan="off",
-        access_log=False, log_level="error", server_header=False, date_header=False,
-        timeout_keep_alive=60, timeout_graceful_shutdown=2, backlog=BACKLOG,
+        Application(server, threads=threads),
+        http=Protocol,
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_level="error",
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=60,
+        timeout_graceful_shutdown=2,
+        backlog=BACKLOG,
     )
 
 

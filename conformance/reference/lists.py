@@ -33,8 +33,20 @@ STATES = {
 #: Kind of resource -> what its list items carry (sections 2.4, 2.6, 2.7 and 4.1).
 ITEM_FIELDS = {
     "account": ("id", "object", "name", "status", "created"),
-    "payout_destination": ("id", "object", "country", "payout_method", "type", "label", "currency", "network",
-                           "status", "account_number_last4", "is_default", "created"),
+    "payout_destination": (
+        "id",
+        "object",
+        "country",
+        "payout_method",
+        "type",
+        "label",
+        "currency",
+        "network",
+        "status",
+        "account_number_last4",
+        "is_default",
+        "created",
+    ),
     "virtual_account": ("id", "object", "account_id", "currency", "label", "status", "created"),
     "wallet": ("id", "object", "account_id", "currency", "network", "label", "status", "created"),
 }
@@ -76,8 +88,9 @@ def parse_instant(text: str) -> int | None:
         return None
     year, month, day, hour, minute, second, fraction, zone = found.groups()
     try:
-        start = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
-                         tzinfo=UTC)
+        start = datetime(
+            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0), tzinfo=UTC
+        )
     except ValueError:
         return None
     elapsed = start - _EPOCH
@@ -111,7 +124,8 @@ class Lists(Validation, Resources, Rendering):
         if ctx.operation in FILTERS:
             query = self.query(ctx)
             ctx.listing = Listing(
-                self.requested_page(ctx, query), self.requested_size(ctx, query), self.conditions(ctx, query))
+                self.requested_page(ctx, query), self.requested_size(ctx, query), self.conditions(ctx, query)
+            )
 
     def query(self, ctx: Context) -> Query:
         """The query's parameters; what a malformed one does is open, here it is refused."""
@@ -254,8 +268,14 @@ class Lists(Validation, Resources, Rendering):
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
         """Matching elements in the order of the list, oldest first unless `newest_first`: list.stable,
         list.race; which order is open (list.order)."""
-        return ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), listing.conditions,
-                                newest_first=self.newest_first, limit=limit, offset=offset)
+        return ctx.store.select(
+            KINDS[ctx.operation],
+            self.list_parent(ctx),
+            listing.conditions,
+            newest_first=self.newest_first,
+            limit=limit,
+            offset=offset,
+        )
 
     def list_parent(self, ctx: Context) -> str | None:
         """Under what the elements are: list.complete."""

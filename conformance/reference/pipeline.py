@@ -43,7 +43,7 @@ def route(server: Server, ctx: Context) -> None:
     if len(ctx.request.body) > server.behaviour.body_limit:
         raise Refusal("body_too_large")
     prefix = server.prefix
-    found = match(ctx.path[len(prefix):]) if ctx.path.startswith(prefix) else None
+    found = match(ctx.path[len(prefix) :]) if ctx.path.startswith(prefix) else None
     if found is None:
         raise Refusal("unknown_path")
     operation = found.methods.get(ctx.request.method)

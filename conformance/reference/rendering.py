@@ -41,12 +41,16 @@ class Rendering(Base):
     def resource(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
         """A resource as answers show it: format.fields, format.object, read.equals-create."""
         fields = getattr(self, f"{kind}_fields")
-        return self.shape(ctx, kind, {
-            "id": record["id"],
-            "object": self.object_name(ctx, kind),
-            **fields(ctx, record),
-            **self.stamps(ctx, kind, record),
-        })
+        return self.shape(
+            ctx,
+            kind,
+            {
+                "id": record["id"],
+                "object": self.object_name(ctx, kind),
+                **fields(ctx, record),
+                **self.stamps(ctx, kind, record),
+            },
+        )
 
     def object_name(self, ctx: Context, kind: str) -> str:
         """The constant that names the type: format.object."""
@@ -110,8 +114,10 @@ class Rendering(Base):
 
     def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
         """All payout destinations of a beneficiary, masked: beneficiary.destinations, secrets.hidden."""
-        return [self.resource(ctx, "payout_destination", destination)
-                for destination in ctx.store.select("payout_destination", record["id"])]
+        return [
+            self.resource(ctx, "payout_destination", destination)
+            for destination in ctx.store.select("payout_destination", record["id"])
+        ]
 
     def payout_destination_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
         """The fields of a payout destination (section 2.4); those that do not apply are null (open:
@@ -160,7 +166,7 @@ class Rendering(Base):
             return None
         text = str(value)
         shown = min(4, len(text) // 4)
-        return f"{text[:shown]}****{text[len(text) - shown:]}"
+        return f"{text[:shown]}****{text[len(text) - shown :]}"
 
     # ------------------------------------------------------------------ payouts and payins
 

@@ -16,12 +16,21 @@ from conformance.reference.validation import EXACT, decimal_of
 
 #: operationId -> the kind of resource that it is about.
 KINDS = {
-    "createAccount": "account", "listAccounts": "account", "getAccountBalances": "account",
-    "createBeneficiary": "beneficiary", "getBeneficiary": "beneficiary", "updateBeneficiary": "beneficiary",
-    "disableBeneficiary": "beneficiary", "createPayoutDestination": "payout_destination",
-    "listPayoutDestinations": "payout_destination", "createPayout": "payout",
-    "createVirtualAccount": "virtual_account", "listVirtualAccounts": "virtual_account",
-    "getVirtualAccount": "virtual_account", "createWallet": "wallet", "listWallets": "wallet",
+    "createAccount": "account",
+    "listAccounts": "account",
+    "getAccountBalances": "account",
+    "createBeneficiary": "beneficiary",
+    "getBeneficiary": "beneficiary",
+    "updateBeneficiary": "beneficiary",
+    "disableBeneficiary": "beneficiary",
+    "createPayoutDestination": "payout_destination",
+    "listPayoutDestinations": "payout_destination",
+    "createPayout": "payout",
+    "createVirtualAccount": "virtual_account",
+    "listVirtualAccounts": "virtual_account",
+    "getVirtualAccount": "virtual_account",
+    "createWallet": "wallet",
+    "listWallets": "wallet",
     "createPayin": "payin",
 }
 
@@ -165,7 +174,8 @@ class Resources(Base):
         """Reserves the pair, unless it is reserved already, in one step: wallet.duplicate, wallet.race.
         In another account the same pair is open (wallet.pair-elsewhere); here it is free."""
         return ctx.store.claim_wallet_pair(
-            self.parent(ctx)["id"], str(ctx.values.get("currency")), str(ctx.values.get("network")))
+            self.parent(ctx)["id"], str(ctx.values.get("currency")), str(ctx.values.get("network"))
+        )
 
     def on_duplicate_wallet(self, ctx: Context) -> None:
         """Refuses a second wallet of a pair: wallet.duplicate."""
@@ -185,9 +195,17 @@ class Resources(Base):
             if balance.currency == ctx.values.get("currency") and amount is not None:
                 available = EXACT.subtract(Decimal(balance.available), amount)
                 pending = EXACT.add(Decimal(balance.pending_payout), amount)
-                ctx.store.set_balance(account, Balance(
-                    balance.currency, balance.currency_type, format(available, "f"), format(pending, "f"),
-                    balance.pending_payin, self.instant(ctx)))
+                ctx.store.set_balance(
+                    account,
+                    Balance(
+                        balance.currency,
+                        balance.currency_type,
+                        format(available, "f"),
+                        format(pending, "f"),
+                        balance.pending_payin,
+                        self.instant(ctx),
+                    ),
+                )
 
     # ------------------------------------------------------------------ beneficiaries
 
@@ -241,13 +259,22 @@ class Resources(Base):
 
 
 _ACTIONS = {
-    "createAccount": "create", "listAccounts": "list_records", "getAccountBalances": "show_account",
-    "createBeneficiary": "create", "getBeneficiary": "show_beneficiary",
-    "updateBeneficiary": "update_beneficiary", "disableBeneficiary": "disable_beneficiary",
-    "createPayoutDestination": "create_destination", "listPayoutDestinations": "list_records",
-    "createPayout": "create_payout", "createVirtualAccount": "create",
-    "listVirtualAccounts": "list_records", "getVirtualAccount": "show_virtual_account",
-    "createWallet": "create_wallet", "listWallets": "list_records", "createPayin": "create",
+    "createAccount": "create",
+    "listAccounts": "list_records",
+    "getAccountBalances": "show_account",
+    "createBeneficiary": "create",
+    "getBeneficiary": "show_beneficiary",
+    "updateBeneficiary": "update_beneficiary",
+    "disableBeneficiary": "disable_beneficiary",
+    "createPayoutDestination": "create_destination",
+    "listPayoutDestinations": "list_records",
+    "createPayout": "create_payout",
+    "createVirtualAccount": "create",
+    "listVirtualAccounts": "list_records",
+    "getVirtualAccount": "show_virtual_account",
+    "createWallet": "create_wallet",
+    "listWallets": "list_records",
+    "createPayin": "create",
 }
 
 

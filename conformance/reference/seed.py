@@ -65,8 +65,18 @@ def _tenant(store: Store, source: random.Random, now: int) -> Tenant:
 
     def add(kind: str, parent: str, **fields: Any) -> str:
         identifier = PREFIXES[kind] + _word(source)
-        store.insert(kind, {"id": identifier, "organization": organization.id, "parent": parent,
-                            "created": now, "updated": now, "status": "active", **fields})
+        store.insert(
+            kind,
+            {
+                "id": identifier,
+                "organization": organization.id,
+                "parent": parent,
+                "created": now,
+                "updated": now,
+                "status": "active",
+                **fields,
+            },
+        )
         return identifier
 
     customer = add("customer", organization.id)

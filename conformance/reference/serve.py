@@ -36,17 +36,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "output and one line for each request on standard error. Stops on SIGINT (Ctrl-C) and SIGTERM."
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=DEFAULT_PORT,
-                        help="port to listen on, 0 for any free one (default: %(default)s)")
-    parser.add_argument("--database", type=Path, metavar="FILE",
-                        help="keep organizations and everything else in this SQLite file across restarts "
-                             "(default: all is gone when the server stops)")
-    parser.add_argument("--seed", type=int, metavar="N",
-                        help="seed of the organizations: the same N, the same ids, keys and secrets")
+    parser.add_argument(
+        "--port",
+        type=int,
+        default=DEFAULT_PORT,
+        help="port to listen on, 0 for any free one (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--database",
+        type=Path,
+        metavar="FILE",
+        help="keep organizations and everything else in this SQLite file across restarts "
+        "(default: all is gone when the server stops)",
+    )
+    parser.add_argument(
+        "--seed",
+        type=int,
+        metavar="N",
+        help="seed of the organizations: the same N, the same ids, keys and secrets",
+    )
     parser.add_argument("--write-target", type=Path, metavar="FILE", help="write the target file there, too")
     parser.add_argument("--prefix", default="", help="serve under this path, such as /api")
-    parser.add_argument("--workers", type=int, default=1, metavar="N",
-                        help="processes to serve with (default: %(default)s)")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes to serve with (default: %(default)s)"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -77,8 +90,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _checked_prefix(prefix: str) -> str:
     prefix = prefix.rstrip("/")
-    if prefix and not (prefix.startswith("/") and prefix.isascii() and prefix.isprintable()
-                       and not set(prefix) & set(" ?#%\"<>\\^`{|}")):
+    if prefix and not (
+        prefix.startswith("/")
+        and prefix.isascii()
+        and prefix.isprintable()
+        and not set(prefix) & set(' ?#%"<>\\^`{|}')
+    ):
         raise UsageError(f"--prefix {prefix!r}: it should be a path such as /api.")
     if prefix.endswith("/v1"):
         raise UsageError("--prefix: the server adds /v1 itself; leave it out.")

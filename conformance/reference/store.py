@@ -174,8 +174,12 @@ class Store:
     # ------------------------------------------------------------------ organizations
 
     def add_organization(self, organization: Organization) -> None:
-        self.change("INSERT INTO organizations VALUES (?, ?, ?)",
-                    organization.id, organization.api_key, organization.secret)
+        self.change(
+            "INSERT INTO organizations VALUES (?, ?, ?)",
+            organization.id,
+            organization.api_key,
+            organization.secret,
+        )
 
     def organization(self, api_key: str) -> Organization | None:
         rows = self.query("SELECT id, api_key, secret FROM organizations WHERE api_key = ?", api_key)
@@ -192,14 +196,25 @@ class Store:
 
     def claim_nonce(self, scope: str, nonce: str, now: int, expires: int) -> bool:
         """Records a nonce until `expires`; False when it is already recorded and not yet expired."""
-        return self.change(
-            "INSERT INTO nonces VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires "
-            "WHERE nonces.expires <= ?", scope, nonce, expires, now) == 1
+        return (
+            self.change(
+                "INSERT INTO nonces VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET expires = excluded.expires "
+                "WHERE nonces.expires <= ?",
+                scope,
+                nonce,
+                expires,
+                now,
+            )
+            == 1
+        )
 
     def nonce_claimed(self, scope: str, nonce: str, now: int) -> bool:
         """Whether a nonce is recorded and not yet expired."""
-        return bool(self.query("SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?",
-                               scope, nonce, now))
+        return bool(
+            self.query(
+                "SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?", scope, nonce, now
+            )
+        )
 
     def prune_nonces(self, now: int) -> int:
         """Forgets expired nonces; how many there were."""
@@ -208,8 +223,9 @@ class Store:
     # ------------------------------------------------------------------ answers to idempotency keys
 
     def answer(self, scope: str, key: str) -> Answer | None:
-        rows = self.query("SELECT fingerprint, status, body FROM answers WHERE scope = ? AND key = ?",
-                          scope, key)
+        rows = self.query(
+            "SELECT fingerprint, status, body FROM answers WHERE scope = ? AND key = ?", scope, key
+        )
         return Answer(*rows[0]) if rows else None
 
     def keep_answer(self, scope: str, key: str, answer: Answer) -> None:
@@ -219,14 +235,25 @@ class Store:
 
     def insert(self, kind: str, record: dict[str, Any]) -> None:
         """Adds a record, which has at least `id`, `parent` and `created`."""
-        self.change("INSERT INTO resources (id, kind, parent, status, currency, created, document) "
-                    "VALUES (?, ?, ?, ?, ?, ?, ?)", record["id"], kind, record["parent"], *_columns(record),
-                    record["created"], json.dumps(record))
+        self.change(
+            "INSERT INTO resources (id, kind, parent, status, currency, created, document) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            record["id"],
+            kind,
+            record["parent"],
+            *_columns(record),
+            record["created"],
+            json.dumps(record),
+        )
 
     def update(self, record: dict[str, Any]) -> None:
         """Replaces a record; its kind, parent and place in lists stay."""
-        self.change("UPDATE resources SET status = ?, currency = ?, document = ? WHERE id = ?",
-                    *_columns(record), json.dumps(record), record["id"])
+        self.change(
+            "UPDATE resources SET status = ?, currency = ?, document = ? WHERE id = ?",
+            *_columns(record),
+            json.dumps(record),
+            record["id"],
+        )
 
     def get(self, kind: str, identifier: str) -> dict[str, Any] | None:
         rows = self.query("SELECT document FROM resources WHERE id = ? AND kind = ?", identifier, kind)
@@ -252,19 +279,27 @@ class Store:
         order = "DESC" if newest_first else "ASC"
         rows = self.query(
             f"SELECT document FROM resources WHERE {where} ORDER BY seq {order} LIMIT ? OFFSET ?",
-            *values, limit, offset)
+            *values,
+            limit,
+            offset,
+        )
         return [json.loads(row[0]) for row in rows]
 
     # ------------------------------------------------------------------ wallets and money
 
     def claim_wallet_pair(self, account: str, currency: str, network: str) -> bool:
         """Reserves a currency and network in an account; False when the account has that pair."""
-        return self.change("INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)",
-                           account, currency, network) == 1
+        return (
+            self.change("INSERT OR IGNORE INTO wallet_pairs VALUES (?, ?, ?)", account, currency, network)
+            == 1
+        )
 
     def balances(self, account: str) -> list[Balance]:
-        rows = self.query("SELECT currency, currency_type, available, pending_payout, pending_payin, updated "
-                          "FROM balances WHERE account = ? ORDER BY currency", account)
+        rows = self.query(
+            "SELECT currency, currency_type, available, pending_payout, pending_payin, updated "
+            "FROM balances WHERE account = ? ORDER BY currency",
+            account,
+        )
         return [Balance(*row) for row in rows]
 
     def set_balance(self, account: str, balance: Balance) -> None:

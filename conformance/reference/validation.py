@@ -189,7 +189,8 @@ class Validation(Base):
         """A fiat currency code is three letters: fields.currency-code."""
         if not _CURRENCY.fullmatch(value):
             raise self.invalid(
-                ctx, field, "invalid_currency", "must be a currency code of three capital letters")
+                ctx, field, "invalid_currency", "must be a currency code of three capital letters"
+            )
         self.check_assigned(ctx, field, value, CURRENCIES)
 
     def check_assigned(self, ctx: Context, field: Field, value: str, assigned: frozenset[str]) -> None:

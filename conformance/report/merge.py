@@ -30,9 +30,23 @@ PART = 100_000_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.description = "Puts together what the parts of one run found (--shard), and writes all reports of the whole."
-    parser.add_argument("results", type=Path, nargs="+", metavar="RESULTS", help="results.json of a part, or the folder it is in")
-    parser.add_argument("--report-dir", type=Path, metavar="DIR", default=Path("reports"), help="where the whole goes (default: reports/)")
+    parser.description = (
+        "Puts together what the parts of one run found (--shard), and writes all reports of the whole."
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="+",
+        metavar="RESULTS",
+        help="results.json of a part, or the folder it is in",
+    )
+    parser.add_argument(
+        "--report-dir",
+        type=Path,
+        metavar="DIR",
+        default=Path("reports"),
+        help="where the whole goes (default: reports/)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -62,8 +76,10 @@ def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
     results, exchanges = Results(None), {}
     for index, part in enumerate(parts):
         _take(results, part, index * PART)
-        exchanges |= {int(number) + index * PART: {**one, "number": int(number) + index * PART}
-                      for number, one in part["exchanges"].items()}
+        exchanges |= {
+            int(number) + index * PART: {**one, "number": int(number) + index * PART}
+            for number, one in part["exchanges"].items()
+        }
     results.selection = _selection(parts)
     document = build(results, None, _info(parts))
     # What no Results holds: these are taken from the parts as they are.
@@ -100,7 +116,11 @@ def _selection(parts: Sequence[dict[str, Any]]) -> str:
     rest, shards, wanted = [], set(), 1
     for part in parts:
         shard = part["run"]["options"].get("shard")
-        others = part["run"]["selection"].replace(f"--shard {shard}", "").strip() if shard else part["run"]["selection"]
+        others = (
+            part["run"]["selection"].replace(f"--shard {shard}", "").strip()
+            if shard
+            else part["run"]["selection"]
+        )
         if shard:
             number, wanted = parse_shard(shard)
             shards.add(number)
@@ -134,7 +154,9 @@ def _latency(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     by_operation: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_operation.setdefault(row["operation"], []).append(row)
-    return [_summed(operation, of_it) if len(of_it) > 1 else of_it[0] for operation, of_it in by_operation.items()]
+    return [
+        _summed(operation, of_it) if len(of_it) > 1 else of_it[0] for operation, of_it in by_operation.items()
+    ]
 
 
 def _summed(operation: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -144,8 +166,13 @@ def _summed(operation: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     histogram = [sum(counts) for counts in zip(*(row["histogram"] for row in rows), strict=True)]
     longest = max((row["max"] for row in rows if row["max"] is not None), default=None)
     return {
-        "operation": operation, "exchanges": sum(row["exchanges"] for row in rows), "statuses": dict(sorted(statuses.items())),
-        "p50": _bound(histogram, 0.5, longest), "p95": _bound(histogram, 0.95, longest), "max": longest, "histogram": histogram,
+        "operation": operation,
+        "exchanges": sum(row["exchanges"] for row in rows),
+        "statuses": dict(sorted(statuses.items())),
+        "p50": _bound(histogram, 0.5, longest),
+        "p95": _bound(histogram, 0.95, longest),
+        "max": longest,
+        "histogram": histogram,
     }
 
 

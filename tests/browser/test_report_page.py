@@ -28,7 +28,7 @@ NAMES, CONTRAST = ((Path(__file__).parent / name).read_text("utf-8") for name in
 
 #: Ways in which text becomes script where it is not escaped.
 HOSTILE = (
-    '</script><script>window.pwned=1</script></script ><script >window.pwned=8</script >'
+    "</script><script>window.pwned=1</script></script ><script >window.pwned=8</script >"
     '<img src=x onerror="window.pwned=2"><svg/onload=window.pwned=3>'
     '"><iframe srcdoc="<script>parent.pwned=4</script>"></iframe><style>*{display:none!important}</style>'
     '<a href="javascript:window.pwned=5" id=broken>x</a><!-- \u202e\u2066 \x00 \ud800 ]]> {{7*7}} ${7*7} '

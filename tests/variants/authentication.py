@@ -32,8 +32,14 @@ class SignatureBeforeTimestamp(Behaviour):
     """The timestamp is looked at once the signature is known to be right."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
-        return (self.check_headers_present, self.check_headers_filled, self.check_key, self.check_signature,
-                self.check_timestamp, self.check_nonce)
+        return (
+            self.check_headers_present,
+            self.check_headers_filled,
+            self.check_key,
+            self.check_signature,
+            self.check_timestamp,
+            self.check_nonce,
+        )
 
     def parse_timestamp(self, ctx: Context, text: str) -> int:
         if not re.fullmatch(r"-?[0-9]+", text):
@@ -46,8 +52,14 @@ class NonceBeforeSignature(Behaviour):
     """Whoever names a nonce uses it up."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Step]:
-        return (self.check_headers_present, self.check_headers_filled, self.check_key, self.check_timestamp,
-                self.check_nonce, self.check_signature)
+        return (
+            self.check_headers_present,
+            self.check_headers_filled,
+            self.check_key,
+            self.check_timestamp,
+            self.check_nonce,
+            self.check_signature,
+        )
 
 
 @choice("auth.unspecified-codes")
@@ -179,7 +191,15 @@ class KeyFirst(Behaviour):
     """The idempotency key is read before the path is resolved."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
-        return (self.authenticate, self.look_at_key, self.resolve, self.replay, self.validate, self.check_state, self.act)
+        return (
+            self.authenticate,
+            self.look_at_key,
+            self.resolve,
+            self.replay,
+            self.validate,
+            self.check_state,
+            self.act,
+        )
 
     def look_at_key(self, ctx: Context) -> None:
         if self.idempotent(ctx):

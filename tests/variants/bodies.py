@@ -16,8 +16,17 @@ from conformance.reference.refusals import Refusal
 from .choice import choice
 
 #: Refusals whose body the specification does not show.
-VALIDATION = ("invalid_field", "invalid_parameter", "malformed_body", "body_not_object", "malformed_query", "body_too_large",
-              "duplicate_wallet", "insufficient_funds", "missing_idempotency_key")
+VALIDATION = (
+    "invalid_field",
+    "invalid_parameter",
+    "malformed_body",
+    "body_not_object",
+    "malformed_query",
+    "body_too_large",
+    "duplicate_wallet",
+    "insufficient_funds",
+    "missing_idempotency_key",
+)
 
 
 @choice("http.validation-status")
@@ -29,7 +38,9 @@ class ErrorsByField(Behaviour):
 
     def error_document(self, ctx: Context, refusal: Refusal) -> Any:
         if refusal.kind in VALIDATION:
-            return {"detail": [{"loc": ["body", refusal.field], "msg": refusal.message, "type": refusal.code}]}
+            return {
+                "detail": [{"loc": ["body", refusal.field], "msg": refusal.message, "type": refusal.code}]
+            }
         return super().error_document(ctx, refusal)
 
 
@@ -37,8 +48,13 @@ class ErrorsByField(Behaviour):
 class TerseErrors(Behaviour):
     """Validation failures are answered with a bare JSON string and all refusals with other statuses."""
 
-    other_statuses = {"invalid_idempotency_key": 422, "idempotency_key_conflict": 422, "duplicate_wallet": 400,
-                "invalid_parameter": 400, "body_not_object": 400}
+    other_statuses = {
+        "invalid_idempotency_key": 422,
+        "idempotency_key_conflict": 422,
+        "duplicate_wallet": 400,
+        "invalid_parameter": 400,
+        "body_not_object": 400,
+    }
 
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         return self.other_statuses.get(refusal.kind) or super().refusal_status(ctx, refusal)
@@ -70,7 +86,9 @@ class StrictJson(Behaviour):
     """Duplicate members, NUL, and numbers that no double holds are refused."""
 
     def parse_json(self, ctx: Context, text: str) -> Any:
-        if "\\u0000" in text or re.search(r"[0-9]{40}|[eE][+]?[0-9]{3}", re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)):
+        if "\\u0000" in text or re.search(
+            r"[0-9]{40}|[eE][+]?[0-9]{3}", re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
+        ):
             raise ValueError("odd")
         return json.loads(text, parse_constant=self.on_constant, object_pairs_hook=_no_duplicates)
 
@@ -131,10 +149,17 @@ class SyntaxChecked(Behaviour):
             return
         local, _, domain = value.rpartition("@")
         labels = domain.split(".")
-        email = 0 < len(local) <= 64 and len(labels) > 1 and len(value) <= 254 and all(
-            re.fullmatch("[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label) for label in labels)
-        if (not value.strip() or (field.name == "email" and not email)
-                or (field.name == "phone" and not re.fullmatch(r"\+[1-9][0-9]{6,14}", value))):
+        email = (
+            0 < len(local) <= 64
+            and len(labels) > 1
+            and len(value) <= 254
+            and all(re.fullmatch("[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?", label) for label in labels)
+        )
+        if (
+            not value.strip()
+            or (field.name == "email" and not email)
+            or (field.name == "phone" and not re.fullmatch(r"\+[1-9][0-9]{6,14}", value))
+        ):
             raise self.invalid(ctx, field, "malformed", "is malformed")
 
 

@@ -66,7 +66,9 @@ class Between(httpx.BaseTransport):
 
 def _error(status: int, type: str, code: str, **headers: str) -> httpx.Response:
     body = json.dumps({"error": {"type": type, "code": code, "message": "Try again."}})
-    return httpx.Response(status, headers={"Content-Type": "application/json", **headers}, content=body.encode())
+    return httpx.Response(
+        status, headers={"Content-Type": "application/json", **headers}, content=body.encode()
+    )
 
 
 class RateLimited(Between):
@@ -81,7 +83,9 @@ class RateLimited(Between):
         if number % 9 == 0:
             return _error(429, "rate_limit_error", "too_many_requests", **{"Retry-After": "0"})
         if number % 31 == 0:
-            return httpx.Response(503, headers={"Retry-After": "0", "Content-Type": "text/html"}, content=b"<h1>busy</h1>")
+            return httpx.Response(
+                503, headers={"Retry-After": "0", "Content-Type": "text/html"}, content=b"<h1>busy</h1>"
+            )
         return super().handle_request(request)
 
 
@@ -156,15 +160,20 @@ def _style(style: str) -> Callable[[Tables], Tables]:
 
 def _british(tables: Tables) -> Tables:
     """What a server that works in Britain alone has to be told."""
-    return {**tables, "samples": {
-        "beneficiary": {"country_code": "GB"},
-        "payout_destination": {"bank_account": {"country": "GB", "currency": "GBP", "account_number": "31926819"},
-                               "wallet": {"country": "GB", "currency": "GBP"}},
-        "payout": {"amount": "25.00", "currency": "GBP"},
-        "virtual_account": {"currency": "GBP"},
-        "wallet": {"pairs": [["BTC", "bitcoin"], ["ETH", "ethereum"], ["USDC", "polygon"]]},
-        "payin": {"currency": "GBP", "payment_method": "bank_transfer"},
-    }}
+    return {
+        **tables,
+        "samples": {
+            "beneficiary": {"country_code": "GB"},
+            "payout_destination": {
+                "bank_account": {"country": "GB", "currency": "GBP", "account_number": "31926819"},
+                "wallet": {"country": "GB", "currency": "GBP"},
+            },
+            "payout": {"amount": "25.00", "currency": "GBP"},
+            "virtual_account": {"currency": "GBP"},
+            "wallet": {"pairs": [["BTC", "bitcoin"], ["ETH", "ethereum"], ["USDC", "polygon"]]},
+            "payin": {"currency": "GBP", "payment_method": "bank_transfer"},
+        },
+    }
 
 
 class BritainOnly(Behaviour):
@@ -197,26 +206,98 @@ BREAKS[BritainOnly] = ()
 
 VARIANTS: tuple[Variant, ...] = (
     Variant("reference", ()),
-    Variant("frameworks", (bodies.ErrorsByField, bodies.CodesInAnyCase, bodies.SpacesTrimmed, bodies.AnyAddress,
-                           resources.AlwaysOk, resources.UuidIds, resources.Milliseconds, lists.NewestFirst,
-                           lists.OnePageAtLeast, lists.BroughtIntoRange, auth.ValidatesFirst, auth.AnyUuid,
-                           resources.CharsetDeclared, lists.OddFiltersMatchNothing, resources.SeveralDefaults)),
-    Variant("strict", (bodies.NoUnknownFields, bodies.StrictJson, bodies.JsonDeclared, bodies.SyntaxChecked, bodies.NoNulls,
-                       bodies.AmountsInCents, auth.HexadecimalNonces, auth.NoBearerBeside, auth.NoKeysElsewhere,
-                       auth.UnspecifiedCodes, resources.NoCards, resources.FiatDestinationsOnly, resources.DetailsDemanded,
-                       resources.DisabledUnpaid, resources.DisabledOnce, resources.FundsDemanded, lists.PagesBeyondRefused,
-                       lists.OneStatusOnly, resources.WholeSeconds)),
-    Variant("lenient", (bodies.TerseErrors, bodies.SurrogatesReplaced, bodies.AnyDecimal, bodies.LengthInUtf16,
-                        auth.SignaturesInAnyCase, auth.EqualJsonReplays, resources.PayoutsOnCredit, resources.FurtherFields,
-                        resources.InapplicableLeftOut, resources.NumericIds, lists.FirstParameterCounts,
-                        resources.BalancesFromTheStart, resources.TrailingZeros)),
-    Variant("keys of the organization", (auth.KeysOfOrganization, auth.RefusalsRemembered, auth.NonceBeforeSignature,
-                                         auth.NoncesOfAll, resources.ReplaysMarked, resources.UlidIds)),
-    Variant("signature first", (auth.SignatureBeforeTimestamp, auth.ForeignAccountForbidden, auth.KeyFirst,
-                                resources.AcceptedForLater, resources.OrderOfHashes, resources.SparseBankDetails,
-                                resources.UpdatedAfterCreated, resources.StoredMasks, resources.Nanoseconds)),
-    Variant("rewritten answers", (resources.AsciiAnswers, resources.WholeListItems, auth.AnyUuid, lists.OnePageAtLeast),
-            wrap=Folded),
+    Variant(
+        "frameworks",
+        (
+            bodies.ErrorsByField,
+            bodies.CodesInAnyCase,
+            bodies.SpacesTrimmed,
+            bodies.AnyAddress,
+            resources.AlwaysOk,
+            resources.UuidIds,
+            resources.Milliseconds,
+            lists.NewestFirst,
+            lists.OnePageAtLeast,
+            lists.BroughtIntoRange,
+            auth.ValidatesFirst,
+            auth.AnyUuid,
+            resources.CharsetDeclared,
+            lists.OddFiltersMatchNothing,
+            resources.SeveralDefaults,
+        ),
+    ),
+    Variant(
+        "strict",
+        (
+            bodies.NoUnknownFields,
+            bodies.StrictJson,
+            bodies.JsonDeclared,
+            bodies.SyntaxChecked,
+            bodies.NoNulls,
+            bodies.AmountsInCents,
+            auth.HexadecimalNonces,
+            auth.NoBearerBeside,
+            auth.NoKeysElsewhere,
+            auth.UnspecifiedCodes,
+            resources.NoCards,
+            resources.FiatDestinationsOnly,
+            resources.DetailsDemanded,
+            resources.DisabledUnpaid,
+            resources.DisabledOnce,
+            resources.FundsDemanded,
+            lists.PagesBeyondRefused,
+            lists.OneStatusOnly,
+            resources.WholeSeconds,
+        ),
+    ),
+    Variant(
+        "lenient",
+        (
+            bodies.TerseErrors,
+            bodies.SurrogatesReplaced,
+            bodies.AnyDecimal,
+            bodies.LengthInUtf16,
+            auth.SignaturesInAnyCase,
+            auth.EqualJsonReplays,
+            resources.PayoutsOnCredit,
+            resources.FurtherFields,
+            resources.InapplicableLeftOut,
+            resources.NumericIds,
+            lists.FirstParameterCounts,
+            resources.BalancesFromTheStart,
+            resources.TrailingZeros,
+        ),
+    ),
+    Variant(
+        "keys of the organization",
+        (
+            auth.KeysOfOrganization,
+            auth.RefusalsRemembered,
+            auth.NonceBeforeSignature,
+            auth.NoncesOfAll,
+            resources.ReplaysMarked,
+            resources.UlidIds,
+        ),
+    ),
+    Variant(
+        "signature first",
+        (
+            auth.SignatureBeforeTimestamp,
+            auth.ForeignAccountForbidden,
+            auth.KeyFirst,
+            resources.AcceptedForLater,
+            resources.OrderOfHashes,
+            resources.SparseBankDetails,
+            resources.UpdatedAfterCreated,
+            resources.StoredMasks,
+            resources.Nanoseconds,
+        ),
+    ),
+    Variant(
+        "rewritten answers",
+        (resources.AsciiAnswers, resources.WholeListItems, auth.AnyUuid, lists.OnePageAtLeast),
+        wrap=Folded,
+    ),
     Variant("commas", (lists.StatusesWithCommas, lists.BroughtIntoRange), change=_style("comma")),
     Variant("brackets", (lists.StatusesInBrackets, lists.PagesBeyondRefused), change=_style("brackets")),
     Variant("fast clock", (resources.WholeSeconds,), ahead=40),
@@ -235,7 +316,10 @@ VARIANTS: tuple[Variant, ...] = (
 
 
 #: Choices of which a server can make one only.
-EXCLUSIVE = ({"WholeSeconds", "Milliseconds", "Nanoseconds", "TrailingZeros"}, {"UuidIds", "NumericIds", "UlidIds"})
+EXCLUSIVE = (
+    {"WholeSeconds", "Milliseconds", "Nanoseconds", "TrailingZeros"},
+    {"UuidIds", "NumericIds", "UlidIds"},
+)
 
 #: Choices that go with another target file.
 DECLARED = {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}

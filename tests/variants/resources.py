@@ -18,8 +18,15 @@ from conformance.reference.refusals import Refusal
 from .choice import choice
 
 #: Destination fields that apply to some types only.
-OF_SOME_TYPES = ("account_number_last4", "routing_number", "account_type", "clabe_last4", "iban_masked",
-                 "swift_code", "wallet_address_masked")
+OF_SOME_TYPES = (
+    "account_number_last4",
+    "routing_number",
+    "account_type",
+    "clabe_last4",
+    "iban_masked",
+    "swift_code",
+    "wallet_address_masked",
+)
 
 
 @choice("http.success-status")
@@ -44,7 +51,12 @@ class FurtherFields(Behaviour):
     """Resources, list items, envelopes and errors carry more than the documented fields."""
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {"links": {"self": f"/v1/{kind}"}, **super().shape(ctx, kind, document), "metadata": None, "version": 3}
+        return {
+            "links": {"self": f"/v1/{kind}"},
+            **super().shape(ctx, kind, document),
+            "metadata": None,
+            "version": 3,
+        }
 
     def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
         return {**super().item(ctx, kind, record), "etag": "abc", "position": 1.5}
@@ -127,7 +139,11 @@ class UlidIds(Behaviour):
     """Ids are upper-case letters and digits."""
 
     def new_id(self, ctx: Context, kind: str) -> str:
-        return PREFIXES[kind] + "01J" + "".join(secrets.choice("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for _ in range(23))
+        return (
+            PREFIXES[kind]
+            + "01J"
+            + "".join(secrets.choice("0123456789ABCDEFGHJKMNPQRSTVWXYZ") for _ in range(23))
+        )
 
 
 @choice("format.inapplicable-fields")
@@ -158,9 +174,17 @@ class BalancesFromTheStart(Behaviour):
     def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
         document = super().account_balances(ctx, record)
         if not document["balances"]:
-            zero = dict.fromkeys(("available_balance", "pending_payout", "pending_payin", "total_balance"), "0")
-            document["balances"] = [{"currency": "USD", "currency_type": "fiat", **zero,
-                                     "updated_at": self.timestamp_text(ctx, ctx.now)}]
+            zero = dict.fromkeys(
+                ("available_balance", "pending_payout", "pending_payin", "total_balance"), "0"
+            )
+            document["balances"] = [
+                {
+                    "currency": "USD",
+                    "currency_type": "fiat",
+                    **zero,
+                    "updated_at": self.timestamp_text(ctx, ctx.now),
+                }
+            ]
         return document
 
 
@@ -199,8 +223,11 @@ class DetailsDemanded(Behaviour):
         values = ctx.values
         wanted = {"wallet": ("wallet_address", "network")}.get(str(values.get("type")), ())
         if values.get("type") == "bank_account":
-            wanted = ("account_name", "account_number", "routing_number", "account_type") if values.get("country") == "US" else (
-                "account_name", "iban", "swift_code")
+            wanted = (
+                ("account_name", "account_number", "routing_number", "account_type")
+                if values.get("country") == "US"
+                else ("account_name", "iban", "swift_code")
+            )
         for name in wanted:
             if values.get(name) is None:
                 raise Refusal("invalid_field", f"{name} is required.", name, "missing_field")
@@ -229,7 +256,9 @@ class FundsDemanded(Behaviour):
 
     def check_funds(self, ctx: Context) -> None:
         assert ctx.account is not None
-        if not any(one.currency == ctx.values.get("currency") for one in ctx.store.balances(ctx.account["id"])):
+        if not any(
+            one.currency == ctx.values.get("currency") for one in ctx.store.balances(ctx.account["id"])
+        ):
             raise Refusal("insufficient_funds")
         super().check_funds(ctx)
 
@@ -250,7 +279,11 @@ class DisabledOnce(Behaviour):
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
-        if ctx.operation == "disableBeneficiary" and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
+        if (
+            ctx.operation == "disableBeneficiary"
+            and ctx.beneficiary
+            and ctx.beneficiary["status"] == "disabled"
+        ):
             raise Refusal("invalid_field", "The beneficiary is disabled.", "status", "already_disabled")
 
 
@@ -278,7 +311,7 @@ class OrderOfHashes(Behaviour):
     def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
         records = super().fetch(ctx, listing)
         records.sort(key=lambda record: hashlib.sha256(record["id"].encode()).digest())
-        return records[offset:] if limit < 0 else records[offset: offset + limit]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
 
 
 # ---------------------------------------------------------------------- how answers are written
@@ -301,7 +334,9 @@ class AsciiAnswers(Behaviour):
         from dataclasses import replace
 
         response = super().finish(ctx, response)
-        return replace(response, body=json.dumps(response.document, indent=2, sort_keys=ctx.replayed).encode() + b"\n")
+        return replace(
+            response, body=json.dumps(response.document, indent=2, sort_keys=ctx.replayed).encode() + b"\n"
+        )
 
 
 @choice()

@@ -6,10 +6,11 @@ from typing import Any
 
 from wire import Wire
 
-from conformance.client import Client, new_transport
-from conformance.exchange import Call
-from conformance.suite import Suite
-from conformance.target import Organization, build
+from conformance.fixtures.run_context import Suite
+from conformance.target.file import Organization, build
+from conformance.wire.client import Client
+from conformance.wire.messages import Call
+from conformance.wire.transport import new_transport
 
 SECRET = "s\u00e9cret-\u6771"
 KEY = "key_1"

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from conformance.contract import match
+from conformance.contract.operations import match
 
 #: Stands for "take the member away".
 ABSENT = object()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from conformance import contract
-from conformance.client import Client
-from conformance.exchange import Call, Exchange, to_json
+from conformance.contract.operations import error_problems, response_problems, undocumented_fields
 from conformance.reference import routes
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Tenant, new_server
-from conformance.reference.transport import InProcessTransport
-from conformance.target import Organization
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import Organization
+from conformance.wire.client import Client
+from conformance.wire.messages import Call, Exchange, to_json
 
 ADDRESS = {
     "address_line": "1 Main Street",
@@ -113,10 +113,10 @@ class World:
         exchange = self.clients[who].send(call)
         assert exchange.status is not None and exchange.status < 500, (call, exchange.response_body)
         if self.conforming and call.operation:
-            problems = contract.error_problems(exchange.document)
+            problems = error_problems(exchange.document)
             if exchange.succeeded:
-                problems = contract.response_problems(call.operation, exchange.document)
-                problems += contract.undocumented_fields(call.operation, exchange.document)
+                problems = response_problems(call.operation, exchange.document)
+                problems += undocumented_fields(call.operation, exchange.document)
             assert not problems, (call, exchange.document)
         return exchange
 

@@ -6,13 +6,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.exchange import Call, Exchange
-from conformance.redaction import Redactor
-from conformance.report.document import RunInfo, build
-from conformance.results import Results, exchange_to_plain
-from conformance.rules import RULES, Level
-from conformance.target import Organization, Target
-from conformance.verdict import Finding, Verdict
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Finding, Verdict
+from conformance.results.document import RunInfo, build
+from conformance.results.model import Results, exchange_to_plain
+from conformance.target.file import Organization, Target
+from conformance.target.redaction import Redactor
+from conformance.wire.messages import Call, Exchange
 
 SECRET = "secret-of-the-primary-organization"
 API_KEY = "key_0123456789abcdefghij"

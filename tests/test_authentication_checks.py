@@ -9,9 +9,10 @@ import pytest
 from faults.catalogue import Fault, load
 from faults.harness import judge
 
+from conformance.checks import load_checks
+from conformance.harness.check import Check
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.runner import Check, load_checks
 
 MODULES = ("test_authentication", "test_signature", "test_unauthenticated")
 

@@ -6,18 +6,18 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.bench import UNTOUCHED, Bench
-from conformance.contract import OPERATIONS
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.fixtures.run_context import Suite
+from conformance.harness.context import Trial
+from conformance.harness.invalid_bodies import UNTOUCHED, Bench
+from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.rules import RULES
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.trial import Trial
-from conformance.verdict import Finding, Verdict
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import build
 
 
 class Busy(Behaviour):

@@ -12,9 +12,9 @@ import pytest
 from callers import KEY, SECRET, connect, list_accounts
 from wire import wire
 
-from conformance import signing
-from conformance.client import HttpxSigner
-from conformance.exchange import Auth, Call
+from conformance.contract import signing
+from conformance.wire.messages import Auth, Call
+from conformance.wire.signers import HttpxSigner
 
 # --------------------------------------------------------------------------- the request target
 

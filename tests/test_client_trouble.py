@@ -13,12 +13,12 @@ import pytest
 from callers import connect, list_accounts, new_suite
 from wire import OK, Wire, answering, nowhere, wire
 
-from conformance import client as client_module
-from conformance.client import Pace, new_transport
-from conformance.deadline import deadline
-from conformance.exchange import Call
-from conformance.suite import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
-from conformance.verdict import Inconclusive
+from conformance.fixtures.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
+from conformance.judging.findings import Inconclusive
+from conformance.wire import client, throttle
+from conformance.wire.messages import Call
+from conformance.wire.throttle import Pace
+from conformance.wire.transport import deadline, new_transport
 
 # --------------------------------------------------------------------------- answers that never end
 
@@ -31,7 +31,7 @@ ENDLESS_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-E
 
 
 def test_endless_body_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "MAX_BODY", 100_000)
+    monkeypatch.setattr(client, "MAX_BODY", 100_000)
 
     def endless(connection: socket.socket, index: int) -> None:
         connection.sendall(ENDLESS_HEAD)
@@ -68,7 +68,7 @@ def drip(server: list[Wire], start: bytes, drop: bytes) -> Callable[[socket.sock
 def test_answer_that_drips_in_runs_out_of_time(
     start: bytes, drop: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "EXCHANGE_TIMEOUT", 0.2)
+    monkeypatch.setattr(throttle, "EXCHANGE_TIMEOUT", 0.2)
     servers: list[Wire] = []
     with wire(drip(servers, start, drop)) as server:
         servers.append(server)
@@ -81,7 +81,7 @@ def test_answer_that_drips_in_runs_out_of_time(
 
 
 def test_answer_that_never_comes_runs_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "EXCHANGE_TIMEOUT", 0.1)
+    monkeypatch.setattr(throttle, "EXCHANGE_TIMEOUT", 0.1)
     with wire(lambda connection, index: None) as server:
         exchange = connect(server).send(list_accounts())
     assert (exchange.error or "").startswith("ReadTimeout")
@@ -95,7 +95,7 @@ def test_deadline_holds_within_its_block_only() -> None:
 
 
 def test_deadline_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client_module, "EXCHANGE_TIMEOUT", 0.1)
+    monkeypatch.setattr(throttle, "EXCHANGE_TIMEOUT", 0.1)
     with wire(lambda connection, index: connection.sendall(OK) if index > 1 else None) as server:
         client = connect(server)
         assert client.send(list_accounts()).status is None

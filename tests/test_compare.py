@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from conformance.cli import main
-from conformance.report.comparison import Comparison, compare
+from conformance.cli.main import main
+from conformance.judging.findings import Verdict
 from conformance.report.comparison_formats import comparison_html, comparison_markdown
 from conformance.report.write import FORMATS
-from conformance.verdict import Verdict
+from conformance.results.comparison import Comparison, compare
 from tests.report_samples import document, finding, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")

@@ -8,23 +8,23 @@ from typing import Any
 
 import pytest
 
+from conformance.checks import load_checks
 from conformance.checks.test_fuzz import test_schema_fuzzing as schema_fuzzing
-from conformance.contract import OPERATIONS
-from conformance.exchange import Call, to_json
-from conformance.fuzz.cases import Case
-from conformance.fuzz.database import DatabaseError, open_database
-from conformance.fuzz.replay import load, perform
-from conformance.fuzz.seeds import derive
-from conformance.fuzz.settings import FuzzSettings
-from conformance.fuzz.shrinking import shrink
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.run_context import Suite
+from conformance.fuzz.engine.database import DatabaseError, open_database
+from conformance.fuzz.engine.seeds import derive
+from conformance.fuzz.engine.shrinking import shrink
+from conformance.fuzz.schema.cases import Case
+from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.runner import EXPLORATIONS, load_checks
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Finding, Verdict
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.replay import load, perform
+from conformance.target.file import build
+from conformance.wire.messages import Call, to_json
 
 
 def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:

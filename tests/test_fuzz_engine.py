@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from conformance.fuzz import engine
-from conformance.fuzz.database import open_database
-from conformance.fuzz.ledger import Ledger, Violation
-from conformance.fuzz.settings import FuzzSettings
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Finding, Verdict
+from conformance.fixtures.run_context import Suite
+from conformance.fuzz.engine import budget as engine
+from conformance.fuzz.engine.database import open_database
+from conformance.fuzz.engine.recorder import Ledger, Violation
+from conformance.harness.exploration import FuzzSettings
+from conformance.judging.findings import Finding, Verdict
+from conformance.target.file import build
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"

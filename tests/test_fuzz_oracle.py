@@ -8,14 +8,15 @@ from typing import Any
 
 import pytest
 
-from conformance import samples
-from conformance.exchange import to_json
-from conformance.fuzz import plain, queries
-from conformance.fuzz.bodies import Sound, judge_body
-from conformance.fuzz.cases import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Case, Key, own_path
-from conformance.fuzz.mutations import KEYS
-from conformance.fuzz.oracle import expect
-from conformance.target import build
+from conformance.fixtures import samples
+from conformance.fixtures.corpora.text import surely_longer
+from conformance.fuzz.schema.bodies import Sound, judge_body
+from conformance.fuzz.schema.cases import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Case, Key, own_path
+from conformance.fuzz.schema.expected_response import expect
+from conformance.fuzz.schema.mutations import KEYS
+from conformance.judging import queries
+from conformance.target.file import build
+from conformance.wire.messages import to_json
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
@@ -127,10 +128,10 @@ def test_pinned_fields_are_needed() -> None:
 
 
 def test_longer_however_counted() -> None:
-    assert plain.surely_longer("x" * 21, 20) and not plain.surely_longer("x" * 20, 20)
-    assert not plain.surely_longer("x" * 20 + " ", 20)
-    assert not plain.surely_longer("\U0001f600" * 21, 20)
-    assert not plain.surely_longer("e\u0301" * 15, 20)
+    assert surely_longer("x" * 21, 20) and not surely_longer("x" * 20, 20)
+    assert not surely_longer("x" * 20 + " ", 20)
+    assert not surely_longer("\U0001f600" * 21, 20)
+    assert not surely_longer("e\u0301" * 15, 20)
 
 
 # ---------------------------------------------------------------------- whole requests

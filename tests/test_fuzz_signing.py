@@ -11,8 +11,8 @@ from typing import BinaryIO
 import pytest
 import requests
 
-from conformance import signing
-from conformance.fuzz.requests_signer import RequestsSigner
+from conformance.contract import signing
+from conformance.wire.requests_signer import RequestsSigner
 
 SECRET = "secret_for_tests"
 

@@ -12,14 +12,14 @@ import pytest
 
 from conformance.checks.test_histories import RACES
 from conformance.checks.test_histories import test_has_legal_order as has_legal_order
-from conformance.fuzz.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
-from conformance.fuzz.settings import FuzzSettings
+from conformance.fixtures.run_context import Suite
+from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
+from conformance.harness.exploration import FuzzSettings
+from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Finding, Verdict
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import build
 
 # ---------------------------------------------------------------------- the search
 

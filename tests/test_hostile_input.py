@@ -7,16 +7,17 @@ from typing import Any
 
 import pytest
 
-from conformance import hostile
-from conformance.checks.gate import FREE_TEXT, reworded
-from conformance.contract import OPERATIONS
-from conformance.hostile import Bodies
-from conformance.reference.listener import served
+from conformance.checks import load_checks
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
+from conformance.fixtures.corpora import hostile
+from conformance.fixtures.corpora.hostile import Bodies
+from conformance.fixtures.run_context import Suite
+from conformance.harness.authentication import FREE_TEXT, reworded
+from conformance.harness.check import run_check
 from conformance.reference.seed import new_server, target_tables
-from conformance.rules import OPERATION_SETS
-from conformance.runner import load_checks, run_check
-from conformance.suite import Suite
-from conformance.target import build
+from conformance.reference.serving.listener import served
+from conformance.target.file import build
 
 SAMPLES: dict[str, Bodies] = {
     "one member": Bodies({"name": "Conformance 1"}, "name"),

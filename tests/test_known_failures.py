@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.report.known import KnownFailures, KnownFailuresError, write_known
-from conformance.results import Results
-from conformance.rules import RULES, Level
-from conformance.verdict import Verdict
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
+from conformance.results.known_failures import KnownFailures, KnownFailuresError, write_known
+from conformance.results.model import Results
 from tests.report_samples import document, finding, run_info, whole_run
 
 WALK = ("list.walk", "listWallets")

@@ -6,18 +6,11 @@ from typing import Any
 
 import pytest
 
-from conformance.contract import response_schema
-from conformance.exchange import MISSING
-from conformance.likeness import (
-    alike,
-    identifiers,
-    objects,
-    same_account,
-    same_amount,
-    shown,
-)
-from conformance.rules import OPERATION_SETS
-from conformance.stated import PARENTS
+from conformance.contract.operations import response_schema
+from conformance.contract.resources import PARENTS
+from conformance.contract.rules import OPERATION_SETS
+from conformance.judging.comparison import alike, identifiers, objects, same_account, same_amount, shown
+from conformance.wire.messages import MISSING
 
 ADDRESS = {"address_line": "1 Main Street", "city": "X", "region": "Y", "postal_code": "1", "country": "US"}
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from conformance.cli import main
+from conformance.cli.main import main
+from conformance.cli.merge import merged
+from conformance.plugin.selection import in_shard, scope
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.listener import served
-from conformance.report.merge import merged
-from conformance.selection import in_shard, parse_shard, scope
-
+from conformance.reference.serving.listener import served
+from conformance.results.shards import parse_shard
 from tests.running import faulty, run, write_target
 
 

@@ -9,9 +9,10 @@ import pytest
 from faults.catalogue import SECTIONS, Fault, load
 from faults.harness import BROKEN, demanded_cells, judged_cells, new_suite
 
-from conformance.passive import PASSIVE_RULES
-from conformance.rules import RULES, Level
-from conformance.runner import CHECKS, load_checks, run_check
+from conformance.checks import load_checks
+from conformance.contract.rules import RULES, Level
+from conformance.harness.check import CHECKS, run_check
+from conformance.judging.invariants import PASSIVE_RULES
 
 load_checks()
 

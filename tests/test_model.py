@@ -10,15 +10,15 @@ import pytest
 
 from conformance.checks.test_model import THEMES
 from conformance.checks.test_model import test_agrees_with_model as agrees_with_model
-from conformance.fuzz.model import Filters, Model
-from conformance.fuzz.replay import load, perform
-from conformance.fuzz.settings import FuzzSettings
+from conformance.fixtures.run_context import Suite
+from conformance.fuzz.stateful.model import Filters, Model
+from conformance.harness.exploration import FuzzSettings
+from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Finding, Verdict
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.replay import load, perform
+from conformance.target.file import build
 
 
 def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:

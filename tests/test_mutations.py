@@ -11,16 +11,16 @@ from collections.abc import Iterator
 
 import pytest
 
-from conformance.contract import OPERATIONS
-from conformance.exchange import Exchange
+from conformance.checks import load_checks
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.bodies import Shapes
+from conformance.fixtures.run_context import Suite
+from conformance.harness.check import Check, run_check
+from conformance.judging.findings import Verdict
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.runner import Check, load_checks, run_check
-from conformance.shapes import Shapes
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Verdict
-
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import build
+from conformance.wire.messages import Exchange
 from tests.mutations import Mutating, Mutation, mutations
 
 #: Checks that look at what answers show, the likeliest to catch a spoilt member first.

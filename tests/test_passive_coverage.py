@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.passive import PASSIVE_RULES
+from conformance.checks import plan
+from conformance.contract.rules import OPERATION_SETS, RULES
+from conformance.fixtures.run_context import Suite
+from conformance.harness.check import run_check
+from conformance.judging.findings import Verdict
+from conformance.judging.invariants import PASSIVE_RULES
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.rules import OPERATION_SETS, RULES
-from conformance.runner import plan, run_check
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Verdict
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import build
 
 #: The rules whose own checks give the others their occasions.
 OCCASIONS = {rule for rule in PASSIVE_RULES if rule.startswith(("format.", "secrets."))}

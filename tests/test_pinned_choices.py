@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from conformance.report.pinned import PinnedChoices, PinnedChoicesError, choices, write_pinned
-from conformance.report.wording import clean
-from conformance.results import Results
-from conformance.rules import RULES, Level
-from conformance.verdict import Verdict
+from conformance._text import clean
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
+from conformance.results.model import Results
+from conformance.results.pinned_choices import PinnedChoices, PinnedChoicesError, choices, write_pinned
 from tests.report_samples import document, finding, whole_run
 
 STATUS = ("http.success-status", "createAccount")

@@ -14,10 +14,9 @@ import pytest
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.idempotency import Answer
-from conformance.reference.listener import served
 from conformance.reference.refusals import Refusal
-
+from conformance.reference.seams.idempotency import Answer
+from conformance.reference.serving.listener import served
 from tests.running import ROOT, Outcome, environment, faulty, run, write_target
 
 

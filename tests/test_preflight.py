@@ -14,12 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
-from conformance.preflight import preflight
+from conformance.plugin.preflight import preflight
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.target import Target, TargetError, build
-
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import Target, TargetError, build
 from tests.variants.catalogue import Between
 
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from conformance.progress import Counter
+from conformance.plugin.progress import Counter
 
 REPORTER = SimpleNamespace(isatty=True, hasmarkup=True)
 

@@ -15,13 +15,14 @@ import pytest
 import yaml
 from reference_world import ADDRESS, BODIES, POSTS, World, refusal
 
-from conformance import contract, signing
-from conformance.exchange import Exchange
+from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
 from conformance.reference import fields, routes
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.messages import Request
 from conformance.reference.refusals import KINDS
 from conformance.reference.seed import new_server
+from conformance.wire.messages import Exchange
 
 RULES = {
     rule["id"]: rule
@@ -48,7 +49,7 @@ def test_every_rule_is_kept_by_a_seam_that_names_it() -> None:
 
 
 def test_fields_agree_with_the_contract() -> None:
-    for name, operation in contract.OPERATIONS.items():
+    for name, operation in OPERATIONS.items():
         own = fields.FIELDS.get(name, ())
         properties = (operation.request_schema or {}).get("properties", {})
         assert {field.name for field in own} == set(properties), name

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from reference_world import BODIES, LISTS, World, refusal
 
-from conformance.reference.lists import parse_instant
+from conformance.reference.seams.lists import parse_instant
 
 
 @pytest.fixture

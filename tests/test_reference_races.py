@@ -15,16 +15,17 @@ from typing import Any
 import pytest
 from reference_world import World
 
-from conformance import signing
-from conformance.client import Client, new_transport
-from conformance.exchange import Call, Exchange
+from conformance.contract import signing
 from conformance.reference.app import Server, system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.listener import served
 from conformance.reference.messages import Request, Response
 from conformance.reference.seed import Tenant, seed
+from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
+from conformance.wire.client import Client
+from conformance.wire.messages import Call, Exchange
+from conformance.wire.transport import new_transport
 
 # --------------------------------------------------------------------------- races between threads
 

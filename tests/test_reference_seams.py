@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 from reference_world import World, refusal
 
-from conformance.client import Client, new_transport
-from conformance.exchange import Call
 from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.listener import served
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
+from conformance.reference.serving.listener import served
 from conformance.reference.store import Condition
+from conformance.wire.client import Client
+from conformance.wire.messages import Call
+from conformance.wire.transport import new_transport
 
 # --------------------------------------------------------------------------- faults, one seam each
 

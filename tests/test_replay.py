@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-from conformance import cli
-from conformance.exchange import Call
-from conformance.fuzz.replay import ReplayError, as_curl, as_python, document_of, load, perform, save
-from conformance.fuzz.replay.document import call_of, file_name
-from conformance.fuzz.replay.symbols import Names, fresh_like, moved, new_value, rendered
+from conformance.cli.main import main
+from conformance.fixtures.account import call, new_key
+from conformance.fixtures.run_context import Suite
+from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.listener import served
 from conformance.reference.seed import Seeded, new_server, target_tables, target_text
-from conformance.reference.transport import InProcessTransport
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Finding, Verdict
-from conformance.world import call, new_key
+from conformance.reference.serving.listener import served
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.replay import ReplayError, as_curl, as_python, document_of, load, perform, save
+from conformance.replay.document import call_of, file_name
+from conformance.replay.symbols import Names, fresh_like, moved, new_value, rendered
+from conformance.target.file import build
+from conformance.wire.messages import Call
 
 
 def suite_on(behaviour: Behaviour | None = None) -> Suite:
@@ -351,7 +351,7 @@ def test_command(
     url, seeded, status = live
     target = tmp_path / "target.toml"
     target.write_text(target_text(seeded, url), "utf-8")
-    assert cli.main(["replay", str(file), "--target", str(target)]) == status
+    assert main(["replay", str(file), "--target", str(target)]) == status
     shown = capsys.readouterr().out
     assert ("not reproduced" in shown) is (status == 0) and "auth.nonce-replay on getBeneficiary" in shown
     assert seeded.primary.secret not in shown
@@ -426,9 +426,9 @@ def test_scripts_hold_awkward_texts(tmp_path: Path) -> None:
 
 
 def test_command_prints_scripts(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["replay", str(file), "--as", "python"]) == 0
+    assert main(["replay", str(file), "--as", "python"]) == 0
     assert "import hmac" in capsys.readouterr().out
-    assert cli.main(["replay", str(file), "--as", "curl"]) == 0
+    assert main(["replay", str(file), "--as", "curl"]) == 0
     assert "openssl dgst" in capsys.readouterr().out
 
 
@@ -437,7 +437,7 @@ def test_command_names_what_is_missing(
 ) -> None:
     for name in [one for one in os.environ if one.startswith("CONFORMANCE_")]:
         monkeypatch.delenv(name)
-    assert cli.main(["replay", str(tmp_path / "none.json"), "--base-url", "http://127.0.0.1:1"]) == 2
+    assert main(["replay", str(tmp_path / "none.json"), "--base-url", "http://127.0.0.1:1"]) == 2
     assert "no such replay file" in capsys.readouterr().err
-    assert cli.main(["replay", str(file), "--base-url", "http://127.0.0.1:1"]) == 2
+    assert main(["replay", str(file), "--base-url", "http://127.0.0.1:1"]) == 2
     assert "api_key" in capsys.readouterr().err

@@ -18,19 +18,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from conformance.report import evidence, write
-from conformance.report.causes import VIOLATED, causes
-from conformance.report.document import build
-from conformance.report.known import Entry, KnownFailures
-from conformance.report.latency import latency
-from conformance.report.outcome import EXIT_STATUS
-from conformance.report.pinned import PinnedChoices
+from conformance.contract.rules import RULES, SPEC, Level
+from conformance.judging.findings import Verdict
+from conformance.report import write
 from conformance.report.terminal import summary
 from conformance.report.write import FORMATS, WriteProblem, annotations, write_all
-from conformance.results import Results, Timing
-from conformance.rules import RULES, SPEC, Level
-from conformance.target import Features, Target
-from conformance.verdict import Verdict
+from conformance.results import evidence
+from conformance.results.causes import VIOLATED, causes
+from conformance.results.document import build
+from conformance.results.known_failures import Entry, KnownFailures
+from conformance.results.latency import latency
+from conformance.results.model import Results, Timing
+from conformance.results.outcome import EXIT_STATUS
+from conformance.results.pinned_choices import PinnedChoices
+from conformance.target.file import Features, Target
 from tests.report_samples import (
     API_KEY,
     SECRET,

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from conformance.cli import main
+from conformance.cli.main import main
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
 from conformance.report.write import FORMATS, write_all
-from conformance.rules import RULES, Level
-from conformance.verdict import Verdict
 from tests.report_samples import document, exchange, finding, keep, whole_run
 
 

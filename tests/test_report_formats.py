@@ -12,13 +12,13 @@ import xmltodict
 from junitparser import Error, Failure, JUnitXml, Skipped
 from lxml import etree
 
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
 from conformance.report.junit import junit
-from conformance.report.known import Entry, KnownFailures
 from conformance.report.markdown import code, markdown, plain
 from conformance.report.sarif import sarif
-from conformance.results import Results
-from conformance.rules import RULES, Level
-from conformance.verdict import Verdict
+from conformance.results.known_failures import Entry, KnownFailures
+from conformance.results.model import Results
 from tests.report_samples import document, exchange, finding, keep, whole_run
 
 WALK = ("list.walk", "listWallets")

@@ -8,11 +8,11 @@ from typing import Any
 
 from lxml import html as parser
 
+from conformance.contract.rules import RULES
+from conformance.judging.findings import Verdict
 from conformance.report.html import html
-from conformance.report.known import Entry, KnownFailures
-from conformance.report.pinned import PinnedChoices
-from conformance.rules import RULES
-from conformance.verdict import Verdict
+from conformance.results.known_failures import Entry, KnownFailures
+from conformance.results.pinned_choices import PinnedChoices
 from tests.report_samples import document, exchange, finding, keep, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")

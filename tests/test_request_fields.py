@@ -7,10 +7,12 @@ from decimal import Decimal
 
 import pytest
 
-from conformance import fields, states
-from conformance.contract import OPERATIONS, request_problems
-from conformance.exchange import Call, Exchange, to_json
-from conformance.fields import request_field, request_fields
+from conformance.contract import fields
+from conformance.contract.fields import request_field, request_fields
+from conformance.contract.operations import OPERATIONS, request_problems
+from conformance.fixtures.corpora import fields as corpus
+from conformance.harness import snapshots
+from conformance.wire.messages import Call, Exchange, to_json
 
 FIELDS = [(operation, field) for operation in OPERATIONS for field in request_fields(operation)]
 LIMITED = [(operation, field) for operation, field in FIELDS if field.max_length is not None]
@@ -45,10 +47,10 @@ def test_an_update_keeps_what_a_create_requires() -> None:
 @pytest.mark.parametrize(("operation", "field"), LIMITED, ids=named(LIMITED))
 def test_too_long_values_are_too_long(operation: str, field: fields.Field) -> None:
     assert field.max_length is not None
-    lengths = [len(value) for _, value in fields.too_long(field)]
+    lengths = [len(value) for _, value in corpus.too_long(field)]
     assert min(lengths) == field.max_length + 1
     assert max(lengths) == field.max_length + 1000
-    for kind, value in fields.too_long(field):
+    for kind, value in corpus.too_long(field):
         assert problems(operation, field.name, value), kind
         assert kind.startswith(str(len(value)))
         assert value.isascii() is ("non-ASCII" not in kind)
@@ -56,19 +58,19 @@ def test_too_long_values_are_too_long(operation: str, field: fields.Field) -> No
 
 @pytest.mark.parametrize(("operation", "field"), LIMITED, ids=named(LIMITED))
 def test_longest_values_just_fit(operation: str, field: fields.Field) -> None:
-    value = fields.longest(field)
+    value = corpus.longest(field)
     if value is None:
         assert field.name in ("phone", "iban", "swift_code")
     else:
         assert len(value) == field.max_length
         assert not problems(operation, field.name, value)
-        assert value.isascii() is (field.name in fields.SYNTACTIC)
+        assert value.isascii() is (field.name in corpus.SYNTACTIC)
         assert all(ord(character) < 0x10000 for character in value)
 
 
 @pytest.mark.parametrize("count", [80, 143, 144, 145, 254, 255, 256, 1255])
 def test_emails_keep_the_limits_of_their_parts(count: int) -> None:
-    address = fields.email(count)
+    address = corpus.email(count)
     local, _, domain = address.partition("@")
     assert len(address) == count
     assert len(local) == 64
@@ -76,13 +78,13 @@ def test_emails_keep_the_limits_of_their_parts(count: int) -> None:
 
 
 def test_an_email_with_a_long_name_breaks_one_limit_only() -> None:
-    local, _, domain = fields.email_with_long_name().partition("@")
+    local, _, domain = corpus.email_with_long_name().partition("@")
     assert len(local) == 65
     assert domain == "example.com"
 
 
 def test_long_ibans_have_valid_check_digits() -> None:
-    iban = fields.iban(35)
+    iban = corpus.iban(35)
     digits = "".join(str(int(character, 36)) for character in iban[4:] + iban[:4])
     assert len(iban) == 35
     assert int(digits) % 97 == 1
@@ -91,7 +93,7 @@ def test_long_ibans_have_valid_check_digits() -> None:
 @pytest.mark.parametrize(("operation", "field"), FIELDS, ids=named(FIELDS))
 def test_wrong_types_are_wrong(operation: str, field: fields.Field) -> None:
     good = {"a": "b"} if field.type == "object" else "USD"
-    for make in (fields.wrong_types, fields.wrong_optional_types):
+    for make in (corpus.wrong_types, corpus.wrong_optional_types):
         for kind, value in make(field, good):
             if field.type != "boolean" or not isinstance(value, bool):
                 assert problems(operation, field.name, value), kind
@@ -100,7 +102,7 @@ def test_wrong_types_are_wrong(operation: str, field: fields.Field) -> None:
 def test_wrong_choices_are_not_listed() -> None:
     for operation, field in FIELDS:
         if field.choices:
-            wrong = list(fields.wrong_choices(field))
+            wrong = list(corpus.wrong_choices(field))
             assert len(wrong) == len(set(wrong)) >= 4
             assert all(problems(operation, field.name, value) for value in wrong)
 
@@ -108,17 +110,17 @@ def test_wrong_choices_are_not_listed() -> None:
 def test_wrong_codes_have_no_right_form_and_unassigned_ones_have() -> None:
     forms = {"country": "[A-Za-z]{2}", "currency": "[A-Za-z]{3}"}
     for code, form in forms.items():
-        assert not [value for value in fields.WRONG_CODES[code] if re.fullmatch(form, value)]
-        assert re.fullmatch(form, fields.UNASSIGNED_CODES[code])
+        assert not [value for value in corpus.WRONG_CODES[code] if re.fullmatch(form, value)]
+        assert re.fullmatch(form, corpus.UNASSIGNED_CODES[code])
 
 
 def test_amounts_are_what_they_are_called() -> None:
     plain = re.compile("[0-9]+([.][0-9]+)?")
-    for name, value in fields.WRONG_AMOUNTS:
+    for name, value in corpus.WRONG_AMOUNTS:
         positive = isinstance(value, str) and plain.fullmatch(value) and Decimal(value) > 0
         assert not positive, name
-    assert all(plain.fullmatch(value) and Decimal(value) > 0 for value in fields.EXACT_AMOUNTS)
-    assert len(set(fields.EXACT_AMOUNTS)) == len(fields.EXACT_AMOUNTS)
+    assert all(plain.fullmatch(value) and Decimal(value) > 0 for value in corpus.EXACT_AMOUNTS)
+    assert len(set(corpus.EXACT_AMOUNTS)) == len(corpus.EXACT_AMOUNTS)
 
 
 # --------------------------------------------------------------------------- states
@@ -143,14 +145,14 @@ def answered(document: object) -> Exchange:
 def test_states_are_none_where_an_answer_does_not_show_them() -> None:
     for document in ([], {}, {"total": True}, {"items": {}}, {"balances": "none"}, 1, None):
         exchange = answered(document)
-        assert states.total(exchange) is states.ids(exchange) is states.balances(exchange) is None
-    assert states.members(answered([])) is None
+        assert snapshots.total(exchange) is snapshots.ids(exchange) is snapshots.balances(exchange) is None
+    assert snapshots.members(answered([])) is None
 
 
 def test_states_are_read() -> None:
-    assert states.total(answered({"total": 3})) == 3
-    assert states.ids(answered({"items": [{"id": "a"}, 1, {"id": "b"}]})) == {"a", "b"}
-    members = states.members(answered({"id": "bene_1", "more": 1}))
+    assert snapshots.total(answered({"total": 3})) == 3
+    assert snapshots.ids(answered({"items": [{"id": "a"}, 1, {"id": "b"}]})) == {"a", "b"}
+    members = snapshots.members(answered({"id": "bene_1", "more": 1}))
     assert members is not None and members["id"] == "bene_1" and "more" not in members
 
 
@@ -171,10 +173,10 @@ def balance(**members: object) -> dict[str, object]:
 )
 def test_money_moves_in_the_direction_of_a_payout(after: dict[str, object], moved: bool) -> None:
     before = balance(available_balance="10.00", pending_payout="0")
-    assert bool(states.moved(before, balance(**after), "createPayout")) is moved
+    assert bool(snapshots.moved(before, balance(**after), "createPayout")) is moved
 
 
 def test_only_multiples_of_a_unit_count() -> None:
     before, after = balance(pending_payout="1" + "0" * 40), balance(pending_payout="1" + "0" * 39 + "2.74")
-    assert states.moved(before, after, "createPayout", Decimal("1.37"))
-    assert not states.moved(before, after, "createPayout", Decimal("1.00"))
+    assert snapshots.moved(before, after, "createPayout", Decimal("1.37"))
+    assert not snapshots.moved(before, after, "createPayout", Decimal("1.00"))

@@ -23,13 +23,14 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from conformance import signing
-from conformance.cli import main
-from conformance.client import Client, new_transport
-from conformance.exchange import Call, Exchange
+from conformance.cli.main import main
+from conformance.cli.serve import log_line
+from conformance.contract import signing
 from conformance.reference.messages import Request, Response
-from conformance.reference.serve import log_line
-from conformance.target import Organization, load
+from conformance.target.file import Organization, load
+from conformance.wire.client import Client
+from conformance.wire.messages import Call, Exchange
+from conformance.wire.transport import new_transport
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes are ended by POSIX signals")
 
@@ -279,7 +280,7 @@ def embedded(folder: Path, parent: int, *options: str) -> Iterator[Running]:
     command = [
         sys.executable,
         "-m",
-        "conformance.reference.embedded",
+        "conformance.reference.serving.embedded",
         "--state",
         str(state),
         "--parent",

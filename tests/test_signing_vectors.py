@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from conformance import signing
-from conformance.contract import SPEC
+from conformance.contract import signing
+from conformance.contract.operations import SPEC
 
 DOCUMENT = json.loads((SPEC / "signing-vectors.json").read_bytes())
 VECTORS: list[dict[str, Any]] = DOCUMENT["vectors"]

@@ -14,8 +14,8 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from conformance.contract import OPERATIONS, SPEC, Operation, response_schema
-from conformance.rules import OPERATION_SETS, RULES, Level
+from conformance.contract.operations import OPERATIONS, SPEC, Operation, response_schema
+from conformance.contract.rules import OPERATION_SETS, RULES, Level
 
 CATALOGUE = yaml.safe_load((SPEC / "rules.yaml").read_bytes())
 OPENAPI = yaml.safe_load((SPEC / "openapi.yaml").read_bytes())

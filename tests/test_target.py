@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from conformance.target import Target, TargetError, build, load
+from conformance.target.file import Target, TargetError, build, load
 
 PRIMARY = {"api_key": "key_1", "secret": "s3cret", "customer_id": "cus_1"}
 SECONDARY = {"api_key": "key_2", "secret": "0ther", "customer_id": "cus_2"}

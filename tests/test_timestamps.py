@@ -7,8 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from conformance import timestamps
-from conformance.exchange import MISSING
+from conformance.contract import timestamps
+from conformance.wire.clock import wait_past
+from conformance.wire.messages import MISSING
 
 
 @pytest.mark.parametrize(
@@ -95,30 +96,30 @@ def test_whole_second_goes_back(text: str, whole: str) -> None:
 
 def test_waits_a_whole_second_for_whole_seconds() -> None:
     slept: list[float] = []
-    assert timestamps.wait_past("2025-01-01T00:00:00Z", sleep=slept.append) == slept[0]
+    assert wait_past("2025-01-01T00:00:00Z", sleep=slept.append) == slept[0]
     assert 1.0 < slept[0] < 1.1
 
 
 def test_does_not_wait_for_what_has_passed() -> None:
     slept: list[float] = []
-    timestamps.wait_past("2025-01-01T00:00:00Z", time.time() - 0.6, sleep=slept.append)
+    wait_past("2025-01-01T00:00:00Z", time.time() - 0.6, sleep=slept.append)
     assert len(slept) == 1 and slept[0] < 0.5
-    timestamps.wait_past("2025-01-01T00:00:00Z", time.time() - 5, sleep=slept.append)
+    wait_past("2025-01-01T00:00:00Z", time.time() - 5, sleep=slept.append)
     assert len(slept) == 1
 
 
 def test_waits_hardly_at_all_for_finer_clocks() -> None:
     slept: list[float] = []
-    timestamps.wait_past("2025-01-01T00:00:00.123456Z", sleep=slept.append)
+    wait_past("2025-01-01T00:00:00.123456Z", sleep=slept.append)
     assert sum(slept) < 0.001
 
 
 def test_does_not_wait_longer_for_answers_from_the_future() -> None:
     slept: list[float] = []
-    timestamps.wait_past("2025-01-01T00:00:00Z", time.time() + 3600, sleep=slept.append)
+    wait_past("2025-01-01T00:00:00Z", time.time() + 3600, sleep=slept.append)
     assert slept[0] < 1.1
 
 
 @pytest.mark.parametrize("text", [None, MISSING, "soon", 7])
 def test_does_not_wait_for_what_is_no_timestamp(text: object) -> None:
-    assert timestamps.wait_past(text, sleep=pytest.fail) == 0.0
+    assert wait_past(text, sleep=pytest.fail) == 0.0

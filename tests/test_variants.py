@@ -11,19 +11,19 @@ import threading
 
 import pytest
 
+from conformance.checks import plan
+from conformance.contract.rules import RULES, Level
+from conformance.fixtures.run_context import Suite
+from conformance.harness.check import run_check
+from conformance.judging.findings import Verdict
 from conformance.reference.app import Server
-from conformance.reference.listener import served
 from conformance.reference.messages import Request, Response
 from conformance.reference.seed import new_server, seed, target_tables
+from conformance.reference.serving.listener import served
+from conformance.reference.serving.transport import InProcessTransport
 from conformance.reference.store import Store
-from conformance.reference.transport import InProcessTransport
-from conformance.results import Results
-from conformance.rules import RULES, Level
-from conformance.runner import plan, run_check
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Verdict
-
+from conformance.results.model import Results
+from conformance.target.file import build
 from tests.variants.catalogue import VARIANTS, Variant, drawn
 from tests.variants.choice import ANSWERED, CHOICES
 

@@ -13,13 +13,14 @@ from collections import Counter
 import pytest
 from wire import Received, Wire, wire
 
-from conformance import signing
-from conformance.exchange import MANGLES, NAME_CASES, Exchange
+from conformance.checks import plan
+from conformance.contract import signing
+from conformance.fixtures.run_context import Suite
+from conformance.harness.check import run_check
 from conformance.reference.messages import Request
 from conformance.reference.seed import Seeded, new_server, target_tables
-from conformance.runner import plan, run_check
-from conformance.suite import Suite
-from conformance.target import build
+from conformance.target.file import build
+from conformance.wire.messages import MANGLES, NAME_CASES, Exchange
 
 PREFIX = "/gateway"
 

@@ -1,0 +1,27 @@
+"""The checks, one module an area of rules. They know the harness, and nothing of reports or of the plugin."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterator
+
+from conformance.harness.check import CHECKS, Check
+
+
+def load_checks() -> dict[str, Check]:
+    """All checks of the installed package, by name."""
+    for module in pkgutil.iter_modules(__path__):
+        if module.name.startswith("test_"):
+            importlib.import_module(f"{__name__}.{module.name}")
+    return CHECKS
+
+
+def plan(rules: set[str] | None = None, operations: set[str] | None = None) -> Iterator[tuple[Check, str]]:
+    """Every check on every operation it covers, narrowed to some rules and operations."""
+    for one in load_checks().values():
+        for operation in one.operations:
+            if operations is not None and operation not in operations:
+                continue
+            if rules is None or rules & {rule.id for rule in one.rules_on(operation)}:
+                yield one, operation

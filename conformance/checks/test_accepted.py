@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance import samples
-from conformance.contract import OPERATIONS
-from conformance.creations import place
-from conformance.exchange import Exchange
-from conformance.runner import check
-from conformance.suite import refusal_of_sound
-from conformance.trial import Trial
-from conformance.world import Scene, call
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures import samples
+from conformance.fixtures.account import Scene, call
+from conformance.fixtures.creations import place
+from conformance.fixtures.run_context import refusal_of_sound
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.wire.messages import Exchange
 
 RULE = "fields.accepts-valid"
 

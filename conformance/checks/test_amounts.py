@@ -5,13 +5,14 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from conformance.bench import UNTOUCHED, Bench
-from conformance.exchange import MISSING, Exchange
-from conformance.fields import EXACT_AMOUNTS, ODD_AMOUNTS, WRONG_AMOUNTS
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.trial import Trial, show
-from conformance.world import Scene, call
+from conformance.contract.rules import RULES
+from conformance.fixtures.account import Scene, call
+from conformance.fixtures.corpora.fields import EXACT_AMOUNTS, ODD_AMOUNTS, WRONG_AMOUNTS
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.invalid_bodies import UNTOUCHED, Bench
+from conformance.judging.comparison import show
+from conformance.wire.messages import MISSING, Exchange
 
 #: No amount is drawn of which the account could not pay ten.
 _SHARE = 10

@@ -7,14 +7,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-from conformance import signing
-from conformance.checks.gate import AGED, Gate, common_scene
-from conformance.exchange import Call, Exchange
-from conformance.runner import check
-from conformance.samples import digits
-from conformance.trial import Trial
-from conformance.verdict import Inconclusive
-from conformance.world import new_key, unknown_like
+from conformance.contract import signing
+from conformance.fixtures.account import new_key, unknown_like
+from conformance.fixtures.samples import digits
+from conformance.harness.authentication import AGED, Gate, common_scene
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.judging.findings import Inconclusive
+from conformance.wire.messages import Call, Exchange
 
 #: Seconds that a timestamp may be off (section 8).
 WINDOW = 300

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from conformance import samples
-from conformance.beneficiary import Beneficiary, arrived, judge_moved, unreliable
-from conformance.exchange import MISSING, Exchange
-from conformance.fields import documented
-from conformance.likeness import alike, document, identifiers, judge_member, judge_members, objects, shown
-from conformance.runner import check
-from conformance.shapes import Shapes
-from conformance.stated import NULLABLE, stated
-from conformance.timestamps import wait_past
-from conformance.trial import Trial
-from conformance.verdict import Inconclusive
-from conformance.world import Scene, call
+from conformance.contract.fields import documented
+from conformance.contract.resources import NULLABLE, stated
+from conformance.fixtures import samples
+from conformance.fixtures.account import Scene, call
+from conformance.fixtures.bodies import Shapes
+from conformance.harness.beneficiaries import Beneficiary, arrived, judge_moved, unreliable
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.members import judge_member, judge_members
+from conformance.judging.comparison import alike, document, identifiers, objects, shown
+from conformance.judging.findings import Inconclusive
+from conformance.wire.clock import wait_past
+from conformance.wire.messages import MISSING, Exchange
 
 #: More destinations than a list shows on a page by default.
 MANY = 11

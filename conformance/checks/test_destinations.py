@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance import samples
-from conformance.beneficiary import Beneficiary
-from conformance.creations import creations, place
-from conformance.exchange import MISSING, Exchange
-from conformance.likeness import document, judge_member, objects, shown
-from conformance.runner import check
-from conformance.suite import SAMPLE_CURES
-from conformance.trial import Trial, show
-from conformance.verdict import Inconclusive
-from conformance.world import call, identifier
+from conformance.fixtures import samples
+from conformance.fixtures.account import call, identifier
+from conformance.fixtures.creations import creations, place
+from conformance.fixtures.run_context import SAMPLE_CURES
+from conformance.harness.beneficiaries import Beneficiary
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.members import judge_member
+from conformance.judging.comparison import document, objects, show, shown
+from conformance.judging.findings import Inconclusive
+from conformance.wire.messages import MISSING, Exchange
 
 Body = dict[str, Any]
 

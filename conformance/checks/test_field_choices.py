@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.bench import Bench
-from conformance.contract import response_schema
-from conformance.exchange import Exchange
-from conformance.fields import documented, request_fields
-from conformance.runner import check
-from conformance.samples import marker
-from conformance.shapes import Shapes
-from conformance.trial import Trial
-from conformance.world import call
+from conformance.contract.fields import documented, request_fields
+from conformance.contract.operations import response_schema
+from conformance.fixtures.account import call
+from conformance.fixtures.bodies import Shapes
+from conformance.fixtures.samples import marker
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.invalid_bodies import Bench
+from conformance.wire.messages import Exchange
 
 #: A destination's response members -> the request fields that they show.
 _SHOWN = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from conformance.bench import UNTOUCHED, Bench
-from conformance.fields import UNASSIGNED_CODES, WRONG_CODES, request_fields, wrong_choices
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.shapes import Shapes, by_shape
-from conformance.trial import Trial
+from conformance.contract.fields import request_fields
+from conformance.contract.rules import RULES
+from conformance.fixtures.bodies import Shapes, by_shape
+from conformance.fixtures.corpora.fields import UNASSIGNED_CODES, WRONG_CODES, wrong_choices
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.invalid_bodies import UNTOUCHED, Bench
 
 
 @check("fields.enum", UNTOUCHED, operations=RULES["fields.enum"].operations)

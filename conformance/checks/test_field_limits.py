@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.bench import UNTOUCHED, Bench
-from conformance.exchange import Call, Exchange
-from conformance.fields import Field, email, email_with_long_name, longest, request_fields, too_long
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.shapes import by_shape
-from conformance.trial import Trial
-from conformance.world import call
+from conformance.contract.fields import Field, request_fields
+from conformance.contract.rules import RULES
+from conformance.fixtures.account import call
+from conformance.fixtures.bodies import by_shape
+from conformance.fixtures.corpora.fields import email, email_with_long_name, longest, too_long
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.invalid_bodies import UNTOUCHED, Bench
+from conformance.wire.messages import Call, Exchange
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
 _ASTRAL = "\U0001d49c"

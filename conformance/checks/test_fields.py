@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from conformance.bench import UNTOUCHED, Bench
-from conformance.fields import request_field, request_fields, wrong_optional_types, wrong_types
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.shapes import Shapes, by_shape
-from conformance.trial import Trial
+from conformance.contract.fields import request_field, request_fields
+from conformance.contract.rules import RULES
+from conformance.fixtures.bodies import Shapes, by_shape
+from conformance.fixtures.corpora.fields import wrong_optional_types, wrong_types
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.invalid_bodies import UNTOUCHED, Bench
 
 #: Optional fields that another field's value may call for, with a sound value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}

@@ -10,8 +10,12 @@ import operator
 from collections.abc import Callable
 from fractions import Fraction
 
-from conformance import paging
-from conformance.checks.filter_reading import (
+from conformance.contract.rules import RULES
+from conformance.contract.timestamps import parse, whole_second
+from conformance.harness import paging
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.filters import (
     FAR_FUTURE,
     FAR_PAST,
     Element,
@@ -21,13 +25,10 @@ from conformance.checks.filter_reading import (
     end_date,
     start_date,
 )
-from conformance.checks.list_reading import item_fields, status_filter
-from conformance.exchange import Exchange
-from conformance.listing import Parameters, page_of, pages_of, statuses, walk
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.timestamps import parse, whole_second
-from conformance.trial import Trial
+from conformance.harness.list_reading import item_fields, status_filter
+from conformance.harness.pagination import walk
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import Parameters, page_of, pages_of, statuses
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
 _NAMED_STATUSES = {

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.contract import OPERATIONS
-from conformance.rules import RULES
-from conformance.runner import absent, exploration
-from conformance.verdict import Finding, Inconclusive, Verdict
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.harness.exploration import exploration
+from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.target.applicability import absent
 
 if TYPE_CHECKING:
-    from conformance.fuzz.settings import FuzzSettings
-    from conformance.suite import Suite
+    from conformance.fixtures.run_context import Suite
+    from conformance.harness.exploration import FuzzSettings
 
 
 @exploration(*OPERATIONS)
@@ -23,7 +24,7 @@ def test_schema_fuzzing(suite: Suite, part: str, settings: FuzzSettings) -> list
     name = "test_fuzz.test_schema_fuzzing"
     if reason := absent(rule, part, suite.target):
         return [Finding(rule.id, part, Verdict.NOT_APPLICABLE, name, summary=reason)]
-    from conformance.fuzz.fuzzing import fuzz
+    from conformance.fuzz.schema.explore import fuzz
 
     try:
         return fuzz(suite, part, settings, name)

@@ -6,11 +6,12 @@ import contextlib
 from collections import Counter
 from dataclasses import dataclass, field
 
-from conformance.checks.effects import LISTS, walk
-from conformance.exchange import Call, Exchange
-from conformance.runner import check
-from conformance.trial import Trial, same
-from conformance.world import Scene
+from conformance.fixtures.account import Scene
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.side_effects import LISTS, walk
+from conformance.judging.comparison import same
+from conformance.wire.messages import Call, Exchange
 
 RULE = "list.race"
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.runner import exploration
-from conformance.verdict import Finding, Inconclusive, Verdict
+from conformance.harness.exploration import exploration
+from conformance.judging.findings import Finding, Inconclusive, Verdict
 
 if TYPE_CHECKING:
-    from conformance.fuzz.settings import FuzzSettings
-    from conformance.suite import Suite
+    from conformance.fixtures.run_context import Suite
+    from conformance.harness.exploration import FuzzSettings
 
 #: What is raced for -> the rule and operation that stand for it where nothing came to be judged.
 RACES = {
@@ -26,7 +26,7 @@ RACES = {
 
 @exploration(*RACES)
 def test_has_legal_order(suite: Suite, part: str, settings: FuzzSettings) -> list[Finding]:
-    from conformance.fuzz.histories import explore_histories
+    from conformance.fuzz.histories.explore import explore_histories
 
     name = "test_histories.test_has_legal_order"
     try:

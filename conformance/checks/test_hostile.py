@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from conformance import contract, signing
-from conformance.checks.effects import Effects
-from conformance.checks.gate import FREE_TEXT, common_scene
-from conformance.exchange import Call, Exchange
-from conformance.hostile import (
+from conformance.contract import signing
+from conformance.contract.operations import undocumented_fields
+from conformance.fixtures.account import Scene, call, parameters, unknown_like
+from conformance.fixtures.corpora.hostile import (
     API_KEYS,
     BROKEN_QUERIES,
     CONTENT_TYPES,
@@ -18,10 +17,12 @@ from conformance.hostile import (
     Bodies,
     list_queries,
 )
-from conformance.runner import check
-from conformance.suite import refusal_of_sound
-from conformance.trial import Trial
-from conformance.world import Scene, call, parameters, unknown_like
+from conformance.fixtures.run_context import refusal_of_sound
+from conformance.harness.authentication import FREE_TEXT, common_scene
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.side_effects import Effects
+from conformance.wire.messages import Call, Exchange
 
 SURVIVES = "http.no-server-error"
 
@@ -209,7 +210,7 @@ def test_sound_answers(trial: Trial) -> None:
     if not answer.succeeded or not isinstance(answer.document, dict):
         raise refusal_of_sound(answer)
     trial.observe("http.success-status", "the status of a successful answer", str(answer.status), answer)
-    extra = contract.undocumented_fields(trial.operation.id, answer.document)
+    extra = undocumented_fields(trial.operation.id, answer.document)
     trial.observe(
         "http.extra-fields", "members beyond the documented ones", ", ".join(extra)[:500] or "none", answer
     )

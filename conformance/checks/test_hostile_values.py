@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.checks.gate import common_scene
-from conformance.contract import OPERATIONS
-from conformance.fields import Field, request_fields
-from conformance.runner import check
-from conformance.trial import Trial
-from conformance.world import Scene
+from conformance.contract.fields import Field, request_fields
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.account import Scene
+from conformance.harness.authentication import common_scene
+from conformance.harness.check import check
+from conformance.harness.context import Trial
 
 RULE = "http.no-server-error"
 

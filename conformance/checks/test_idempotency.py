@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from conformance import timestamps
-from conformance.checks.baseline import locked_out
-from conformance.checks.effects import UNTOUCHED, Effects
-from conformance.checks.originals import (
+from conformance.contract.rules import RULES
+from conformance.fixtures.account import new_key
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.idempotency import (
     LongScene,
     Original,
     changes_around,
@@ -17,12 +18,11 @@ from conformance.checks.originals import (
     own_place,
     place,
 )
-from conformance.exchange import Exchange, to_json
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.trial import Trial
-from conformance.verdict import Inconclusive
-from conformance.world import new_key
+from conformance.harness.preconditions import locked_out
+from conformance.harness.side_effects import UNTOUCHED, Effects
+from conformance.judging.findings import Inconclusive
+from conformance.wire.clock import wait_past
+from conformance.wire.messages import Exchange, to_json
 
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 INVALID = ("validation_error", "invalid_idempotency_key")
@@ -186,7 +186,7 @@ def test_replay(trial: Trial) -> None:
     original = Original(trial)
     if trial.operation.id == "disableBeneficiary":
         # Doing it again shows in `updated`, once the server's clock has moved on.
-        timestamps.wait_past(original.exchange.get("updated"))
+        wait_past(original.exchange.get("updated"))
     with Effects(trial, original.scene) as effects:
         effects.accepted.add(original.id)
         answer = original.replay(rule, "the same key and body again")
@@ -214,7 +214,7 @@ def test_replay_after_change(trial: Trial) -> None:
     if not changed:
         raise Inconclusive("none of the requests that change what surrounds the resource was accepted")
     if trial.operation.id == "disableBeneficiary":
-        timestamps.wait_past(changed[-1].get("updated"))
+        wait_past(changed[-1].get("updated"))
     shown_by = "updateBeneficiary" if trial.operation.id == "createBeneficiary" else ""
     with Effects(trial, original.scene, shown_by) as effects:
         effects.accepted.update(str(one.get("id")) for one in (original.exchange, *changed))

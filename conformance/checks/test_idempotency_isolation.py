@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from conformance.checks.originals import Original
-from conformance.exchange import Call, Exchange
-from conformance.runner import check
-from conformance.trial import Trial
-from conformance.world import Scene, new_key
+from conformance.fixtures.account import Scene, new_key
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.idempotency import Original
+from conformance.wire.messages import Call, Exchange
 
 RULE = "idempotency.other-organization"
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from conformance.checks.originals import own_place
-from conformance.exchange import Call
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.trial import Trial
-from conformance.world import Scene, call, new_key
+from conformance.contract.rules import RULES
+from conformance.fixtures.account import Scene, call, new_key
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.idempotency import own_place
+from conformance.wire.messages import Call
 
 RULE = "idempotency.key-accepted"
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance import contract, paging
-from conformance.checks.list_reading import active, compared, in_order, mistyped, stocked
-from conformance.exchange import MISSING, Exchange
-from conformance.listing import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, steady, walk
-from conformance.populated import CREATES
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.suite import refusal_of_sound
-from conformance.trial import Trial, show
-from conformance.verdict import Inconclusive
+from conformance.contract.operations import response_problems
+from conformance.contract.rules import RULES
+from conformance.fixtures.lists import CREATES
+from conformance.fixtures.run_context import refusal_of_sound
+from conformance.harness import paging
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.list_reading import active, compared, in_order, mistyped, stocked
+from conformance.harness.pagination import steady, walk
+from conformance.judging.comparison import show
+from conformance.judging.findings import Inconclusive
+from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 
@@ -57,7 +60,7 @@ def test_list_shows_what_was_created(trial: Trial) -> None:
         problems = [
             (problem, page)
             for page in pages
-            for problem in contract.response_problems(trial.operation.id, page.exchange.document)
+            for problem in response_problems(trial.operation.id, page.exchange.document)
             if problem.rule == rule
         ]
         got = f"{problems[0][0].pointer}: {problems[0][0].message}" if problems else "as stated"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from conformance import paging
-from conformance.checks.list_reading import active, out_of_range, stocked
-from conformance.exchange import Exchange
-from conformance.listing import DEFAULT_SIZE, MAX_SIZE, page_of, pages_of, query, steady, walk
-from conformance.runner import check
-from conformance.trial import Trial
+from conformance.harness import paging
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.list_reading import active, out_of_range, stocked
+from conformance.harness.pagination import steady, walk
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, page_of, pages_of, query
 
 
 @check("list.size-range", "list.out-of-range")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from conformance import paging
-from conformance.checks.list_reading import PageReading, active, read_at_all_sizes, stocked
-from conformance.exchange import Exchange
-from conformance.listing import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, steady
-from conformance.populated import MORE_PAIRS, large
-from conformance.runner import check
-from conformance.trial import Trial
+from conformance.fixtures.lists import MORE_PAIRS, large
+from conformance.harness import paging
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.list_reading import PageReading, active, read_at_all_sizes, stocked
+from conformance.harness.pagination import steady
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.runner import exploration
-from conformance.verdict import Finding, Inconclusive, Verdict
+from conformance.harness.exploration import exploration
+from conformance.judging.findings import Finding, Inconclusive, Verdict
 
 if TYPE_CHECKING:
-    from conformance.fuzz.settings import FuzzSettings
-    from conformance.suite import Suite
+    from conformance.fixtures.run_context import Suite
+    from conformance.harness.exploration import FuzzSettings
 
 #: Theme -> the operation that stands for it where nothing came to be judged.
 THEMES = {"payees": "createBeneficiary", "holdings": "createVirtualAccount", "everything": "createAccount"}
@@ -20,7 +20,7 @@ THEMES = {"payees": "createBeneficiary", "holdings": "createVirtualAccount", "ev
 
 @exploration(*THEMES)
 def test_agrees_with_model(suite: Suite, part: str, settings: FuzzSettings) -> list[Finding]:
-    from conformance.fuzz.modelling import explore_model
+    from conformance.fuzz.stateful.explore import explore_model
 
     name = "test_model.test_agrees_with_model"
     try:

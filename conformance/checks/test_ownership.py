@@ -7,15 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.creations import place
-from conformance.exchange import MISSING, Exchange
-from conformance.likeness import alike, document, judge_member, judge_members, objects, same_amount, shown
-from conformance.runner import check
-from conformance.samples import digits, marker
-from conformance.stated import INITIAL, PARENTS, initial_state
-from conformance.trial import Trial, show
-from conformance.verdict import Inconclusive
-from conformance.world import Scene, call, identifier
+from conformance.contract.resources import INITIAL, PARENTS, initial_state
+from conformance.fixtures.account import Scene, call, identifier
+from conformance.fixtures.creations import place
+from conformance.fixtures.samples import digits, marker
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.members import judge_member, judge_members
+from conformance.judging.comparison import alike, document, objects, same_amount, show, shown
+from conformance.judging.findings import Inconclusive
+from conformance.wire.messages import MISSING, Exchange
 
 #: The rule of everything that is sent on create.
 RULE = "create.server-owned"

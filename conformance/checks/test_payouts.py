@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from conformance.creations import place
-from conformance.contract import response_problems
-from conformance.runner import check
-from conformance.trial import Trial
-from conformance.world import Scene, call, identifier
+from conformance.contract.operations import response_problems
+from conformance.fixtures.account import Scene, call, identifier
+from conformance.fixtures.creations import place
+from conformance.harness.check import check
+from conformance.harness.context import Trial
 
 #: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")

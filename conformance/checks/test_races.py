@@ -9,13 +9,14 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 
-from conformance import signing
-from conformance.checks.effects import MONEY, Effects, walk
-from conformance.checks.originals import ONCE, own_place
-from conformance.exchange import Call, Exchange
-from conformance.runner import check
-from conformance.trial import Trial, same
-from conformance.world import Scene, identifier
+from conformance.contract import signing
+from conformance.fixtures.account import Scene, identifier
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.idempotency import ONCE, own_place
+from conformance.harness.side_effects import MONEY, Effects, walk
+from conformance.judging.comparison import same
+from conformance.wire.messages import Call, Exchange
 
 #: Simultaneous requests, and how often: the first round also opens the connections for the second one.
 NONCES, KEYS, WALLETS = 8, 10, 12

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import contextlib
 
-from conformance.contract import response_problems
-from conformance.creations import Creation, creations
-from conformance.exchange import Exchange
-from conformance.likeness import document, judge_member, judge_members, objects, shown
-from conformance.rules import OPERATION_SETS
-from conformance.runner import check
-from conformance.stated import NULLABLE, PARENTS, initial_state, sent, stated
-from conformance.trial import Trial
-from conformance.verdict import Inconclusive
-from conformance.world import Scene, call, identifier
+from conformance.contract.operations import response_problems
+from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
+from conformance.contract.rules import OPERATION_SETS
+from conformance.fixtures.account import Scene, call, identifier
+from conformance.fixtures.creations import Creation, creations
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.members import judge_member, judge_members
+from conformance.judging.comparison import document, objects, shown
+from conformance.judging.findings import Inconclusive
+from conformance.wire.messages import Exchange
 
 #: Rules that hold for every single answer.
 FORMATS = (

@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from conformance import samples
 from conformance.checks.test_destinations import squeezed
-from conformance.exchange import Call, Exchange
-from conformance.passive import HIDDEN_FIELDS
-from conformance.runner import check
-from conformance.trial import Trial
-from conformance.verdict import Inconclusive
-from conformance.world import Scene, new_key, unknown_like
+from conformance.fixtures import samples
+from conformance.fixtures.account import Scene, new_key, unknown_like
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.judging.findings import Inconclusive
+from conformance.judging.invariants import HIDDEN_FIELDS
+from conformance.wire.messages import Call, Exchange
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.
 _NEAR = (

@@ -6,13 +6,14 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 
-from conformance import contract, signing
-from conformance.checks.gate import FREE_TEXT, Gate, common_scene, reworded
-from conformance.exchange import MANGLES, Call, to_json
-from conformance.runner import check
-from conformance.samples import marker
-from conformance.trial import Trial
-from conformance.world import new_key, parameters, unknown_like
+from conformance.contract import signing
+from conformance.contract.operations import match
+from conformance.fixtures.account import new_key, parameters, unknown_like
+from conformance.fixtures.samples import marker
+from conformance.harness.authentication import FREE_TEXT, Gate, common_scene, reworded
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.wire.messages import MANGLES, Call, to_json
 
 #: Letters of two, three and four bytes in UTF-8.
 LETTERS = "é東🏦"
@@ -70,7 +71,7 @@ def _other_path(trial: Trial, gate: Gate) -> str:
 
 def _encoded(gate: Gate, sound: Call, *, lower: bool = False) -> Call:
     """The call with one character of its last id percent-encoded, with hexadecimal digits of that case."""
-    found = contract.match(sound.method, sound.path)
+    found = match(sound.method, sound.path)
     assert found is not None
     last = found[1][parameters(gate.operation)[-1]]
     # A code with a letter in it, so that its case shows.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from conformance.checks.baseline import locked_out
-from conformance.checks.effects import UNTOUCHED, Effects
-from conformance.checks.tenants import Facts, almost, children_of, kept_scene, mixed, top_of, unknown
-from conformance.exchange import Call, Exchange
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.trial import Trial
-from conformance.world import Scene, new_key, unknown_like
+from conformance.contract.rules import RULES
+from conformance.fixtures.account import Scene, new_key, unknown_like
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.preconditions import locked_out
+from conformance.harness.side_effects import UNTOUCHED, Effects
+from conformance.harness.tenancy import Facts, almost, children_of, kept_scene, mixed, top_of, unknown
+from conformance.wire.messages import Call, Exchange
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"

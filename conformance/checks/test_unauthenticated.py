@@ -6,14 +6,15 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-from conformance import signing
-from conformance.checks.effects import Effects
-from conformance.checks.gate import AGED, REMEMBERED, Gate
-from conformance.exchange import Auth, Call, Exchange
-from conformance.rules import RULES
-from conformance.runner import check
-from conformance.trial import Trial, same
-from conformance.world import unknown_like
+from conformance.contract import signing
+from conformance.contract.rules import RULES
+from conformance.fixtures.account import unknown_like
+from conformance.harness.authentication import AGED, REMEMBERED, Gate
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.side_effects import Effects
+from conformance.judging.comparison import same
+from conformance.wire.messages import Auth, Call, Exchange
 
 #: How a request fails authentication, and the status that tells it; None where 401 is only implied.
 _WRONG = ("with a wrong signature", Auth(mangle="flip"), 401)

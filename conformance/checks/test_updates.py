@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from conformance import samples
-from conformance.beneficiary import Beneficiary, Body, arrived, judge_moved, unreliable
-from conformance.creations import LETTERS
-from conformance.likeness import document, judge_member, judge_members
-from conformance.runner import check
-from conformance.shapes import Shapes
-from conformance.suite import Suite
-from conformance.timestamps import wait_past
-from conformance.trial import Trial
-from conformance.world import call
+from conformance.fixtures import samples
+from conformance.fixtures.account import call
+from conformance.fixtures.bodies import Shapes
+from conformance.fixtures.creations import LETTERS
+from conformance.fixtures.run_context import Suite
+from conformance.harness.beneficiaries import Beneficiary, Body, arrived, judge_moved, unreliable
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.harness.members import judge_member, judge_members
+from conformance.judging.comparison import document
+from conformance.wire.clock import wait_past
 
 
 def changes(suite: Suite) -> dict[str, Body]:

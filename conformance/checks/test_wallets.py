@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.creations import creations
-from conformance.exchange import MISSING, Exchange
-from conformance.likeness import identifiers, objects, shown
-from conformance.runner import check
-from conformance.trial import Trial, same
-from conformance.world import Scene, new_key
+from conformance.fixtures.account import Scene, new_key
+from conformance.fixtures.creations import creations
+from conformance.harness.check import check
+from conformance.harness.context import Trial
+from conformance.judging.comparison import identifiers, objects, same, shown
+from conformance.wire.messages import MISSING, Exchange
 
 
 @check("wallet.addresses")

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.reference.authentication import Authentication
 from conformance.reference.context import Context
-from conformance.reference.idempotency import Idempotency
-from conformance.reference.lists import Lists
 from conformance.reference.pipeline import Stage
-from conformance.reference.tenancy import Tenancy
+from conformance.reference.seams.authentication import Authentication
+from conformance.reference.seams.idempotency import Idempotency
+from conformance.reference.seams.lists import Lists
+from conformance.reference.seams.tenancy import Tenancy
 
 
 class Behaviour(Authentication, Tenancy, Idempotency, Lists):

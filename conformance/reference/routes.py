@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from conformance.contract import OPERATIONS
+from conformance.contract.operations import OPERATIONS
 
 #: operationId -> method and path template, as openapi.yaml has them.
 ROUTES: dict[str, tuple[str, str]] = {

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from conformance.reference.app import Clock, Server, system_clock
-from conformance.reference.base import PREFIXES
 from conformance.reference.behaviour import Behaviour
+from conformance.reference.seams.base import PREFIXES
 from conformance.reference.store import Balance, Organization, Store
 
 #: Currencies of the funded account, and how much of each it has: more than any sound payout draws.

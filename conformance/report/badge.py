@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html import escape
 
-from conformance.report import view
+from conformance.results import view
 
 _COLOURS = {0: "#1a7f37", 1: "#c5221f", 2: "#8a5a00", 3: "#6e3fa3", 6: "#8a5a00"}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from conformance.report import view
-from conformance.report.comparison import ABSENT, VIOLATED, Change, Comparison
+from conformance._text import count, listed
 from conformance.report.html import render
 from conformance.report.markdown import code, plain
-from conformance.report.wording import count, listed
+from conformance.results import view
+from conformance.results.comparison import ABSENT, VIOLATED, Change, Comparison
 
 _SIGNS = {**view.SIGNS, ABSENT: " "}
 

@@ -1,7 +1,7 @@
 """Annotations on a GitHub Actions run."""
 
-from conformance.report import view
-from conformance.report.wording import clean, one_line
+from conformance._text import clean, one_line
+from conformance.results import view
 
 #: GitHub shows ten of a kind for each step.
 SHOWN = 10

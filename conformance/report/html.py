@@ -21,12 +21,14 @@ from jinja2 import Environment, StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from conformance.report import plots, sections, view
-from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
-from conformance.report.facts import facts
+from conformance._text import clean, count, duration
+from conformance.contract import sections
+from conformance.report import plots
+from conformance.report.run_metadata import facts
 from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
-from conformance.report.wording import clean, count, duration
+from conformance.results import view
+from conformance.results.evidence import PAGE_EXCHANGES, page_exchanges
 
 #: Violations whose decisive exchange is also held as plain text, for readers without scripts.
 TRANSCRIPTS = 100

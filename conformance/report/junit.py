@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree
 
-from conformance.report import view
-from conformance.report.wording import clean
+from conformance._text import clean
+from conformance.results import view
 
 _NAME = "Financial Accounts API conformance"
 

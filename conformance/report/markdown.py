@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.report import view
-from conformance.report.wording import clean, count, duration, listed, one_line
+from conformance._text import clean, count, duration, listed, one_line
+from conformance.results import view
 
 #: Rows of a list that the summary shows.
 SHOWN = 30

@@ -11,7 +11,7 @@ import json
 from typing import Any
 from urllib.parse import quote
 
-from conformance.report import view
+from conformance.results import view
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.report.view import Document
+from conformance.results.view import Document
 
 
 def scripts(document: Document, finding: dict[str, Any]) -> list[tuple[str, str]]:
@@ -12,7 +12,7 @@ def scripts(document: Document, finding: dict[str, Any]) -> list[tuple[str, str]
     replay = document.get("replays", {}).get(finding["replay"])
     if not finding["replay"] or replay is None:
         return []
-    from conformance.fuzz.replay import as_curl, as_python
+    from conformance.replay import as_curl, as_python
 
     try:
         return [("as a shell script with curl", as_curl(replay)), ("as a Python script", as_python(replay))]

@@ -9,14 +9,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from conformance.contract import OPERATIONS
-from conformance.report.causes import VIOLATED, Cause, causes
-from conformance.report.document import RunInfo
-from conformance.report.outcome import Outcome
-from conformance.report.wording import clean, count, duration, listed, one_line, operations, replay, rerun
-from conformance.results import Cell, Results
-from conformance.rules import RULES, Level
-from conformance.verdict import Finding, Verdict
+from conformance._text import clean, count, duration, listed, one_line, operations
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Finding, Verdict
+from conformance.results.causes import VIOLATED, Cause, causes
+from conformance.results.commands import replay, rerun
+from conformance.results.document import RunInfo
+from conformance.results.model import Cell, Results
+from conformance.results.outcome import Outcome
 
 #: A line and how pytest's TerminalWriter marks it.
 Line = tuple[str, dict[str, Any]]

@@ -6,7 +6,7 @@ import contextlib
 import json
 from typing import Any
 
-from conformance.report.wording import clean, milliseconds
+from conformance._text import clean, milliseconds
 
 #: Characters of a body that a transcript shows.
 BODY = 3000

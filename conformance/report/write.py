@@ -5,14 +5,14 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from conformance._files import written
 from conformance.report.badge import badge
-from conformance.report.files import written
 from conformance.report.github import annotations
 from conformance.report.html import html
 from conformance.report.junit import junit
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
-from conformance.report.view import Document
+from conformance.results.view import Document
 
 __all__ = ["FORMATS", "WriteProblem", "annotations", "append_step_summary", "write_all"]
 

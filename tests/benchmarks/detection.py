@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.fuzz.settings import FuzzSettings
-from conformance.reference.listener import served
+from conformance.checks import plan
+from conformance.contract.rules import RULES, Level
+from conformance.fixtures.run_context import Suite
+from conformance.harness.check import run_check
+from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judging.findings import Finding, Verdict
 from conformance.reference.seed import new_server, target_tables
-from conformance.rules import RULES, Level
-from conformance.runner import EXPLORATIONS, plan, run_check
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Finding, Verdict
+from conformance.reference.serving.listener import served
+from conformance.target.file import build
 from tests.faults import catalogue
 from tests.faults.catalogue import Fault
 

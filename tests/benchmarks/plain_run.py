@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from conformance.rules import SPEC
-from conformance.suite import Suite
-from conformance.target import build
+from conformance.contract.rules import SPEC
+from conformance.fixtures.run_context import Suite
+from conformance.target.file import build
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import schemathesis
 
-from conformance.fuzz.requests_signer import RequestsSigner
+from conformance.wire.requests_signer import RequestsSigner
 
 schemathesis.auth.set_from_requests(
     RequestsSigner(os.environ["BENCHMARK_API_KEY"], os.environ["BENCHMARK_SECRET"])

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.contract import OPERATIONS
-from conformance.embedded import EmbeddedServer
-from conformance.fuzz.settings import FuzzSettings
-from conformance.runner import EXPLORATIONS, Exploration, load_checks
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Verdict
+from conformance.checks import load_checks
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.run_context import Suite
+from conformance.harness.exploration import EXPLORATIONS, Exploration, FuzzSettings
+from conformance.judging.findings import Verdict
+from conformance.plugin.embedded import EmbeddedServer
+from conformance.target.file import build
 
 from . import plain_run
 
@@ -51,8 +51,8 @@ def warm_up() -> None:
     """Imports everything and lets Hypothesis build its tables, which the first run alone would pay for."""
     import hypothesis
 
-    import conformance.fuzz.fuzzing
-    import conformance.fuzz.machines  # noqa: F401
+    import conformance.fuzz.schema.explore
+    import conformance.fuzz.stateful.state_machine  # noqa: F401
 
     load_checks()
     hypothesis.settings(max_examples=1, database=None)(

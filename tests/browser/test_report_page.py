@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.report.comparison import compare
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
 from conformance.report.comparison_formats import comparison_html
 from conformance.report.html import html
-from conformance.results import Results
-from conformance.rules import RULES, Level
-from conformance.verdict import Verdict
+from conformance.results.comparison import compare
+from conformance.results.model import Results
 from tests.report_samples import document, exchange, finding, keep, whole_run
 
 if TYPE_CHECKING:

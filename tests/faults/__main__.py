@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from multiprocessing import get_context
 
-from conformance.runner import plan
+from conformance.checks import plan
 
 from .catalogue import Fault, load
 from .harness import Outcome, catch, judge

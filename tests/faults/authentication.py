@@ -7,7 +7,7 @@ import re
 import time
 from typing import Any
 
-from conformance import signing
+from conformance.contract import signing
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Organization

@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.contract.rules import RULES
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
-from conformance.rules import RULES
 
 SECTIONS = (
     "authentication",

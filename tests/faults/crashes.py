@@ -7,12 +7,12 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS, TYPES
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
-from conformance.rules import OPERATION_SETS
 
 from .catalogue import Faulty, fault
 from .harness import NO_ANSWER

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.reference.context import Context, Record
-from conformance.reference.resources import KINDS
+from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault
 from .resources import MEMBERS, Shows, other

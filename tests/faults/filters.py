@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.lists import FILTERS, Query
-from conformance.reference.resources import KINDS
+from conformance.reference.seams.lists import FILTERS, Query
+from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
 from .catalogue import Faulty, fault

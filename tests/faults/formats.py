@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
-from conformance.reference.lists import ITEM_FIELDS
-from conformance.reference.resources import KINDS
-from conformance.rules import OPERATION_SETS
+from conformance.reference.seams.lists import ITEM_FIELDS
+from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault
 from .resources import MEMBERS as SHOWN

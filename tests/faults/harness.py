@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from conformance.contract import OPERATIONS
-from conformance.passive import PASSIVE_RULES
+from conformance.checks import load_checks
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES, Level
+from conformance.fixtures.run_context import Suite
+from conformance.harness.check import Check, run_check
+from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.judging.invariants import PASSIVE_RULES
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.transport import InProcessTransport
-from conformance.report.causes import causes
-from conformance.results import Results
-from conformance.rules import RULES, Level
-from conformance.runner import Check, load_checks, run_check
-from conformance.suite import Suite
-from conformance.target import build
-from conformance.verdict import Finding, Inconclusive, Verdict
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.results.causes import causes
+from conformance.results.model import Results
+from conformance.target.file import build
 
 from .catalogue import Fault
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
-from conformance.rules import OPERATION_SETS
 
 from .authentication import first_organization
 from .catalogue import Faulty, fault

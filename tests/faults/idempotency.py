@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
-from conformance.rules import OPERATION_SETS
 
 from .catalogue import Faulty, fault, refusal
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.lists import ITEM_FIELDS, Query
 from conformance.reference.messages import Response
-from conformance.reference.resources import KINDS
-from conformance.rules import OPERATION_SETS
+from conformance.reference.seams.lists import ITEM_FIELDS, Query
+from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from conformance import signing
-from conformance.contract import OPERATIONS
+from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
-from conformance.reference.idempotency import Idempotency
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.idempotency import Idempotency
 
 from .catalogue import Faulty, fault, refusal
 

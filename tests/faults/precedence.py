@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Organization
-from conformance.rules import OPERATION_SETS
 
 from .authentication import first_organization
 from .catalogue import Faulty, fault

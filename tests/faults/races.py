@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.messages import Response
-from conformance.reference.resources import KINDS
+from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault

@@ -7,12 +7,12 @@ import json
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer, Balance
-from conformance.rules import OPERATION_SETS
 
 from .catalogue import Faulty, fault
 

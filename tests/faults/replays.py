@@ -8,14 +8,14 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
-from conformance.reference.idempotency import Idempotency
 from conformance.reference.messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.resources import KINDS
+from conformance.reference.seams.idempotency import Idempotency
+from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
-from conformance.rules import OPERATION_SETS
 
 from .catalogue import Faulty, fault, refusal
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.fields import FIELDS
-from conformance.reference.resources import KINDS
-from conformance.rules import OPERATION_SETS
+from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault
 

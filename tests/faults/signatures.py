@@ -18,8 +18,8 @@ from urllib.parse import (
     urlencode,
 )
 
-from conformance import signing
-from conformance.contract import OPERATIONS
+from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import ROUTES

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.contract import OPERATIONS
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
-from conformance.rules import RULES
 
 from .catalogue import Faulty, fault, refusal
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
-from conformance.rules import OPERATION_SETS
 
 from .catalogue import Faulty, fault
 from .formats import (

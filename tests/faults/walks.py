@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.lists import ITEM_FIELDS
-from conformance.reference.resources import KINDS
+from conformance.reference.seams.lists import ITEM_FIELDS
+from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault
 from .lists import LONG_LISTS, Fetches, Items

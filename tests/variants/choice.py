@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from conformance.contract.rules import RULES, Level
 from conformance.reference.behaviour import Behaviour
-from conformance.rules import RULES, Level
 
 #: Open rule -> the names of the choices that answer it otherwise than the reference server.
 ANSWERED: dict[str, set[str]] = {}

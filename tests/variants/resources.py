@@ -9,11 +9,11 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.reference.base import PREFIXES
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
+from conformance.reference.seams.base import PREFIXES
 
 from .choice import choice
 

@@ -1,0 +1,65 @@
+"""Reading and writing the files of reports."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+
+def read_toml(path: Path, what: str, error: type[ValueError]) -> tuple[str, dict[str, Any]]:
+    """A TOML file's text and tables. Raises `error` with one paragraph: the file, and what is wrong."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise error(f"{path}: there is no such {what}.") from None
+    except IsADirectoryError:
+        raise error(f"{path}: this is a folder; a {what} is a TOML file.") from None
+    except UnicodeDecodeError:
+        raise error(f"{path}: the {what} is not UTF-8 text; save it as UTF-8.") from None
+    except OSError as problem:
+        raise error(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
+    try:
+        return text, tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise error(f"{path}: the {what} is not valid TOML: {problem}.") from None
+
+
+def written(path: Path, text: str) -> Path:
+    """Writes a file whole or not at all: a reader sees the old one or the new one. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+        # mkstemp keeps its files to their owner; reports are for others, too.
+        os.chmod(temporary, 0o666 & ~_umask())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def _umask() -> int:
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def write_private(path: Path, text: str) -> None:
+    """Writes a file in one step, so that nobody reads half of it, for its owner's eyes only.
+
+    Raises OSError.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.replace(partial, path)
+    except OSError:
+        partial.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,3 @@
+from conformance.cli.main import main
+
+raise SystemExit(main())

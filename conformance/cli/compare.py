@@ -1,0 +1,92 @@
+"""`conformance compare`: one table of several results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from conformance._files import written
+from conformance.cli.main import UsageError
+from conformance.report.comparison_formats import comparison_html, comparison_markdown
+from conformance.results.comparison import compare, names
+from conformance.results.view import DocumentError, load, why_unreadable
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    parser.description = (
+        "Compares the results of several implementations, or of two versions of one: what broke, what was "
+        "mended, where they choose differently. Without --html or --markdown the Markdown goes to standard "
+        "output. Exit status: 0; with "
+        "--gate 1 when a rule that held in the first results is violated in the last."
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="+",
+        metavar="RESULTS",
+        help="results.json of a run, or the folder it is in",
+    )
+    parser.add_argument(
+        "--name",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="the name of the first, second, ... results",
+    )
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write the table as a page")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the table as Markdown; - is standard output"
+    )
+    parser.add_argument(
+        "--gate",
+        action="store_true",
+        help="exit with 1 when something broke from the first to the last results",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Writes the comparison. Raises UsageError."""
+    if len(options.results) < 2:
+        raise UsageError(
+            "give at least two results to compare: "
+            "conformance compare before/results.json after/results.json."
+        )
+    if options.name and len(options.name) != len(options.results):
+        raise UsageError(
+            f"--name: give one for each of the {len(options.results)} results, in their order, or none."
+        )
+    if len(set(options.name)) != len(options.name):
+        raise UsageError("--name: the names should differ from one another.")
+    document, source = {}, options.results[0]
+    try:
+        documents = []
+        for source in options.results:
+            document = load(source)
+            documents.append(document)
+        columns = names([str(path) for path in options.results], documents, options.name)
+        try:
+            found = compare(dict(zip(columns, documents, strict=True)))
+            markdown = comparison_markdown(found)
+            page = comparison_html(found) if options.html else ""
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+            for source, document in zip(options.results, documents, strict=True):
+                error = why_unreadable(document, source)
+                if "contradict" not in str(error):
+                    break
+            raise error from None
+        if options.html:
+            print(written(options.html, page))
+        if options.markdown and str(options.markdown) != "-":
+            print(written(options.markdown, markdown))
+        elif options.markdown or not options.html:
+            sys.stdout.write(markdown)
+    except DocumentError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"{error.filename}: the comparison cannot be written ({error.strerror}).") from None
+    broke = (
+        found.broke if found.two else compare({columns[0]: documents[0], columns[-1]: documents[-1]}).broke
+    )
+    return 1 if options.gate and broke else 0

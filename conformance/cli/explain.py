@@ -1,0 +1,148 @@
+"""`conformance explain`: all about one rule, offline."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+
+from conformance.cli.main import UsageError
+from conformance.cli.rules import described, find
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import SPEC, Level, Rule
+from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.wire.messages import Exchange
+
+#: The deliberately faulty servers, in a checkout.
+FAULTS = SPEC.parent / "tests" / "faults"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    parser.description = (
+        "Says all about one rule: its text and level, the checks that test it, the faulty servers that prove "
+        "these checks, and an exchange with the suite's own reference server as an example."
+    )
+    parser.add_argument("id", metavar="ID", help="a rule, as `conformance rules` lists them")
+    parser.add_argument("--operation", metavar="OPERATION", help="the operation of the example")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the explanation. Raises UsageError for an unknown rule or operation."""
+    found = find(options.id)
+    if len(found) != 1 or found[0].id != options.id:
+        raise UsageError(
+            f"{options.id} is an area of {len(found)} rules; explain one of them: "
+            f"{', '.join(rule.id for rule in found[:8])}{', ...' if len(found) > 8 else ''}."
+        )
+    rule = found[0]
+    operation = options.operation or rule.operations[0]
+    if operation not in rule.operations:
+        raise UsageError(
+            f"--operation: {rule.id} is not about {operation!r}; it is about {', '.join(rule.operations)}."
+        )
+    print("\n".join(_lines(rule, operation)))
+    return 0
+
+
+def _lines(rule: Rule, operation: str) -> Iterator[str]:
+    yield from described(rule)
+    yield ""
+    yield "Checks"
+    for name, text in _checks(rule):
+        yield f"   {name}"
+        if text:
+            yield from textwrap.wrap(text, 100, initial_indent="      ", subsequent_indent="      ")
+    yield f"   Run them alone: pytest --rule {rule.id}@{operation}"
+    if faults := list(_faults(rule)):
+        yield ""
+        yield "Servers that break it, on which the checks are proven"
+        for name, text in faults[:12]:
+            yield from textwrap.wrap(f"{name}: {text}", 100, initial_indent="   ", subsequent_indent="      ")
+        if len(faults) > 12:
+            yield f"   and {len(faults) - 12} more"
+    yield ""
+    does = "chose so" if rule.level is Level.OPEN else "keeps the rule"
+    yield f"An exchange of {operation} with the reference server, which {does}"
+    yield from textwrap.indent(_example(rule, operation), "   ").splitlines()
+
+
+def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Name and first paragraph of each check, or how else the rule is judged."""
+    from conformance.checks import load_checks
+    from conformance.judging.invariants import PASSIVE_RULES
+
+    if rule.id in PASSIVE_RULES:
+        yield (
+            "every response",
+            "Judged on every response that the suite receives, whatever check asked for it.",
+        )
+    for check in load_checks().values():
+        if rule.id in check.rules:
+            text = inspect.getdoc(check.function) or ""
+            yield check.name, " ".join(text.split("\n\n")[0].split())
+
+
+def _faults(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Name and description of each faulty server that is registered for the rule; none outside a checkout."""
+    for path in sorted(FAULTS.glob("*.py")):
+        try:
+            tree = ast.parse(path.read_text("utf-8"))
+        except (OSError, SyntaxError):
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and any(
+                _registers(decorator, rule.id) for decorator in node.decorator_list
+            ):
+                yield node.name, " ".join((ast.get_docstring(node) or "").split())
+
+
+def _registers(decorator: ast.expr, rule: str) -> bool:
+    return (
+        isinstance(decorator, ast.Call)
+        and isinstance(decorator.func, ast.Name)
+        and decorator.func.id == "fault"
+        and any(isinstance(one, ast.Constant) and one.value == rule for one in decorator.args)
+    )
+
+
+def _example(rule: Rule, operation: str) -> str:
+    """The decisive exchange of the rule's check with a reference server in this process."""
+    from conformance.checks import plan
+    from conformance.fixtures.run_context import Suite
+    from conformance.harness.check import run_check
+    from conformance.reference.seed import new_server, target_tables
+    from conformance.reference.serving.transport import InProcessTransport
+    from conformance.report.transcript import transcript
+    from conformance.results.model import exchange_to_plain
+    from conformance.target.file import build
+    from conformance.target.redaction import Redactor
+
+    server, seeded = new_server()
+    target = build(target_tables(seeded, "http://reference"), "the reference server")
+    suite = Suite(target, transport=InProcessTransport(server))
+    shown: Exchange | None = None
+    for check, one in plan({rule.id}, {operation}):
+        findings, _ = run_check(check, one, suite)
+        shown = next(
+            (
+                suite.record[number]
+                for finding in findings
+                if finding.rule == rule.id
+                for number in finding.exchanges
+                if number in suite.record
+            ),
+            None,
+        )
+        if shown is not None:
+            break
+    if shown is None:
+        try:
+            scene = suite.scene_for(operation)
+            shown = suite.send(scene.client, scene.call(OPERATIONS[operation].id), "a sound request")
+        except (Inconclusive, NotApplicable) as end:
+            return str(end)
+    purpose = f"{shown.purpose}:\n" if shown.purpose else ""
+    return purpose + transcript(exchange_to_plain(shown, Redactor(target)))

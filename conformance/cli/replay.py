@@ -1,0 +1,108 @@
+"""`conformance replay FILE`: sends the requests of a failure again, or prints a script that does."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from conformance._text import printable
+from conformance.cli.main import UsageError
+from conformance.replay import ReplayError, as_curl, as_python, load, perform
+from conformance.replay.document import Document, Step
+from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from conformance.target.file import TargetError
+from conformance.target.file import load as load_target
+from conformance.target.redaction import Redactor
+from conformance.wire.messages import Exchange
+
+#: Exit status for each verdict; 6 as in a run that came to no verdict.
+STATUS = {NOT_REPRODUCED: 0, REPRODUCED: 1, UNDECIDED: 6}
+
+#: Characters of a body that are shown.
+SHOWN = 2000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `conformance replay`."""
+    parser.description = (
+        "Sends the requests of a failure again, signed afresh, with the ids that come up on the way, "
+        "and says whether "
+        "the rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage."
+    )
+    parser.add_argument(
+        "file", type=Path, metavar="FILE", help="a replay file, as a run writes them into reports/replays"
+    )
+    parser.add_argument(
+        "--target",
+        type=Path,
+        metavar="FILE",
+        default=os.environ.get("CONFORMANCE_TARGET"),
+        help="the target file (CONFORMANCE_TARGET)",
+    )
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        default=os.environ.get("PYTEST_BASE_URL"),
+        help="the server; wins over the target file (PYTEST_BASE_URL)",
+    )
+    parser.add_argument(
+        "--as",
+        dest="language",
+        choices=("curl", "python"),
+        help="send nothing; print a script that signs by itself: bash with curl and openssl, or Python alone",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs `conformance replay` and returns its exit status. Raises UsageError."""
+    try:
+        document = load(options.file)
+        if options.language:
+            sys.stdout.write(as_curl(document) if options.language == "curl" else as_python(document))
+            return 0
+        return _replay(document, options)
+    except (ReplayError, TargetError) as error:
+        raise UsageError(str(error)) from None
+
+
+def _replay(document: Document, options: argparse.Namespace) -> int:
+    from conformance.fixtures.run_context import Suite
+
+    target = load_target(Path(options.target) if options.target else None, os.environ, options.base_url)
+    suite = Suite(target)
+    print(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}\n")
+    replayed = perform(document, suite, lambda step, exchange: _show(step, exchange, suite.redactor))
+    print(f"expected   {printable(document['expected'])}")
+    print(f"then got   {printable(document['got'])}")
+    if replayed.verdict == UNDECIDED:
+        print(f"undecided: {printable(suite.redactor.text(replayed.got))}")
+    else:
+        print(
+            f"{replayed.verdict}{': ' + printable(suite.redactor.text(replayed.got)) if replayed.got else ''}"
+        )
+    return STATUS[replayed.verdict]
+
+
+def _show(step: Step, exchange: Exchange, redactor: Redactor) -> None:
+    mark = "*" if step.get("decisive") else " "
+    sent = f"{exchange.method} {exchange.target[:SHOWN]}"
+    lines = [f"{mark}{step['id']}  {sent}  as {exchange.organization}: {step.get('purpose', '')}"]
+    lines += [
+        f"     > {name}: {value}"
+        for name, value in redactor.headers(exchange.request_headers)
+        if name.lower() in ("x-timestamp", "x-nonce", "idempotency-key", "content-type") or step.get("auth")
+    ]
+    if exchange.request_body:
+        lines.append(f"     > {_text(exchange.request_body, redactor)}")
+    lines.append(
+        f"     < {exchange.status if exchange.status is not None else f'no answer: {exchange.error}'}"
+        f" {_text(exchange.response_body, redactor)}"
+    )
+    print(printable("\n".join(lines)) + "\n")
+
+
+def _text(body: bytes, redactor: Redactor) -> str:
+    text = redactor.text(body.decode("utf-8", "backslashreplace"))
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}… ({len(body)} bytes)"

@@ -1,0 +1,127 @@
+"""`conformance rules`: the catalogue of rules, to read or as data."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import textwrap
+from collections.abc import Iterable
+from dataclasses import asdict
+
+from conformance.cli.main import UsageError
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES, Level, Rule
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the subcommand."""
+    parser.description = "Lists the rules that the suite judges; `conformance explain ID` says all about one."
+    parser.add_argument(
+        "id", nargs="*", metavar="ID", help="a rule, or the area of several: auth, list, fields, ..."
+    )
+    parser.add_argument(
+        "--level", choices=[str(level) for level in Level], help="only the rules of this level"
+    )
+    parser.add_argument("--operation", metavar="OPERATION", help="only the rules about this operation")
+    parser.add_argument(
+        "--section",
+        metavar="SECTION",
+        help="only the rules of this section of the specification, such as 5.4",
+    )
+    parser.add_argument("--json", action="store_true", help="print them as JSON")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the rules. Raises UsageError for an unknown name, and for a choice that leaves none."""
+    chosen = list(RULES.values())
+    if options.id:
+        for name in options.id:
+            find(name)
+        chosen = [rule for rule in chosen if any(_named(rule, name) for name in options.id)]
+    if options.operation:
+        if options.operation not in OPERATIONS:
+            raise UsageError(
+                f"--operation: there is no operation {options.operation!r}; they are {', '.join(OPERATIONS)}."
+            )
+        chosen = [rule for rule in chosen if options.operation in rule.operations]
+    if options.level:
+        chosen = [rule for rule in chosen if rule.level == options.level]
+    if options.section:
+        chosen = [
+            rule for rule in chosen if any(_within(section, options.section) for section in rule.section)
+        ]
+    if not chosen:
+        raise UsageError("no rule is all of this; leave out a part of the choice.")
+    if options.json:
+        print(json.dumps([asdict(rule) for rule in chosen], indent=1))
+    elif options.id and all(name in RULES for name in options.id):
+        for rule in chosen:
+            print("\n".join(described(rule)))
+    else:
+        print("\n".join(_table(chosen)))
+    return 0
+
+
+def find(name: str) -> list[Rule]:
+    """The rules of an id or an area. Raises UsageError with the nearest names when there is none."""
+    found = [rule for rule in RULES.values() if _named(rule, name)]
+    if found:
+        return found
+    import difflib
+
+    areas = {rule.partition(".")[0] for rule in RULES}
+    near = difflib.get_close_matches(name, [*RULES, *areas], 4, 0.5)
+    near += [rule for rule in RULES if name and name in rule and rule not in near][:4]
+    hint = f"did you mean {' or '.join(near)}?" if near else "`conformance rules` lists them."
+    raise UsageError(f"the catalogue has no rule or area {name[:60]!r}; {hint}")
+
+
+def _named(rule: Rule, name: str) -> bool:
+    return rule.id == name or rule.id.startswith(name.rstrip(".") + ".")
+
+
+def _within(section: str, wanted: str) -> bool:
+    return section == wanted or section.startswith(wanted.rstrip(".") + ".")
+
+
+def _table(rules: Iterable[Rule]) -> list[str]:
+    rules = list(rules)
+    width = shutil.get_terminal_size((110, 24)).columns
+    longest = max(len(rule.id) for rule in rules)
+    start = longest + 13
+    lines = []
+    for rule in rules:
+        text = textwrap.wrap(rule.statement, max(width - start, 40))
+        lines.append(f"{rule.id:{longest}}  {rule.level:8}   {text[0]}")
+        lines += [" " * start + line for line in text[1:]]
+    cases = sum(len(rule.operations) for rule in rules)
+    return [
+        *lines,
+        "",
+        f"{len(rules)} {'rule' if len(rules) == 1 else 'rules'}, {cases} cases (a rule on an operation)",
+    ]
+
+
+def described(rule: Rule) -> list[str]:
+    """A rule in full, line by line."""
+    lines = [
+        rule.id,
+        *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),
+        f"   level       {rule.level}: {_MEANING[rule.level]}",
+        f"   section     {', '.join(rule.section)} of the specification",
+    ]
+    facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
+    for name, values in facts.items():
+        if values:
+            lines += textwrap.wrap(
+                ", ".join(values), 100, initial_indent=f"   {name:12}", subsequent_indent=" " * 15
+            )
+    return lines
+
+
+_MEANING = {
+    Level.REQUIRED: "the specification states it; a server that does otherwise fails the run",
+    Level.IMPLIED: "the specification suggests it; a warning, a failure under --fail-on implied",
+    Level.OPEN: "the specification leaves it open; what the server does is only recorded",
+}

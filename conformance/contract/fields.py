@@ -1,0 +1,74 @@
+"""The request fields of each operation, and values that break or just keep their limits.
+
+Everything is derived from the request schemas in spec/openapi.yaml, so a limit stands in one place only.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from conformance.contract.operations import OPERATIONS, response_schema
+
+#: An operation whose body is any subset of another operation's.
+_SUBSETS = {"updateBeneficiary": "createBeneficiary"}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A request field (sections 4.1 to 4.7).
+
+    `type` is the JSON type of its value; `required` says whether a create demands it, also where the field
+    belongs to an update; `max_length` is in characters; `code` is "country", "currency" or "".
+    """
+
+    name: str
+    type: str
+    required: bool
+    max_length: int | None
+    choices: tuple[str, ...]
+    code: str
+
+
+@functools.cache
+def request_fields(operation: str) -> tuple[Field, ...]:
+    """The fields of an operation's body, in the order of the contract; none where it takes no body.
+
+    Raises KeyError for an unknown operationId.
+    """
+    schema = OPERATIONS[operation].request_schema or {}
+    required = OPERATIONS[_SUBSETS.get(operation, operation)].required_fields
+    return tuple(
+        Field(
+            name,
+            described.get("type", "string"),
+            name in required,
+            described.get("maxLength"),
+            tuple(described.get("enum", ())),
+            described.get("x-code", ""),
+        )
+        for name, described in schema.get("properties", {}).items()
+    )
+
+
+def request_field(operation: str, name: str) -> Field:
+    """One field of an operation's body; raises KeyError where it has no such field."""
+    for field in request_fields(operation):
+        if field.name == name:
+            return field
+    raise KeyError(f"{operation} has no field {name}")
+
+
+@functools.cache
+def documented(operation: str) -> tuple[str, ...]:
+    """The names of the documented members of the resource an operation answers (section 2)."""
+    return tuple(response_schema(operation).get("properties", ()))
+
+
+# ---------------------------------------------------------------------- values of another type
+
+
+# ---------------------------------------------------------------------- lengths
+
+
+# ---------------------------------------------------------------------- choices, codes and amounts

@@ -1,0 +1,273 @@
+"""The contract of the API as spec/openapi.yaml and spec/schemas state it: its operations, and what breaks it.
+
+Reading the contract needs no schema library; the first document that is judged imports one.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from conformance._text import plain, shown
+from conformance.contract.rules import SPEC, load_yaml
+from conformance.contract.schemas import Problem, problems, validator
+
+if TYPE_CHECKING:
+    from jsonschema.protocols import Validator
+
+__all__ = [
+    "OPERATIONS",
+    "SPEC",
+    "Operation",
+    "Problem",
+    "error_problems",
+    "match",
+    "request_problems",
+    "response_problems",
+    "response_schema",
+    "undocumented_fields",
+]
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One of the API's operations.
+
+    `path` is the template with /v1; `query_parameters` maps names to their schemas. In `request_schema` all
+    references are resolved, so that `request_schema["properties"][name]` has the field's type and limits.
+    `response_schema_uri` is relative to SPEC; `resource` names what is made, read or listed.
+    """
+
+    id: str
+    method: str
+    path: str
+    path_parameters: tuple[str, ...]
+    query_parameters: Mapping[str, dict[str, Any]]
+    request_schema: dict[str, Any] | None
+    required_fields: tuple[str, ...]
+    response_schema_uri: str
+    is_list: bool
+    is_post: bool
+    resource: str
+    tag: str
+
+
+# ---------------------------------------------------------------------- reading
+
+
+@functools.cache
+def _document(name: str) -> Any:
+    """A file of the contract, by its path relative to SPEC."""
+    return load_yaml(SPEC / name) if name.endswith(".yaml") else json.loads((SPEC / name).read_bytes())
+
+
+def _resolved(value: Any, name: str) -> Any:
+    """A part of the file `name` with every reference replaced by what it refers to.
+
+    Keywords beside a reference win over those of its target; nothing refers to itself in circles. `$schema`
+    is left out because jsonschema would change to the plain validator of that dialect.
+    """
+    if isinstance(value, list):
+        return [_resolved(one, name) for one in value]
+    if not isinstance(value, dict):
+        return value
+    own = {key: _resolved(one, name) for key, one in value.items() if key not in ("$ref", "$defs", "$schema")}
+    if "$ref" not in value:
+        return own
+    file, _, pointer = value["$ref"].partition("#")
+    if file:
+        name = name.rpartition("/")[0] + "/" + file if "/" in name else file
+    target = _document(name)
+    for step in pointer.split("/")[1:]:
+        target = target[step.replace("~1", "/").replace("~0", "~")]
+    return _resolved(target, name) | own
+
+
+def _json_schema(described: Mapping[str, Any]) -> Any:
+    return described["content"]["application/json"]["schema"]
+
+
+def _operation(path: str, method: str, shared: list[Any], described: Mapping[str, Any]) -> Operation:
+    document = "openapi.yaml"
+    parameters = _resolved(shared + described.get("parameters", []), document)
+    body = described.get("requestBody")
+    request = None if body is None else _resolved(_json_schema(body), document)
+    uri = _json_schema(described["responses"]["2XX"])["$ref"]
+    resource = uri.rpartition("/")[2].removesuffix(".json")
+    return Operation(
+        id=described["operationId"],
+        method=method.upper(),
+        path=path,
+        path_parameters=tuple(one["name"] for one in parameters if one["in"] == "path"),
+        query_parameters=MappingProxyType(
+            {one["name"]: one["schema"] for one in parameters if one["in"] == "query"}
+        ),
+        request_schema=request,
+        required_fields=tuple((request or {}).get("required", ())),
+        response_schema_uri=uri,
+        is_list=resource.endswith("_list"),
+        is_post=method == "post",
+        resource=resource.removesuffix("_list"),
+        tag=described["tags"][0],
+    )
+
+
+def _operations() -> Iterator[Operation]:
+    for path, item in _document("openapi.yaml")["paths"].items():
+        for method, described in item.items():
+            if method != "parameters":
+                yield _operation(path, method, item.get("parameters", []), described)
+
+
+#: The operations by operationId, in document order.
+OPERATIONS: Mapping[str, Operation] = MappingProxyType({one.id: one for one in _operations()})
+
+
+@functools.cache
+def _routes() -> list[tuple[re.Pattern[str], Operation]]:
+    return [
+        (re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(operation.path))), operation)
+        for operation in OPERATIONS.values()
+    ]
+
+
+def match(method: str, path: str) -> tuple[Operation, dict[str, str]] | None:
+    """The operation that a method and an unencoded path (from /v1 on) call, and its path parameters."""
+    for pattern, operation in _routes():
+        if operation.method == method and (found := pattern.fullmatch(path)):
+            return operation, found.groupdict()
+    return None
+
+
+# ---------------------------------------------------------------------- judging responses
+
+
+@functools.cache
+def response_schema(operation_id: str) -> dict[str, Any]:
+    """The schema of an operation's successful response, all references resolved.
+
+    Raises KeyError for an unknown operationId.
+    """
+    return _schema(OPERATIONS[operation_id].response_schema_uri)
+
+
+def response_problems(operation_id: str, document: Any) -> list[Problem]:
+    """How the JSON document of a 2xx response breaks the contract (sections 2 and 8).
+
+    Raises KeyError for an unknown operationId, and nothing because of what the document holds.
+    """
+    operation = OPERATIONS[operation_id]
+
+    def default(pointer: str) -> str:
+        if not operation.is_list:
+            return "format.fields"
+        return "list.item-fields" if pointer.startswith("/items/") else "list.envelope"
+
+    return problems(_validator(operation.response_schema_uri), document, default)
+
+
+def error_problems(document: Any) -> list[Problem]:
+    """How the JSON document of an error breaks the documented error body (section 7)."""
+    return problems(_validator("schemas/error.json"), document, lambda pointer: "error.shape")
+
+
+def _schema(uri: str) -> dict[str, Any]:
+    schema: dict[str, Any] = _resolved(_document(uri), uri)
+    return schema
+
+
+@functools.cache
+def _validator(uri: str) -> Validator:
+    return validator(_schema(uri))
+
+
+# ---------------------------------------------------------------------- members beyond the contract
+
+
+def undocumented_fields(operation_id: str, document: Any) -> list[str]:
+    """The members of a 2xx response that the specification does not name, as sorted pointers in which `*`
+    stands for any index of an array."""
+    return sorted(set(_undocumented([response_schema(operation_id)], document, "")))
+
+
+def _undocumented(schemas: list[dict[str, Any]], value: Any, pointer: str) -> Iterator[str]:
+    schemas = list(_alternatives(schemas))
+    if isinstance(value, dict):
+        known = [one["properties"] for one in schemas if "properties" in one]
+        for name, member in value.items() if known else ():
+            inner = [properties[name] for properties in known if name in properties]
+            place = f"{pointer}/{plain(name)}"
+            if inner:
+                yield from _undocumented(inner, member, place)
+            else:
+                yield place
+    elif isinstance(value, list):
+        inner = [one["items"] for one in schemas if "items" in one]
+        for member in value:
+            yield from _undocumented(inner, member, f"{pointer}/*")
+
+
+def _alternatives(schemas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for schema in schemas:
+        yield schema
+        yield from _alternatives(schema.get("allOf", []) + schema.get("anyOf", []))
+
+
+# ---------------------------------------------------------------------- judging requests
+
+
+def request_problems(operation_id: str, body: bytes | None, query: str) -> list[str]:
+    """How a request breaks openapi.yaml: its body as sent (None: no body) and its raw query without `?`.
+
+    An array may also be sent with `[]` after its name. Raises KeyError for an unknown operationId.
+    """
+    operation = OPERATIONS[operation_id]
+    return [*_body_problems(operation, body), *_query_problems(operation, query)]
+
+
+@functools.cache
+def _body_validator(operation_id: str) -> Validator:
+    return validator(OPERATIONS[operation_id].request_schema or {})
+
+
+def _body_problems(operation: Operation, body: bytes | None) -> Iterator[str]:
+    if operation.request_schema is None:
+        if body:
+            yield f"{operation.id} takes no body"
+        return
+    try:
+        document = json.loads(body or b"")
+    except (ValueError, RecursionError):
+        yield f"{operation.id} takes a JSON body"
+        return
+    for problem in problems(_body_validator(operation.id), document, str):
+        yield f"{problem.pointer or 'the body'} {problem.message}"
+
+
+def _query_problems(operation: Operation, query: str) -> Iterator[str]:
+    sent: dict[str, list[str]] = {}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        bare = name.removesuffix("[]")
+        is_array = operation.query_parameters.get(bare, {}).get("type") == "array"
+        sent.setdefault(bare if is_array else name, []).append(value)
+    for name, values in sent.items():
+        schema = operation.query_parameters.get(name)
+        if schema is None:
+            yield f"{operation.id} has no query parameter {shown(name)}"
+        elif schema["type"] != "array" and len(values) > 1:
+            yield f"the query parameter {name} is repeated"
+        else:
+            for problem in problems(validator(schema), _query_value(schema["type"], values), str):
+                yield f"the query parameter {name} {problem.message}"
+
+
+def _query_value(kind: str, values: list[str]) -> Any:
+    if kind == "array":
+        return values
+    return int(values[0]) if kind == "integer" and re.fullmatch("-?[0-9]{1,30}", values[0]) else values[0]

@@ -1,0 +1,157 @@
+"""What a JSON Schema violation means here: the rule it breaks, the place, and a sentence about it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from conformance._text import shown
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
+
+#: The keyword under which a missing member is reported whose value might have been null.
+_MISSING_NULLABLE = "required-nullable"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One way in which a document breaks a rule; `pointer` is a JSON pointer, empty for the whole document.
+
+    `message` is the predicate of a sentence about the place and shows at most SHOWN characters of a value.
+    """
+
+    rule: str
+    pointer: str
+    message: str
+
+
+def validator(schema: Mapping[str, Any]) -> Validator:
+    """A validator of a schema without references."""
+    built: Validator = _dialect()(schema)
+    return built
+
+
+def problems(judge: Validator, document: Any, default: Callable[[str], str]) -> list[Problem]:
+    """What is wrong with a document, one problem for each rule and place.
+
+    The rule is the annotation `x-rule` beside the keyword that fails, format.nullable for a missing member
+    that might have been null, else what `default` makes of the pointer. Nothing that a document holds raises.
+    """
+    found: dict[tuple[str, str], Problem] = {}
+    try:
+        for error in judge.iter_errors(document):
+            for leaf in _leaves(error):
+                pointer = _pointer(leaf)
+                rule = _rule(leaf) or default(pointer)
+                found.setdefault((rule, pointer), Problem(rule, pointer, _message(leaf)))
+    except RecursionError:
+        return [Problem(default(""), "", "is nested too deeply")]
+    return list(found.values())
+
+
+# ---------------------------------------------------------------------- the dialect
+
+
+@functools.cache
+def _dialect() -> Any:
+    """JSON Schema 2020-12 with two exactnesses: missing members are told apart by whether they might be null,
+    and `$` in a pattern does not match before a trailing newline, as ECMA-262 has it."""
+    from jsonschema import Draft202012Validator, ValidationError, validators
+
+    def required(
+        validator: Any,
+        names: list[str],
+        instance: Any,
+        schema: Mapping[str, Any],
+    ) -> Iterator[ValidationError]:
+        if not validator.is_type(instance, "object"):
+            return
+        for name in names:
+            if name not in instance:
+                member = schema.get("properties", {}).get(name, True)
+                nullable = next(iter(validator.descend(None, member)), None) is None
+                keyword = _MISSING_NULLABLE if nullable else "required"
+                yield ValidationError(name, validator=keyword, path=[name])
+
+    def pattern(
+        validator: Any,
+        text: str,
+        instance: Any,
+        schema: Mapping[str, Any],
+    ) -> Iterator[ValidationError]:
+        if validator.is_type(instance, "string") and not _compiled(text).search(instance):
+            yield ValidationError(text)
+
+    return validators.extend(Draft202012Validator, {"required": required, "pattern": pattern})
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
+
+
+# ---------------------------------------------------------------------- rule and place
+
+
+def _leaves(error: ValidationError) -> Iterator[ValidationError]:
+    """The errors that say what is wrong: of a choice between a value and null, those of the value."""
+    if error.validator != "anyOf":
+        yield error
+        return
+    for inner in error.context or ():
+        if inner.schema_path[0] == 0:
+            yield from _leaves(inner)
+
+
+def _rule(error: ValidationError) -> str:
+    if error.validator == _MISSING_NULLABLE:
+        return "format.nullable"
+    rule = error.schema.get("x-rule", "") if isinstance(error.schema, Mapping) else ""
+    return str(rule)
+
+
+def _pointer(error: ValidationError) -> str:
+    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in error.absolute_path)
+
+
+# ---------------------------------------------------------------------- messages
+
+_NAMES = {"integer": "an integer", "object": "an object", "array": "an array", "null": "null"}
+
+
+def _named(types: str | list[str]) -> str:
+    return " or ".join(_NAMES.get(one, f"a {one}") for one in ([types] if isinstance(types, str) else types))
+
+
+def _message(error: ValidationError) -> str:
+    wanted, value = error.validator_value, error.instance
+    match error.validator:
+        case "required" | "required-nullable":
+            return "is missing"
+        case "not":
+            return "is there, which it should not be"
+        case "type":
+            or_null = " or null" if error.parent is not None and error.parent.validator == "anyOf" else ""
+            return f"is {shown(value)}, not {_named(wanted)}{or_null}"
+        case "enum":
+            return f"is {shown(value)}, not one of {', '.join(map(str, wanted))}"
+        case "const":
+            return f"is {shown(value)}, not {shown(wanted)}"
+        case "pattern":
+            form = str(error.schema.get("description", wanted)).rstrip(".")
+            return f"is {shown(value)}, which does not fit {form}"
+        case "maxLength":
+            return f"has {len(value)} characters, more than {wanted}"
+        case "minLength":
+            return f"has {len(value)} characters, fewer than {wanted}"
+        case "minimum":
+            return f"is {shown(value)}, below {wanted}"
+        case "maximum":
+            return f"is {shown(value)}, above {wanted}"
+    return f"is {shown(value)}, which breaks {error.validator}"

@@ -1,0 +1,68 @@
+"""ISO 8601 timestamps as exact numbers, and waiting until a server's clock must show a later one.
+
+Servers choose how many digits of a second they show (section 2), so instants are compared as
+fractions: no digit is lost, and `12:00:00Z` equals `12:00:00.000Z`.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from fractions import Fraction
+
+_TIMESTAMP = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]{1,30}))?"
+    r"(?:([Zz])|([+-])([0-9]{2}):?([0-9]{2}))"
+)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def parse(text: object) -> Fraction | None:
+    """A timestamp with its date, time and offset as seconds since 1970-01-01T00:00:00Z; None when it is none.
+
+    Anything may be passed, also what is no string. Offsets other than `Z` are understood, although
+    section 2 forbids them: that is another rule's business. A leap second counts as the second after it.
+    """
+    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    year, month, day, hour, minute, second = (int(part) for part in found.groups()[:6])
+    try:
+        moment = datetime(year, month, day, hour, minute, min(second, 59), tzinfo=UTC)
+    except ValueError:
+        return None
+    if second > 60:
+        return None
+    elapsed = moment - _EPOCH
+    seconds = elapsed.days * 86_400 + elapsed.seconds + (second == 60)
+    sign, hours, minutes = found[9], int(found[10] or 0), int(found[11] or 0)
+    if hours > 23 or minutes > 59:
+        return None
+    offset = (hours * 60 + minutes) * 60
+    seconds += offset if sign == "-" else -offset
+    digits = found[7] or ""
+    return Fraction(seconds) + (Fraction(int(digits), 10 ** len(digits)) if digits else 0)
+
+
+def step(text: object) -> Fraction | None:
+    """The smallest difference, in seconds, that the clock behind a timestamp is sure to show; None when it is none.
+
+    Zeros at the end of the fraction do not count: `12:00:00.000Z` may well come from a clock of whole seconds.
+    """
+    if parse(text) is None:
+        return None
+    assert isinstance(text, str)
+    found = _TIMESTAMP.fullmatch(text)
+    assert found is not None
+    return Fraction(1, 10 ** len((found[7] or "").rstrip("0")))
+
+
+def whole_second(text: object) -> str | None:
+    """The second that a timestamp lies in, written without a fraction; None when it is no timestamp."""
+    instant = parse(text)
+    if instant is None:
+        return None
+    try:
+        return datetime.fromtimestamp(instant // 1, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (OverflowError, ValueError, OSError):
+        return None

@@ -1,0 +1,204 @@
+"""What a property-based test has come to say of each rule, kept outside Hypothesis.
+
+Hypothesis only learns that an example failed. What was expected, what came and which requests led to it is
+written down here the moment it happens, so that a failure which does not come again is still reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from conformance.contract.rules import RULES, Level
+from conformance.fixtures.run_context import Suite
+from conformance.judging.findings import Finding, Verdict
+from conformance.judging.invariants import PASSIVE_RULES
+from conformance.wire.messages import Exchange
+
+#: Exchanges that a passed rule keeps as its proof.
+KEPT = 3
+
+#: A rule on an operation.
+Key = tuple[str, str]
+
+
+class Violation(AssertionError):
+    """A rule was seen broken in the example that Hypothesis is running."""
+
+    def __init__(self, key: Key, expected: str, got: str) -> None:
+        super().__init__(f"{key[0]} on {key[1]}: expected {expected}; got {got}")
+        self.key = key
+
+
+@dataclass
+class Failure:
+    """The smallest example seen that breaks a rule: what came of it and all its exchanges, in their order."""
+
+    expected: str
+    got: str
+    exchanges: list[int]
+    #: The exchange that shows it, or several.
+    decisive: list[int]
+    size: tuple[int, int]
+    seen: int = 1
+    runs: int = 0
+    further: list[str] = field(default_factory=list)
+
+
+class Ledger:
+    """Judgements of one part of an exploration by rule and operation."""
+
+    def __init__(self, suite: Suite, check: str) -> None:
+        self.suite = suite
+        self.check = check
+        self.judged: dict[Key, int] = {}
+        self.proofs: dict[Key, list[int]] = {}
+        self.failures: dict[Key, Failure] = {}
+        #: Rules that have been found broken and explored: they no longer end an example.
+        self.settled: set[Key] = set()
+        #: Operation -> answers by status, of generated cases alone.
+        self.statuses: dict[str, dict[int | None, int]] = {}
+        #: The rule whose failure is being made smaller: others broken on the way wait for a round of their
+        #: own.
+        self.focus: Key | None = None
+        #: Called when a violation ends an example.
+        self.on_violation: Callable[[], None] | None = None
+        self._example: list[Exchange] = []
+        self._passive: dict[Key, int] = {}
+
+    # ------------------------------------------------------------------ the example at hand
+
+    def begin(self) -> None:
+        """A new example starts: what was sent before does not belong to it."""
+        self._example = []
+        self._passive = {key: tally.broken for key, tally in self.suite.passive.tallies.items()}
+        for failure in self.failures.values():
+            failure.runs += 1
+
+    def keep(self, *exchanges: Exchange) -> None:
+        """These exchanges belong to the example."""
+        self._example += exchanges
+
+    def inspect(self, *exchanges: Exchange) -> None:
+        """Raises Violation for exchanges that broke a passive rule."""
+        for exchange in exchanges:
+            self._check_passive(exchange)
+
+    def sent(self, *exchanges: Exchange) -> None:
+        """Keeps exchanges and inspects them."""
+        self.keep(*exchanges)
+        self.inspect(*exchanges)
+
+    def count(self, exchange: Exchange) -> None:
+        """Counts the answer to a generated case."""
+        by_status = self.statuses.setdefault(exchange.operation or "", {})
+        by_status[exchange.status] = by_status.get(exchange.status, 0) + 1
+
+    def _check_passive(self, exchange: Exchange) -> None:
+        if exchange.operation is None:
+            return
+        for rule in PASSIVE_RULES:
+            key = (rule, exchange.operation)
+            tally = self.suite.passive.tallies.get(key)
+            if tally is not None and tally.broken != self._passive.get(key, 0):
+                self._passive[key] = tally.broken
+                # The tally's words are those of the first exchange that broke the rule here.
+                self.judge(rule, exchange.operation, False, tally.expected, tally.got, exchange)
+
+    # ------------------------------------------------------------------ judging
+
+    def judge(
+        self, rule: str, operation: str, good: bool, expected: str, got: str, *decisive: Exchange
+    ) -> bool:
+        """Counts one judgement. Raises Violation when it is bad, unless the rule is settled or
+        the failure of another one is being made smaller."""
+        key = (rule, operation)
+        if operation not in RULES[rule].operations:
+            return good
+        self.judged[key] = self.judged.get(key, 0) + 1
+        numbers = [exchange.number for exchange in decisive]
+        if good:
+            proof = self.proofs.setdefault(key, [])
+            if len(proof) < KEPT:
+                proof += numbers[:1]
+            return True
+        self._keep(
+            key, Failure(expected, got, [one.number for one in self._example], numbers, _size(self._example))
+        )
+        if key in self.settled or self.focus not in (None, key):
+            return False
+        self.focus = key
+        if self.on_violation is not None:
+            self.on_violation()
+        raise Violation(key, expected, got)
+
+    def _keep(self, key: Key, new: Failure) -> None:
+        old = self.failures.get(key)
+        if old is None:
+            self.failures[key] = new
+            return
+        if new.got != old.got and len(old.further) < 5 and new.got not in old.further:
+            old.further.append(new.got)
+        if new.size < old.size:
+            new.seen, new.runs, new.further = old.seen, old.runs, old.further
+            self.failures[key] = new
+        self.failures[key].seen += 1
+
+    # ------------------------------------------------------------------ concluding
+
+    def findings(self, folder: Path | None = None) -> list[Finding]:
+        """One finding for each rule and operation that was judged; failures are saved as replay files in
+        `folder`."""
+        findings = [self._finding(key, count) for key, count in self.judged.items()]
+        if folder is not None and self.failures:
+            from conformance.replay import save
+
+            for finding in findings:
+                if failure := self.failures.get((finding.rule, finding.operation)):
+                    exchanges = [
+                        self.suite.record[number]
+                        for number in failure.exchanges
+                        if number in self.suite.record
+                    ]
+                    path = save(finding, exchanges, self.suite, folder, failure.decisive)
+                    finding.replay = f"{folder.name}/{path.name}" if path else ""
+        return findings
+
+    def _finding(self, key: Key, count: int) -> Finding:
+        rule, operation = key
+        finding = Finding(rule, operation, Verdict.PASSED, self.check, probes=count)
+        failure = self.failures.get(key)
+        if failure is None:
+            finding.exchanges = self.proofs.get(key, [])
+            return finding
+        finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
+        finding.expected, finding.got = failure.expected, failure.got
+        finding.summary = f"{rule} on {operation}: expected {failure.expected}; got {failure.got}"
+        finding.exchanges = [
+            *failure.decisive,
+            *(one for one in self._rest(rule, failure) if one not in failure.decisive),
+        ]
+        finding.further = [f"also got {one}" for one in failure.further]
+        if failure.seen == 1 and failure.runs:
+            finding.further.append("it was seen once and did not come again")
+        return finding
+
+    def _rest(self, rule: str, failure: Failure) -> list[int]:
+        """The exchanges of a failure's example that it rests on."""
+        from conformance.replay.record import needed
+
+        record = self.suite.record
+        example = [record[number] for number in failure.exchanges if number in record]
+        decisive = [record[number] for number in failure.decisive if number in record]
+        return (
+            [one.number for one in needed(rule, decisive, example, self.suite)]
+            if decisive
+            else failure.exchanges
+        )
+
+
+def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:
+    """How much a reader has to read: the number of requests, then their bytes."""
+    sizes = [len(one.request_body) + len(one.call.target) for one in exchanges]
+    return len(sizes), sum(sizes)

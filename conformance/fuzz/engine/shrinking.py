@@ -1,0 +1,66 @@
+"""Makes cases smaller that were not drawn, which Hypothesis therefore cannot shrink."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+from conformance.fuzz.schema.cases import Case
+from conformance.judging.comparison import same
+from conformance.wire.messages import to_json
+
+#: Cases run to make one smaller.
+ATTEMPTS = 60
+
+
+def smaller(case: Case, sound: dict[str, Any] | None) -> Iterator[Case]:
+    """Cases that a reader has less of to read, the smallest steps last: fewer parameters, fewer and sounder
+    members, shorter texts."""
+    if case.query:
+        pairs = case.query.split("&")
+        for at in range(len(pairs) if len(pairs) > 1 else 0):
+            yield replace(case, query="&".join(pairs[:at] + pairs[at + 1 :]))
+    try:
+        document = json.loads(case.body or b"")
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(document, dict):
+        return
+    for name in document:
+        yield replace(case, body=_json({key: value for key, value in document.items() if key != name}))
+    for name, value in document.items():
+        if sound is not None and name in sound and not same(value, sound[name]):
+            yield replace(case, body=_json({**document, name: sound[name]}))
+    for name, value in document.items():
+        if isinstance(value, str) and len(value) > 1:
+            for shorter in (value[:1], value[: len(value) // 2], value[:-1]):
+                yield replace(case, body=_json({**document, name: shorter}))
+
+
+def _json(document: Any) -> bytes:
+    try:
+        return to_json(document)
+    except UnicodeEncodeError:
+        return json.dumps(document).encode()
+
+
+def shrink(case: Case, fails: Callable[[Case], bool], sound: dict[str, Any] | None) -> Case:
+    """The smallest case found that still fails, in a limited number of attempts."""
+    attempts = 0
+    improved = True
+    while improved and attempts < ATTEMPTS:
+        improved = False
+        for candidate in smaller(case, sound):
+            attempts += 1
+            if attempts > ATTEMPTS:
+                break
+            if _size(candidate) < _size(case) and fails(candidate):
+                case, improved = candidate, True
+                break
+    return case
+
+
+def _size(case: Case) -> int:
+    return len(case.query) + len(case.body or b"")

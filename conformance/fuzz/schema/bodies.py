@@ -1,0 +1,270 @@
+"""What the specification says of a request body, from its bytes alone: sections 4.1 to 4.7 and 8.
+
+The generators' own idea of what they made is never asked: whatever made the bytes, and however a failure was
+shrunk since, the bytes are judged anew.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract.fields import Field, request_fields
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.fixtures.corpora.fields import UNASSIGNED_CODES
+from conformance.fixtures.corpora.text import (
+    plain_email,
+    plain_text,
+    surely_longer,
+    surely_no_amount,
+    surely_no_choice,
+    surely_no_code,
+)
+from conformance.judging.comparison import same, show
+from conformance.judging.expectations import Reason
+
+#: Text fields whose content is the client's own choice; all other fields are plain only as the sample has
+#: them.
+FREE_TEXT = frozenset(
+    {
+        "name",
+        "title",
+        "first_name",
+        "middle_name",
+        "last_name",
+        "display_name",
+        "company_name",
+        "note",
+        "label",
+        "description",
+    }
+)
+
+#: Those that name a person: a digit in them may be refused.
+PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})
+
+#: Characters that a text without a stated maximum may have to be plain.
+UNSTATED_LENGTH = 100
+
+#: Members of an address that are free text.
+FREE_ADDRESS = frozenset({"address_line", "city"})
+
+
+@dataclass(frozen=True)
+class Sound:
+    """A body that the server under test takes, and the optional fields that it may need (`pinned`)."""
+
+    operation: str
+    body: dict[str, Any]
+    pinned: frozenset[str] = frozenset()
+
+    @property
+    def needed(self) -> frozenset[str]:
+        """The fields that a plain body has."""
+        return self.pinned | frozenset(OPERATIONS[self.operation].required_fields)
+
+
+@dataclass
+class BodyVerdict:
+    """Why a body must be refused; whether every server must take it (`plain`); the field that has exactly its
+    maximum length; and the document, None where it is no JSON object that can be read in one way only."""
+
+    refusals: list[Reason] = field(default_factory=list)
+    plain: bool = False
+    longest: str = ""
+    document: dict[str, Any] | None = None
+
+
+class _Duplicate(Exception):
+    """An object has a member twice: which one counts is open (body.legal-oddities)."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _Duplicate
+    return members
+
+
+def _integer(text: str) -> float | int:
+    return int(text) if len(text) < 300 else float("inf")
+
+
+def _no_json(literal: str) -> Any:
+    raise ValueError(literal)
+
+
+def judge_body(operation: str, body: bytes | None, sound: Sound | None) -> BodyVerdict:
+    """Judges the body of an operation that takes one; `sound` says what this server is known to take."""
+    if not body:
+        if operation == "updateBeneficiary":
+            return BodyVerdict()
+        return BodyVerdict([Reason("body.malformed", "an empty body")])
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        return BodyVerdict([Reason("body.malformed", "a body that is no UTF-8")])
+    if text.startswith("\ufeff"):
+        return BodyVerdict()
+    try:
+        document = json.loads(text, object_pairs_hook=_object, parse_int=_integer, parse_constant=_no_json)
+    except (_Duplicate, RecursionError):
+        return BodyVerdict()
+    except ValueError:
+        return BodyVerdict([Reason("body.malformed", "a body that is no JSON")])
+    if not isinstance(document, dict):
+        return BodyVerdict([Reason("body.malformed", "a body that is no JSON object")])
+    refusals = [
+        reason for reason in _refusals(operation, document) if operation in RULES[reason.rule].operations
+    ]
+    verdict = BodyVerdict(refusals, document=document)
+    if not refusals and sound is not None:
+        verdict.plain = _plain_document(operation, document, sound)
+        verdict.longest = next(
+            (
+                one.name
+                for one in request_fields(operation)
+                if isinstance(document.get(one.name), str) and len(document[one.name]) == one.max_length
+            ),
+            "",
+        )
+    return verdict
+
+
+def odd_address(body: bytes | None) -> bool:
+    """Whether a body has an address with members that are no strings. Servers may take them
+    (fields.address-members), but what they show of them could then not be judged by its schema."""
+    try:
+        document = json.loads(body or b"")
+    except (ValueError, RecursionError):
+        return False
+    address = document.get("address") if isinstance(document, dict) else None
+    return isinstance(address, dict) and not all(
+        member is None or isinstance(member, str) for member in address.values()
+    )
+
+
+# ---------------------------------------------------------------------- what must be refused
+
+
+def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
+    create = operation != "updateBeneficiary"
+    for one in request_fields(operation):
+        if one.name not in document:
+            if create and one.required:
+                yield Reason("fields.required", f"a body without {one.name}")
+        elif (value := document[one.name]) is None:
+            if create and one.required:
+                yield Reason("fields.required-null", f"{one.name} null")
+        elif not _typed(one, value):
+            yield from _wrong_type(one, value)
+        elif isinstance(value, str):
+            yield from _wrong_text(one, value, document)
+    if create:
+        yield from _together(operation, document)
+
+
+def _typed(one: Field, value: Any) -> bool:
+    match one.type:
+        case "object":
+            return isinstance(value, dict)
+        case "boolean":
+            return isinstance(value, bool)
+    return isinstance(value, str)
+
+
+def _wrong_type(one: Field, value: Any) -> Iterator[Reason]:
+    what = f"{one.name} {show(value)}"
+    if one.name == "address" and one.required:
+        yield Reason("fields.address", what)
+    elif one.name == "amount" and isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield Reason("fields.amount", what)
+    elif one.required:
+        yield Reason("fields.type", what)
+    elif isinstance(value, list) or (isinstance(value, dict) and one.type != "object"):
+        # What a lenient server could read as the right type is left to it.
+        yield Reason("fields.optional-type", what)
+
+
+def _wrong_text(one: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:
+    if one.max_length is not None and surely_longer(value, one.max_length):
+        yield Reason("fields.max-length", f"{one.name} of {len(value)} characters (at most {one.max_length})")
+    if one.choices and surely_no_choice(value, one.choices):
+        yield Reason("fields.enum", f"{one.name} {show(value)}")
+    if one.code == "country" and surely_no_code(value, 2):
+        yield Reason("fields.country-code", f"{one.name} {show(value)}")
+    if (
+        one.code == "currency"
+        and surely_no_code(value, 3)
+        and document.get("type", "bank_account") == "bank_account"
+    ):
+        yield Reason("fields.currency-code", f"{one.name} {show(value)}")
+    if one.code and value == UNASSIGNED_CODES[one.code] and document.get("type") != "wallet":
+        yield Reason("fields.unassigned-code", f"{one.name} {show(value)}")
+    if one.name == "amount" and surely_no_amount(value):
+        yield Reason("fields.amount", f"amount {show(value)}")
+
+
+def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
+    if (
+        operation == "createBeneficiary"
+        and document.get("beneficiary_type") == "business"
+        and document.get("company_name") is None
+    ):
+        yield Reason("fields.company-name", "a business without company_name")
+    if (
+        operation == "createPayoutDestination"
+        and document.get("type") == "wallet"
+        and document.get("network") is None
+    ):
+        yield Reason("fields.network", "a wallet destination without network")
+
+
+# ---------------------------------------------------------------------- what must be accepted
+
+
+def _plain_document(operation: str, document: dict[str, Any], sound: Sound) -> bool:
+    known = {one.name: one for one in request_fields(operation)}
+    if operation == "updateBeneficiary":
+        if not document:
+            return False
+    elif not sound.needed <= document.keys():
+        return False
+    if document.get("beneficiary_type") == "business" and "company_name" not in document:
+        return False
+    return all(
+        name in known and _plain_value(operation, known[name], value, sound)
+        for name, value in document.items()
+    )
+
+
+def _plain_value(operation: str, one: Field, value: Any, sound: Sound) -> bool:
+    if one.name in sound.body and same(value, sound.body[one.name]):
+        return True
+    if one.name in sound.pinned:
+        return False
+    if one.name in FREE_TEXT:
+        longest = UNSTATED_LENGTH if one.max_length is None else one.max_length
+        return plain_text(value, longest, digits=one.name not in PERSONAL)
+    match one.name:
+        case "email":
+            return plain_email(value)
+        case "beneficiary_type":
+            return operation == "createBeneficiary" and value in one.choices
+        case "is_default":
+            return isinstance(value, bool)
+        case "address":
+            return _plain_address(value, sound.body.get("address"))
+    return False
+
+
+def _plain_address(value: Any, sound: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(sound, dict) or value.keys() != sound.keys():
+        return False
+    return all(
+        same(member, sound[name]) or (name in FREE_ADDRESS and plain_text(member, UNSTATED_LENGTH))
+        for name, member in value.items()
+    )

@@ -1,0 +1,286 @@
+"""Schema fuzzing of one operation: generated requests, sent signed and judged by the specification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.contract.fields import documented
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.corpora.text import plain_amount, same_number
+from conformance.fixtures.run_context import SAMPLE_CURES, Suite
+from conformance.fuzz.engine.budget import budget, explore, single
+from conformance.fuzz.engine.recorder import Ledger
+from conformance.fuzz.engine.seeds import derive, source
+from conformance.fuzz.engine.shrinking import shrink
+from conformance.fuzz.schema import mutations
+from conformance.fuzz.schema.bodies import BodyVerdict, odd_address
+from conformance.fuzz.schema.cases import Case, call_of
+from conformance.fuzz.schema.expected_response import expect
+from conformance.fuzz.schema.explicit_cases import cases
+from conformance.fuzz.schema.generation import Generator
+from conformance.fuzz.schema.operation_fixtures import Scenery, pairs_are_free
+from conformance.fuzz.stateful.model import INITIAL
+from conformance.harness.exploration import FuzzSettings
+from conformance.judging import queries
+from conformance.judging.comparison import same, show
+from conformance.judging.expectations import Expectation
+from conformance.judging.findings import Finding, Verdict
+from conformance.judging.invariants import HIDDEN_FIELDS
+from conformance.wire.messages import Exchange
+
+#: Boundary cases for each generated one that is asked for: they cost no drawing.
+BOUNDARY_FACTOR = 3
+
+
+class Fuzzer:
+    """One operation under fuzzing: sends cases and judges their answers into a ledger."""
+
+    def __init__(self, suite: Suite, operation: str, check: str) -> None:
+        self.suite = suite
+        self.operation = operation
+        self.ledger = Ledger(suite, check)
+        self.scenery = Scenery(suite, operation)
+
+    # ------------------------------------------------------------------ one case
+
+    def run(self, case: Case) -> None:
+        """Sends one case and judges its answer. Raises Violation as the ledger does."""
+        body = self.scenery.body_of(case)
+        if odd_address(body):
+            return
+        expected, verdict = expect(case, body, self.scenery.sound, self.suite.target)
+        ids = self.scenery.ids(case)
+        watched = bool(expected.refusals) and case.own_path
+        if watched:
+            self.ledger.sent(*self.scenery.before())
+        client = self.scenery.scene.client
+        exchange = self.suite.send(client, call_of(case, ids, body), case.origin)
+        self.ledger.count(exchange)
+        self.ledger.keep(exchange)
+        if not exchange.throttled and exchange.status is not None and exchange.status < 500:
+            self._judge(case, expected, verdict, exchange, watched)
+        elif case.own_path:
+            self.scenery.renew()
+        if not (expected.refusals and exchange.succeeded):
+            # What was accepted against the rules may well be shown against the rules: one fault, one failure.
+            self.ledger.inspect(exchange)
+
+    def _judge(
+        self, case: Case, expected: Expectation, verdict: BodyVerdict, exchange: Exchange, watched: bool
+    ) -> None:
+        judge, operation = self.ledger.judge, self.operation
+        if exchange.succeeded:
+            self._used(case, expected, exchange)
+        if expected.authenticates and not (
+            expected.refusals and exchange.error_type != "authentication_error"
+        ):
+            judge(
+                expected.authenticates,
+                operation,
+                not exchange.refused_authentication,
+                "a correctly signed request accepted by authentication",
+                exchange.described(),
+                exchange,
+            )
+        if (reason := expected.refusal) is not None:
+            good = exchange.refused
+            if good and reason.statuses:
+                good = exchange.status in reason.statuses
+            if good and reason.code:
+                good = (exchange.error_type, exchange.error_code) == (reason.type, reason.code)
+            wanted = " or ".join(map(str, reason.statuses)) or (
+                "any 4xx" if reason.code else "a refusal (4xx)"
+            )
+            code = f" {reason.type}/{reason.code}" if reason.code else ""
+            judge(
+                reason.rule, operation, good, f"{reason.what}: {wanted}{code}", exchange.described(), exchange
+            )
+            if watched and exchange.refused:
+                self._unchanged(exchange)
+        elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.suite)):
+            rule = (
+                "idempotency.key-accepted"
+                if exchange.error_code == "invalid_idempotency_key" and case.key.name == "fresh"
+                else expected.accepted.rule
+            )
+            judge(
+                rule,
+                operation,
+                exchange.succeeded,
+                f"{expected.accepted.what}: accepted (2xx)",
+                exchange.described(),
+                exchange,
+            )
+        if exchange.succeeded and not expected.refusals:
+            self._shown(case, verdict, exchange)
+
+    def _used(self, case: Case, expected: Expectation, exchange: Exchange) -> None:
+        """An accepted request has changed what is there."""
+        self.scenery.total = None
+        if self.operation in ("createWallet", "disableBeneficiary") or (
+            expected.refusals and OPERATIONS[self.operation].method != "GET"
+        ):
+            self.scenery.renew()
+
+    def _unchanged(self, refusal: Exchange) -> None:
+        seen = self.scenery.changed()
+        if seen is None:
+            return
+        good, expected, got, looks = seen
+        self.ledger.keep(looks[0])
+        if not good:
+            self.scenery.renew()
+        self.ledger.judge(
+            "refusal.changes-nothing",
+            self.operation,
+            good,
+            f"after a refusal, {expected}",
+            got,
+            looks[0],
+            refusal,
+            *looks[1:],
+        )
+        self.ledger.inspect(looks[0])
+
+    # ------------------------------------------------------------------ what an accepted request shows
+
+    def _shown(self, case: Case, verdict: BodyVerdict, exchange: Exchange) -> None:
+        if OPERATIONS[self.operation].is_list:
+            style = self.suite.target.array_style
+            judgements = queries.judge_page(self.operation, queries.read(case.query), exchange, style)
+            for one in queries.judged_on(self.operation, judgements):
+                self.ledger.judge(one.rule, self.operation, one.good, one.expected, one.got, exchange)
+        elif self.operation == "updateBeneficiary":
+            self._shown_update(verdict, exchange)
+        elif verdict.document is not None:
+            self._begins(verdict.document, exchange)
+            if verdict.plain:
+                self._shown_create(verdict.document, exchange)
+
+    def _begins(self, sent: dict[str, Any], exchange: Exchange) -> None:
+        """What is created is in the stated state, also where the request said otherwise."""
+        for name, value in INITIAL[self.operation].items():
+            rule = "create.server-owned" if name in sent else "create.initial-state"
+            self.ledger.judge(
+                rule,
+                self.operation,
+                same(exchange.get(name), value),
+                f"{name} {show(value)}",
+                show(exchange.get(name)),
+                exchange,
+            )
+
+        if plain_amount(amount := sent.get("amount")):
+            shown = exchange.get("amount")
+            self.ledger.judge(
+                "create.amount-exact",
+                self.operation,
+                same_number(shown, str(amount)),
+                f"amount {amount}",
+                show(shown),
+                exchange,
+            )
+
+    def _shown_create(self, sent: dict[str, Any], exchange: Exchange) -> None:
+        for name, value in sent.items():
+            if name not in documented(self.operation) or name in (*HIDDEN_FIELDS, "amount"):
+                continue
+            got = exchange.get(name)
+            self.ledger.judge(
+                "create.echo",
+                self.operation,
+                _shows(got, value),
+                f"{name} {show(value)}",
+                show(got),
+                exchange,
+            )
+
+    def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
+        before, sent = self.scenery.known, verdict.document
+        after = exchange.document
+        self.scenery.learn(exchange)
+        if before is None or not isinstance(after, dict) or sent is None:
+            return
+        for name, value in before.items():
+            if name in sent:
+                if verdict.plain:
+                    self.ledger.judge(
+                        "beneficiary.update",
+                        self.operation,
+                        _shows(after.get(name), sent[name]),
+                        f"{name} {show(sent[name])} after the update",
+                        show(after.get(name)),
+                        exchange,
+                    )
+            elif name != "updated":
+                self.ledger.judge(
+                    "beneficiary.update",
+                    self.operation,
+                    same(after.get(name), value),
+                    f"{name} as before, {show(value)}",
+                    show(after.get(name)),
+                    exchange,
+                )
+
+
+def _shows(got: Any, sent: Any) -> bool:
+    """Whether a value is shown as it was sent; objects may show more."""
+    if isinstance(sent, dict) and isinstance(got, dict):
+        return all(same(got.get(name), value) for name, value in sent.items())
+    return same(got, sent)
+
+
+def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
+    """Fuzzes one operation and returns a finding for each rule that came to be judged on it.
+
+    Raises Inconclusive when the server does not let the operation's resources be made.
+    """
+    fuzzer = Fuzzer(suite, operation, check)
+    seed = derive(settings.seed, "fuzz", operation)
+    sound = fuzzer.scenery.sound
+    generator = Generator(operation, sound)
+    from hypothesis import strategies as st
+
+    own = mutations.strategies(operation, sound, foreign=fuzzer.scenery.foreign is not None)
+    everything = [*generator.strategies().values()] * 2 + [*own.values()]
+    boundaries = list(generator.coverage())
+    source(seed, "boundaries").shuffle(boundaries)
+    # What has to be imported and derived first is not the server's time.
+    allowed = budget(settings)
+    always = cases(operation, sound, foreign=fuzzer.scenery.foreign is not None)
+    for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
+        if allowed.late and fuzzer.ledger.statuses:
+            break
+        single(
+            fuzzer.run,
+            case,
+            fuzzer.ledger,
+            lambda one, fails: shrink(one, fails, None if sound is None else sound.body),
+        )
+    explore(fuzzer.run, st.one_of(everything), fuzzer.ledger, settings, allowed, seed, f"fuzz {operation}")
+    return [*fuzzer.ledger.findings(settings.replay_folder), *unreached(fuzzer.ledger, operation, check)]
+
+
+def unreached(ledger: Ledger, operation: str, check: str) -> list[Finding]:
+    """Says so when no generated request of an operation was accepted: what lies behind was not tested."""
+    statuses = ledger.statuses.get(operation, {})
+    if any(status is not None and 200 <= status < 300 for status in statuses):
+        return []
+    seen = ", ".join(
+        f"{count} x {status or 'no answer'}"
+        for status, count in sorted(statuses.items(), key=lambda one: -one[1])
+    )
+    reason = (
+        f"no generated {operation} was accepted ({seen or 'none was sent'}), "
+        "so nothing behind its checks was tested"
+    )
+    return [
+        Finding(
+            "http.success-json",
+            operation,
+            Verdict.INCONCLUSIVE,
+            check,
+            summary=reason,
+            cure=SAMPLE_CURES.get(operation, ""),
+        )
+    ]

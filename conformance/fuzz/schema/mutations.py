@@ -1,0 +1,302 @@
+"""Requests that schemathesis never makes: bytes, boundaries, notations, keys and paths that servers stumble
+over."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from conformance.contract import fields
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.corpora import fields as corpus
+from conformance.fixtures.corpora.oddities import (
+    AMOUNTS,
+    CODES,
+    CONTENT_TYPES,
+    DATES,
+    INTEGERS,
+    ODD_NUMBERS,
+    ODD_TEXTS,
+    QUERIES,
+    RAW_BODIES,
+    SEGMENTS,
+    SERVER_OWNED,
+    STATUSES,
+)
+from conformance.fuzz.schema.bodies import FREE_TEXT, Sound
+from conformance.fuzz.schema.cases import (
+    ENCODED,
+    FOREIGN,
+    OUT_OF_REACH,
+    RAW,
+    SIBLING,
+    UNKNOWN,
+    Case,
+    Key,
+    own_path,
+)
+from conformance.judging.expectations import Reason
+from conformance.wire.messages import to_json
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
+
+Body = dict[str, Any]
+
+
+_WRONG_KEY = "idempotency.key-invalid"
+
+
+def _key(name: str, value: str | None, *, accepted: str = "", rule: str = "") -> Key:
+    refusal: Reason | None
+    if rule == _WRONG_KEY:
+        refusal = Reason(
+            rule, f"the Idempotency-Key {name}", type="validation_error", code="invalid_idempotency_key"
+        )
+    else:
+        refusal = Reason(rule, name) if rule else None
+    return Key(name, value, refusal, accepted)
+
+
+_OTHER = "idempotency.key-other-uuids"
+
+#: Forms of the Idempotency-Key -> how it is made; random ones are new each time.
+KEYS: dict[str, Callable[[], Key]] = {
+    "none": lambda: _key("no Idempotency-Key", None, rule="idempotency.key-required"),
+    "word": lambda: _key("'not-a-uuid'", "not-a-uuid", rule=_WRONG_KEY),
+    "digits": lambda: _key("'12345'", "12345", rule=_WRONG_KEY),
+    "letter": lambda: _key("with a g", str(uuid.uuid4())[:-1] + "g", rule=_WRONG_KEY),
+    "short": lambda: _key("one short", str(uuid.uuid4())[:-1], rule=_WRONG_KEY),
+    "long": lambda: _key("one too long", str(uuid.uuid4()) + "0", rule=_WRONG_KEY),
+    "endless": lambda: _key("of 4000 characters", "a" * 4000, rule=_WRONG_KEY),
+    "odd hyphens": lambda: _key("with its hyphens elsewhere", _shifted(str(uuid.uuid4()))),
+    "version 1": lambda: _key("of version 1", str(uuid.uuid1()), accepted=_OTHER),
+    "upper case": lambda: _key("in upper case", str(uuid.uuid4()).upper(), accepted=_OTHER),
+    "no hyphens": lambda: _key("without hyphens", uuid.uuid4().hex),
+    "braces": lambda: _key("in braces", "{" + str(uuid.uuid4()) + "}"),
+    "empty": lambda: _key("empty", ""),
+}
+
+
+def _shifted(text: str) -> str:
+    return text[1:8] + "-" + text[0] + text[9:]
+
+
+# ---------------------------------------------------------------------- strategies
+
+
+def sound_case(operation: str, sound: Sound | None) -> Case:
+    """The operation as the server is known to take it."""
+    return Case(operation, "sound", own_path(operation), body=None if sound is None else to_json(sound.body))
+
+
+def strategies(operation: str, sound: Sound | None, *, foreign: bool) -> dict[str, SearchStrategy[Case]]:
+    """Origin -> strategy. `foreign`: there is a second organization whose resources can be named."""
+    from hypothesis import strategies as st
+
+    described = OPERATIONS[operation]
+    base = sound_case(operation, sound)
+    made: dict[str, SearchStrategy[Case]] = {
+        "path": st.builds(_path, st.just(base), _paths(operation, foreign))
+    }
+    if described.is_post:
+        made["key"] = st.builds(
+            lambda name: replace(base, origin=f"mutation: key {name}", key=KEYS[name]()),
+            st.sampled_from(sorted(KEYS)),
+        )
+    if described.is_list:
+        made["query"] = st.builds(
+            lambda query: replace(base, origin="mutation: query", query=query), _queries(operation)
+        )
+    elif not described.is_post:
+        made["query"] = st.builds(
+            lambda query: replace(base, origin="mutation: query", query=query), st.sampled_from(QUERIES)
+        )
+    if sound is not None:
+        made["field"] = _changed(base, sound)
+        made["bytes"] = st.builds(
+            lambda body: replace(base, origin="mutation: bytes", body=body), _bytes(sound)
+        )
+        made["notation"] = st.builds(
+            lambda body: replace(base, origin="mutation: notation", body=body), _notations(sound)
+        )
+        made["content type"] = st.builds(
+            lambda kind: replace(base, origin="mutation: content type", content_type=kind),
+            st.sampled_from(CONTENT_TYPES),
+        )
+    return made
+
+
+def _path(base: Case, path: tuple[tuple[str, str], ...]) -> Case:
+    return replace(base, origin="mutation: path", path=path)
+
+
+def _paths(operation: str, foreign: bool) -> SearchStrategy[tuple[tuple[str, str], ...]]:
+    """Paths in which one parameter is not the plain own one."""
+    from hypothesis import strategies as st
+
+    parameters = OPERATIONS[operation].path_parameters
+    kinds = [
+        (at, kind)
+        for at in range(len(parameters))
+        for kind in (
+            UNKNOWN,
+            ENCODED,
+            *((FOREIGN,) if foreign else ()),
+            *((SIBLING,) if at and operation != "getAccountBalances" else ()),
+        )
+    ]
+    segments = [(at, RAW + text) for at in range(len(parameters)) for text in SEGMENTS]
+
+    def build(change: tuple[int, str]) -> tuple[tuple[str, str], ...]:
+        return tuple(
+            (name, change[1] if at == change[0] else kind)
+            for at, (name, kind) in enumerate(own_path(operation))
+        )
+
+    return (st.sampled_from(kinds) | st.sampled_from(segments)).map(build)
+
+
+def _queries(operation: str) -> SearchStrategy[str]:
+    from hypothesis import strategies as st
+
+    parameters = OPERATIONS[operation].query_parameters
+
+    def value(name: str) -> SearchStrategy[str]:
+        if name in ("page", "size"):
+            return st.sampled_from(INTEGERS)
+        if name.endswith("_date"):
+            return st.sampled_from(DATES)
+        return st.sampled_from(
+            STATUSES if name.startswith("status") else tuple(quote(code) for code in CODES)
+        )
+
+    single = st.sampled_from(sorted(parameters)).flatmap(
+        lambda name: value(name).map(lambda text: f"{name}={text}")
+    )
+    return st.lists(single, min_size=1, max_size=3).map("&".join) | single | st.sampled_from(QUERIES)
+
+
+def _changed(base: Case, sound: Sound) -> SearchStrategy[Case]:
+    """A sound body with one field replaced, left out or added."""
+    from hypothesis import strategies as st
+
+    known = fields.request_fields(sound.operation)
+
+    @st.composite
+    def change(draw: DrawFn) -> Case:
+        one = draw(st.sampled_from(known))
+        body = dict(sound.body)
+        how = draw(st.sampled_from(_changes(one)))
+        if how == "elsewhere":
+            body[one.name] = draw(
+                st.sampled_from([text for text in OUT_OF_REACH if text[:5] == str(sound.body[one.name])[:5]])
+            )
+        elif how == "left out":
+            body.pop(one.name, None)
+        elif how == "added":
+            name = draw(st.sampled_from((*SERVER_OWNED, "", "__proto__", "x" * 300, "\u0000")))
+            body[name] = draw(st.sampled_from(SERVER_OWNED.get(name, ("x", None, 1))))
+        else:
+            body[one.name] = draw(_values(one, how))
+        return replace(base, origin=f"mutation: {one.name} {how}", body=_escaped(body))
+
+    return change()
+
+
+def _changes(one: fields.Field) -> list[str]:
+    changes = ["odd", "type", "null", "left out", "added"]
+    if one.max_length is not None:
+        changes += ["too long", "longest"]
+    if one.name in ("beneficiary_id", "payout_destination_id"):
+        changes += ["elsewhere"] * 3
+    if one.name == "amount":
+        changes += ["amount", "amount"]
+    if one.code or one.choices:
+        changes.append("code")
+    return changes
+
+
+def _values(one: fields.Field, how: str) -> SearchStrategy[Any]:
+    from hypothesis import strategies as st
+
+    match how:
+        case "null":
+            return st.none()
+        case "type":
+            return st.sampled_from((True, [], {}, [None], {"value": "x"}, ["x"], *ODD_NUMBERS))
+        case "amount":
+            return st.sampled_from(AMOUNTS) | st.decimals(-1000, 0, places=2).map(str)
+        case "code":
+            return st.sampled_from(CODES + tuple(choice.upper() + "_" for choice in one.choices))
+        case "longest" if one.name in FREE_TEXT:
+            assert one.max_length is not None
+            return st.sampled_from(
+                (corpus.letters(one.max_length), "x" * one.max_length, "\u540d" * one.max_length)
+            )
+        case "too long" | "longest":
+            assert one.max_length is not None
+            over = one.max_length + (1 if how == "too long" else 0)
+            return st.sampled_from(("x" * over, corpus.letters(over), "\U0001f600" * over))
+    return st.sampled_from(ODD_TEXTS)
+
+
+def _escaped(body: Body) -> bytes:
+    """JSON of a body; texts that UTF-8 cannot carry as escapes."""
+    try:
+        return to_json(body)
+    except UnicodeEncodeError:
+        return json.dumps(body).encode()
+
+
+def _bytes(sound: Sound) -> SearchStrategy[bytes]:
+    """Bodies spoilt as bytes."""
+    from hypothesis import strategies as st
+
+    body = to_json(sound.body)
+    cut = st.integers(1, max(1, len(body) - 1)).map(lambda at: body[:at])
+    put = st.tuples(st.integers(0, len(body)), st.binary(min_size=1, max_size=3)).map(
+        lambda pair: body[: pair[0]] + pair[1] + body[pair[0] :]
+    )
+    twice = st.sampled_from(sorted(sound.body) or ["x"]).map(
+        lambda name: body[:-1] + b"," * bool(sound.body) + to_json(name) + b":" + to_json("twice") + b"}"
+    )
+    return st.sampled_from(RAW_BODIES) | cut | put | twice
+
+
+def _notations(sound: Sound) -> SearchStrategy[bytes]:
+    """The sound body in other bytes that mean the same, with letters of several bytes in its free text."""
+    from hypothesis import strategies as st
+
+    free = [
+        one.name
+        for one in fields.request_fields(sound.operation)
+        if one.name in FREE_TEXT and one.name not in sound.pinned
+    ]
+    texts = st.sampled_from(
+        ("Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "Zo\u00e9 \u05d0\u05d1", "Ada")
+    )
+
+    @st.composite
+    def notation(draw: DrawFn) -> bytes:
+        body = dict(sound.body)
+        for name in free:
+            if name in body and draw(st.booleans()):
+                body[name] = draw(texts)
+        names = draw(st.permutations(sorted(body)))
+        style = draw(st.sampled_from(("compact", "spaced", "indented", "escaped", "padded")))
+        ordered = {name: body[name] for name in names}
+        if style == "escaped":
+            return json.dumps(ordered, ensure_ascii=True).replace("/", "\\/").encode()
+        if style == "compact":
+            return to_json(ordered)
+        text = json.dumps(
+            ordered, ensure_ascii=False, indent=draw(st.integers(0, 3)) if style == "indented" else None
+        )
+        return (f" \r\n\t{text}\n " if style == "padded" else text).encode()
+
+    return notation()

@@ -1,0 +1,218 @@
+"""The resources that generated requests meet: an account of their own, and others that they must not
+reach."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.account import Scene, call, unknown_like
+from conformance.fixtures.run_context import Suite
+from conformance.fuzz.schema import cases
+from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.schema.cases import Case
+from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.target.file import SAMPLE_OPERATIONS
+from conformance.wire.messages import Exchange
+
+#: Operation that creates -> the one that lists what it created, by which a refusal is seen to change nothing.
+LISTED = {
+    "createPayoutDestination": "listPayoutDestinations",
+    "createVirtualAccount": "listVirtualAccounts",
+    "createWallet": "listWallets",
+}
+
+#: List -> the operation that makes its elements; accounts there are already.
+POPULATED = {lists: create for create, lists in LISTED.items()}
+
+
+class Scenery:
+    """The scenes of one part: the caller's own, a sibling account and one of another organization.
+
+    What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew
+    for the next. With `shared` the scene is the one that all checks share, which nothing may change. Raises
+    Inconclusive where the server does not let a scene be made."""
+
+    def __init__(self, suite: Suite, operation: str, *, shared: bool = False) -> None:
+        self.suite = suite
+        self.operation = operation
+        self._shared = shared
+        self._scene: Scene | None = None
+        self.known: dict[str, Any] | None = None
+        self.total: int | None = None
+        #: The exchange that showed what is known: a refusal must leave that as it is.
+        self.look: Exchange | None = None
+
+    @property
+    def scene(self) -> Scene:
+        """The caller's own scene."""
+        if self._scene is None:
+            self._scene = self.suite.scene_for(self.operation, fresh=not self._shared)
+            if self.operation in ("updateBeneficiary", "disableBeneficiary"):
+                self.learn(self._scene.beneficiary)
+            if self.operation in POPULATED:
+                self._populate(self._scene)
+        return self._scene
+
+    def _populate(self, scene: Scene) -> None:
+        """Makes a list's elements; a server that refuses them leaves the list shorter."""
+        create = POPULATED[self.operation]
+        for number in range(3):
+            body = scene.body(create)
+            if create == "createWallet":
+                if number >= len(self.suite.samples.wallet_pairs):
+                    break
+                body = self.suite.samples.wallet(number)
+            self.suite.send(scene.client, call(create, scene.ids(create), body), "an element for the list")
+
+    def learn(self, exchange: Exchange) -> None:
+        """Takes what an answer shows of the scene's beneficiary for what is known of it."""
+        self.known, self.look = exchange.document if isinstance(exchange.document, dict) else None, exchange
+
+    def renew(self) -> None:
+        """The next example gets a scene of its own."""
+        self._scene, self.known, self.total = None, None, None
+
+    @functools.cached_property
+    def sibling(self) -> Scene:
+        return self.suite.fresh()
+
+    @functools.cached_property
+    def foreign(self) -> Scene | None:
+        """The scene of the other organization, if there is one."""
+        try:
+            return self.suite.shared("secondary")
+        except (Inconclusive, NotApplicable):
+            return None
+
+    # ------------------------------------------------------------------ bodies
+
+    @functools.cached_property
+    def sound(self) -> Sound | None:
+        """A body that the server takes, with stand-ins for ids; None for operations without one."""
+        if OPERATIONS[self.operation].request_schema is None:
+            return None
+        operation = "createBeneficiary" if self.operation == "updateBeneficiary" else self.operation
+        body = self.scene.body(operation)
+        if operation == "createPayout":
+            body = {
+                **body,
+                "beneficiary_id": cases.OWN_BENEFICIARY,
+                "payout_destination_id": cases.OWN_DESTINATION,
+            }
+        pinned: set[str] = set()
+        if operation == "createPayoutDestination":
+            # Which bank details a destination needs is not shown (section 2.10): all that were accepted stay.
+            pinned |= body.keys() - {"label", "is_default"}
+        for kind, owner in SAMPLE_OPERATIONS.items():
+            if owner == operation:
+                pinned |= self.suite.samples.over(kind).keys() & body.keys()
+        return Sound(self.operation, body, frozenset(pinned))
+
+    def body_of(self, case: Case) -> bytes | None:
+        """The body of a case, stand-ins replaced by the ids of the caller's own resources."""
+        body = case.body
+        if body and self.operation == "createPayout":
+            for stand_in, find in self._payees.items():
+                if stand_in.encode() in body:
+                    body = body.replace(stand_in.encode(), find().encode())
+        return body
+
+    @functools.cached_property
+    def _payees(self) -> dict[str, Callable[[], str]]:
+        """Stand-in -> what finds the id that it stands for."""
+        scenes: dict[str, Callable[[], Scene]] = {
+            "OWN": lambda: self.scene,
+            "SIBLING": lambda: self.sibling,
+            "FOREIGN": lambda: self.foreign or self.sibling,
+        }
+        found: dict[str, Callable[[], str]] = {}
+        for name, scene in scenes.items():
+            found[getattr(cases, f"{name}_BENEFICIARY")] = functools.partial(_part, scene, "beneficiary_id")
+            found[getattr(cases, f"{name}_DESTINATION")] = functools.partial(_part, scene, "destination_id")
+        found[cases.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.scene.beneficiary_id)
+        found[cases.UNKNOWN_DESTINATION] = lambda: unknown_like(self.scene.destination_id)
+        return found
+
+    # ------------------------------------------------------------------ paths
+
+    def ids(self, case: Case) -> dict[str, str]:
+        """The path parameters of a case."""
+        return {name: self._id(name, kind) for name, kind in case.path}
+
+    def _id(self, name: str, kind: str) -> str:
+        if kind.startswith(cases.RAW):
+            return kind.removeprefix(cases.RAW)
+        if kind == cases.FOREIGN:
+            assert self.foreign is not None
+            return str(getattr(self.foreign, name))
+        if kind == cases.SIBLING:
+            return str(getattr(self.sibling, name))
+        own = str(getattr(self.scene, name))
+        if kind == cases.UNKNOWN:
+            return unknown_like(own)
+        return own[:-1] + f"%{ord(own[-1]):02X}" if kind == cases.ENCODED else own
+
+    # ------------------------------------------------------------------ what a refusal must leave alone
+
+    def before(self) -> list[Exchange]:
+        """Makes sure that what a refusal must not change is known; the exchanges that it took."""
+        if self.operation in LISTED and self.total is None:
+            return [self._count()]
+        return []
+
+    def _count(self) -> Exchange:
+        call = self.scene.call(LISTED[self.operation]).with_query({"size": 1})
+        exchange = self.suite.send(self.scene.client, call, "how many are there?")
+        total = exchange.get("total")
+        self.total, self.look = total if exchange.succeeded and isinstance(total, int) else None, exchange
+        return exchange
+
+    def changed(self) -> tuple[bool, str, str, list[Exchange]] | None:
+        """What there is after a refusal, if that can be known: whether it is as before, what was expected,
+        what is there, and the exchanges that show it, the later first."""
+        earlier = [self.look] if self.look is not None else []
+        if self.operation in LISTED and self.total is not None:
+            before = self.total
+            exchange = self._count()
+            if self.total is None:
+                return None
+            return (
+                self.total == before,
+                f"total {before} as before",
+                f"total {self.total}",
+                [exchange, *earlier],
+            )
+        if self.known is not None:
+            exchange = self.suite.send(
+                self.scene.client, self.scene.call("getBeneficiary"), "is it as it was?"
+            )
+            if exchange.succeeded and isinstance(exchange.document, dict):
+                names = [name for name, value in self.known.items() if exchange.get(name) != value]
+                return (
+                    not names,
+                    "the beneficiary as before",
+                    f"another {names[0]}" if names else "the same",
+                    [exchange, *earlier],
+                )
+        return None
+
+
+def _part(scene: Callable[[], Scene], name: str) -> str:
+    return str(getattr(scene(), name))
+
+
+def pairs_are_free(suite: Suite) -> bool:
+    """Whether every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere);
+    without it no refusal of a wallet says anything. Found out once."""
+    known: bool | None = suite.shelf.get("pairs are free")
+    if known is None:
+        for _ in range(2):
+            scene = suite.fresh()
+            last = suite.send(scene.client, scene.call("createWallet"), "may every account have this pair?")
+        # A server that has taken no wallet at all has another reason.
+        taken = any(one.operation == "createWallet" and one.succeeded for one in suite.record.values())
+        known = suite.shelf["pairs are free"] = last.succeeded or not taken
+    return known

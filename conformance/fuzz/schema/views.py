@@ -1,0 +1,139 @@
+"""Two views of the one description in openapi.yaml, from which schemathesis generates requests.
+
+openapi.yaml says what a request may look like; what a server must take or must refuse is less (sections 2.10
+and 4.8). The must-accept view narrows every field to values that no server may refuse. The must-reject view
+fixes all that is not limited by the specification to values that this server is known to take, and keeps the
+stated limits, so that a request which breaks one of them breaks nothing else.
+
+Path parameters and headers are in neither: the scenery and the mutations take care of them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from conformance.contract.fields import Field, request_fields
+from conformance.contract.operations import OPERATIONS, Operation
+from conformance.fixtures.corpora.text import PLAIN_LETTERS
+from conformance.fuzz.schema.bodies import FREE_ADDRESS, FREE_TEXT, UNSTATED_LENGTH, Sound
+
+ACCEPT, REJECT = "must-accept", "must-reject"
+
+#: Longest text that the must-accept view asks for; what is just long enough comes from the mutations.
+_SHORT = 30
+
+_PLAIN_QUERY: dict[str, dict[str, Any]] = {
+    "page": {"type": "integer", "minimum": 1, "maximum": 3},
+    "size": {"type": "integer", "minimum": 1, "maximum": 100},
+    "status": {"type": "string", "enum": ["active"]},
+    "statuses": {
+        "type": "array",
+        "items": {"type": "string", "enum": ["active"]},
+        "minItems": 1,
+        "maxItems": 1,
+    },
+    "currency": {"type": "string", "enum": ["EUR", "USD", "GBP", "USDC", "USDT"]},
+    "start_date": {
+        "type": "string",
+        "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$",
+    },
+    "end_date": {
+        "type": "string",
+        "pattern": "^20[0-4][0-9]-0[1-9]-[12][0-9]T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$",
+    },
+}
+
+
+def document(operation: str, view: str, sound: Sound | None) -> dict[str, Any] | None:
+    """A view of one operation as an OpenAPI document; None for an operation without a body and a query."""
+    described = OPERATIONS[operation]
+    item: dict[str, Any] = {"operationId": operation, "responses": {"2XX": {"description": "Done."}}}
+    if described.query_parameters:
+        item["parameters"] = [
+            {"name": name, "in": "query", "schema": _PLAIN_QUERY[name] if view == ACCEPT else _bare(schema)}
+            for name, schema in described.query_parameters.items()
+        ]
+    elif described.request_schema is not None and sound is not None:
+        item["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": _body(described, view, sound)}},
+        }
+    else:
+        return None
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"{view} view of {operation}", "version": "1"},
+        "paths": {"/probe": {described.method.lower(): item}},
+    }
+
+
+def _bare(schema: Any) -> Any:
+    """A schema without annotations, which mean nothing here."""
+    if isinstance(schema, dict):
+        return {
+            key: _bare(value)
+            for key, value in schema.items()
+            if not key.startswith("x-") and key != "description"
+        }
+    return [_bare(one) for one in schema] if isinstance(schema, list) else schema
+
+
+def _body(described: Operation, view: str, sound: Sound) -> dict[str, Any]:
+    properties = {}
+    for one in request_fields(described.id):
+        schema = _accept(described.id, one, sound) if view == ACCEPT else _reject(one, sound)
+        if schema is not None:
+            properties[one.name] = schema
+    schema = {"type": "object", "properties": properties, "additionalProperties": False}
+    if described.id == "updateBeneficiary":
+        return schema | ({"minProperties": 1} if view == ACCEPT else {})
+    return schema | {"required": sorted(name for name in sound.needed if name in properties)}
+
+
+def _accept(operation: str, one: Field, sound: Sound) -> dict[str, Any] | None:
+    if one.name in FREE_TEXT and one.name not in sound.pinned:
+        return _text(min(one.max_length or UNSTATED_LENGTH, _SHORT))
+    match one.name:
+        case "email" if one.name not in sound.pinned:
+            return {"type": "string", "pattern": "^[a-z][a-z0-9]{0,20}@example\\.com$"}
+        case "beneficiary_type" if operation == "createBeneficiary" and one.name not in sound.pinned:
+            return {"type": "string", "enum": ["individual"]}
+        case "is_default":
+            return {"type": "boolean"}
+        case "address" if isinstance(sound.body.get("address"), dict):
+            members = {
+                name: _text(_SHORT) if name in FREE_ADDRESS else {"enum": [value]}
+                for name, value in sound.body["address"].items()
+            }
+            return {
+                "type": "object",
+                "properties": members,
+                "required": sorted(members),
+                "additionalProperties": False,
+            }
+    return {"enum": [sound.body[one.name]]} if one.name in sound.body else None
+
+
+def _reject(one: Field, sound: Sound) -> dict[str, Any] | None:
+    if one.name in FREE_TEXT:
+        longest = {} if one.max_length is None else {"maxLength": one.max_length}
+        return {"type": "string", "minLength": 1, **longest}
+    value = sound.body.get(one.name)
+    if one.choices:
+        return {"type": "string", "enum": [value] if value in one.choices else list(one.choices)}
+    if one.type == "object" and isinstance(value, dict):
+        members = {name: {"type": "string", "enum": [member]} for name, member in value.items()}
+        return {"type": "object", "properties": members, "required": sorted(members)}
+    if one.type == "boolean":
+        return {"type": "boolean"}
+    if value is None:
+        return None
+    return {
+        "type": "string",
+        "enum": [value],
+        **({} if one.max_length is None else {"maxLength": one.max_length}),
+    }
+
+
+def _text(longest: int) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^[{PLAIN_LETTERS}]{{1,{longest}}}$"}

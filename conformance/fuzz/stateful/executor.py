@@ -1,0 +1,315 @@
+"""Sends the model's requests and compares every answer with what the model says."""
+
+from __future__ import annotations
+
+from conformance.contract import timestamps
+from conformance.contract.fields import documented
+from conformance.fixtures.account import Scene, call
+from conformance.fixtures.run_context import Suite
+from conformance.fuzz.schema.bodies import judge_body
+from conformance.fuzz.schema.operation_fixtures import pairs_are_free
+from conformance.fuzz.stateful.model import INITIAL, RESTLESS, Document, Payee, Post, Thing
+from conformance.fuzz.stateful.repeating import Repeater
+from conformance.fuzz.stateful.walking import Walker
+from conformance.judging.comparison import same, show
+from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.judging.invariants import HIDDEN_FIELDS
+from conformance.wire.messages import Exchange
+
+
+class Driver(Repeater, Walker):
+    """One example: an account of its own, the model of what it holds, and requests that change both."""
+
+    # ------------------------------------------------------------------ creating
+
+    def create(self, operation: str, body: Document, payee: Payee | None = None) -> Exchange | None:
+        """Sends a create; whether it must be refused is judged from its bytes."""
+        if self.lost:
+            return None
+        ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
+        request = call(operation, ids, body)
+        verdict = judge_body(operation, request.body, self.sound.get(operation))
+        exchange = self.send(
+            request, f"create, {'plain' if verdict.plain else 'spoilt' if verdict.refusals else 'odd'}"
+        )
+        if self.lost:
+            return exchange
+        if verdict.refusals:
+            reason = min(verdict.refusals, key=lambda one: one.rule == "fields.optional-type")
+            self.judge(
+                reason.rule,
+                operation,
+                exchange.refused,
+                f"{reason.what}: a refusal (4xx)",
+                exchange.described(),
+                exchange,
+            )
+        elif operation == "createWallet" and self.model.has_wallet(body.get("currency"), body.get("network")):
+            self.judge(
+                "wallet.duplicate",
+                operation,
+                exchange.refused,
+                "a second wallet of a pair: a refusal (4xx)",
+                exchange.described(),
+                exchange,
+            )
+        elif (
+            verdict.plain
+            and operation != "createPayout"
+            and (operation != "createWallet" or pairs_are_free(self.suite))
+        ):
+            self._accepted(operation, exchange)
+        if exchange.refused:
+            self._refused(operation, body)
+        elif exchange.succeeded and isinstance(exchange.document, dict):
+            self._created(operation, body, exchange, payee, plain=verdict.plain)
+        return exchange
+
+    def _accepted(self, operation: str, exchange: Exchange) -> None:
+        rule = (
+            "idempotency.key-accepted"
+            if exchange.error_code == "invalid_idempotency_key"
+            else "fields.accepts-valid"
+        )
+        self.judge(
+            rule,
+            operation,
+            exchange.succeeded,
+            "a request that keeps every stated limit: accepted (2xx)",
+            exchange.described(),
+            exchange,
+        )
+
+    def _created(
+        self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
+    ) -> None:
+        for name, value in body.items():
+            if (
+                plain
+                and name in documented(operation)
+                and name not in HIDDEN_FIELDS
+                and not isinstance(value, dict)
+                and name != "amount"
+            ):
+                self.judge(
+                    "create.echo",
+                    operation,
+                    same(exchange.get(name), value),
+                    f"{name} {show(value)}",
+                    show(exchange.get(name)),
+                    exchange,
+                )
+        number = body.get("account_number")
+        if plain and operation == "createPayoutDestination" and isinstance(number, str):
+            self.judge(
+                "destination.last4",
+                operation,
+                exchange.get("account_number_last4") == number[-4:],
+                f"account_number_last4 {number[-4:]}",
+                show(exchange.get("account_number_last4")),
+                exchange,
+            )
+        for name, value in INITIAL[operation].items():
+            self.judge(
+                "create.initial-state",
+                operation,
+                same(exchange.get(name), value),
+                f"{name} {show(value)}",
+                show(exchange.get(name)),
+                exchange,
+            )
+        self.model.created(operation, exchange.document, payee, at=exchange.started + exchange.elapsed)
+        self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
+
+    # ------------------------------------------------------------------ beneficiaries
+
+    def update(self, payee: Payee, changes: Document) -> None:
+        """Sends a PATCH."""
+        if self.lost:
+            return
+        request = call("updateBeneficiary", {**self.ids, "beneficiary_id": payee.id}, changes)
+        verdict = judge_body("updateBeneficiary", request.body, self.sound["updateBeneficiary"])
+        exchange = self.send(request, "change a beneficiary")
+        if self.lost:
+            return
+        if verdict.refusals:
+            reason = verdict.refusals[0]
+            self.judge(
+                reason.rule,
+                "updateBeneficiary",
+                exchange.refused,
+                f"{reason.what}: a refusal (4xx)",
+                exchange.described(),
+                exchange,
+            )
+        elif verdict.plain:
+            self._accepted("updateBeneficiary", exchange)
+        if exchange.succeeded:
+            if verdict.plain and changes:
+                self._moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")
+            if verdict.plain or not changes:
+                self.model.updated(payee, changes)
+                self._shows(
+                    payee,
+                    exchange,
+                    "updateBeneficiary",
+                    "beneficiary.update" if changes else "beneficiary.update-empty",
+                )
+            elif isinstance(exchange.document, dict):
+                # What an odd value is kept as is open; that it is shown the same from now on is not.
+                self.model.updated(
+                    payee, {name: exchange.get(name) for name in changes if name in exchange.document}
+                )
+
+    def disable(self, payee: Payee) -> None:
+        """Disables a beneficiary; what a second time does is open."""
+        if self.lost:
+            return
+        request = call("disableBeneficiary", {**self.ids, "beneficiary_id": payee.id})
+        exchange = self.send(request, "disable")
+        if self.lost or (payee.disabled and exchange.refused):
+            return
+        if not payee.disabled:
+            self.judge(
+                "idempotency.key-accepted",
+                "disableBeneficiary",
+                exchange.succeeded,
+                "disabling: accepted (2xx)",
+                exchange.described(),
+                exchange,
+            )
+        if exchange.succeeded:
+            if not payee.disabled:
+                self._moved(payee, exchange, "beneficiary.disable-moves-updated", "disableBeneficiary")
+            self.model.disabled(payee)
+            self._shows(payee, exchange, "disableBeneficiary", "beneficiary.disable")
+            self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
+
+    def _moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
+        """A change moves updated, where the server's clock is fine enough to have moved on meanwhile."""
+        before, after = payee.shown.get("updated"), exchange.get("updated")
+        step, first, second = timestamps.step(before), timestamps.parse(before), timestamps.parse(after)
+        if first is None or second is None or step is None or exchange.started - payee.at <= step:
+            return
+        good = second > first if rule.endswith("update-moves-updated") else second != first
+        self.judge(rule, operation, good, f"an updated after {before}", show(after), exchange)
+
+    def read(self, payee: Payee) -> None:
+        """Reads a beneficiary."""
+        if self.lost:
+            return
+        exchange = self.send(
+            call("getBeneficiary", {**self.ids, "beneficiary_id": payee.id}), "read a beneficiary"
+        )
+        if not self.lost:
+            self._shows(payee, exchange, "getBeneficiary", "read.equals-create")
+
+    def _shows(self, payee: Payee, exchange: Exchange, operation: str, rule: str) -> None:
+        """The beneficiary in an answer is the model's, its destinations included."""
+        rule = payee.rule if operation == "getBeneficiary" else rule
+        on = (
+            "getBeneficiary"
+            if rule == "read.equals-create"
+            else {"beneficiary.disable": "disableBeneficiary"}.get(rule, "updateBeneficiary")
+        )
+        if not self.judge(
+            rule, on, exchange.succeeded, "the beneficiary: accepted (2xx)", exchange.described(), exchange
+        ):
+            return
+        payee.shown = {**payee.shown, "updated": exchange.get("updated")}
+        payee.at = exchange.started + exchange.elapsed
+        for name, value in payee.shown.items():
+            if name not in RESTLESS:
+                self.judge(
+                    rule,
+                    on,
+                    same(exchange.get(name), value),
+                    f"{name} {show(value)}",
+                    show(exchange.get(name)),
+                    exchange,
+                )
+        held = exchange.get("payout_destinations")
+        ids = (
+            sorted(str(one.get("id")) for one in held if isinstance(one, dict))
+            if isinstance(held, list)
+            else []
+        )
+        expected = sorted(one.id for one in payee.destinations)
+        self.judge(
+            "beneficiary.destinations",
+            operation,
+            ids == expected,
+            f"{len(expected)} payout destinations",
+            f"{len(ids)}" if len(ids) != len(expected) else "others",
+            exchange,
+        )
+
+    def balances(self) -> None:
+        """Reads the account's balances."""
+        if self.lost:
+            return
+        exchange = self.send(call("getAccountBalances", self.ids), "read the balances")
+        if not self.lost and exchange.succeeded:
+            self.judge(
+                "balances.of-account",
+                "getAccountBalances",
+                exchange.get("id") == self.ids["account_id"],
+                f"id {self.ids['account_id']}",
+                show(exchange.get("id")),
+                exchange,
+            )
+
+    def virtual_account(self, thing: Thing) -> None:
+        """Reads a virtual account."""
+        if self.lost:
+            return
+        exchange = self.send(
+            call("getVirtualAccount", {**self.ids, "virtual_account_id": thing.id}), "read a virtual account"
+        )
+        if self.lost:
+            return
+        if self.judge(
+            "read.equals-create",
+            "getVirtualAccount",
+            exchange.succeeded,
+            "the virtual account: accepted (2xx)",
+            exchange.described(),
+            exchange,
+        ):
+            for name, value in thing.shown.items():
+                if name not in RESTLESS:
+                    self.judge(
+                        "read.equals-create",
+                        "getVirtualAccount",
+                        same(exchange.get(name), value),
+                        f"{name} {show(value)}",
+                        show(exchange.get(name)),
+                        exchange,
+                    )
+
+    def conclude(self) -> None:
+        """At the end everything that can be read is what the model says, whole and cut at one of its
+        elements."""
+        for payee in self.model.payees[:4]:
+            self.read(payee)
+            if payee.destinations:
+                self.final("listPayoutDestinations", payee)
+        self.final("listVirtualAccounts")
+        self.final("listWallets")
+        self.inspect()
+
+
+def elsewhere(suite: Suite) -> dict[str, Scene]:
+    """What examples share and only read: a sibling account, and an account of the other organization if there
+    is one.
+
+    Raises Inconclusive when the server does not let the sibling be made.
+    """
+    scenes = {"sibling": suite.shared()}
+    scenes["sibling"].account_id  # noqa: B018 - made now, not within an example
+    try:
+        scenes["secondary"] = suite.shared("secondary")
+        scenes["secondary"].account_id  # noqa: B018
+    except (Inconclusive, NotApplicable):
+        scenes.pop("secondary", None)
+    return scenes

@@ -1,0 +1,168 @@
+"""The reference model: what one account must hold after the requests it was sent, as the specification has
+it.
+
+Nothing here knows of HTTP. What the specification leaves open (which default destination counts, what a
+refused request does to its idempotency key, …) the model does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract import timestamps
+from conformance.wire.messages import Call, Exchange
+
+Document = dict[str, Any]
+
+#: Members of a resource that requests to others may move, or that only say when it changed.
+RESTLESS = frozenset({"updated", "is_default", "payout_destinations"})
+
+_ACTIVE = {"status": "active"}
+
+#: Operation -> the stated state of what it has just created: sections 2 and 3.
+INITIAL: dict[str, Document] = {
+    "createAccount": {**_ACTIVE, "balances": []},
+    "createBeneficiary": {**_ACTIVE, "verified": False, "payout_destinations": []},
+    "createPayoutDestination": _ACTIVE,
+    "createPayout": {
+        "status": "pending_approval",
+        "provider": None,
+        "provider_reference_id": None,
+        "submitted_at": None,
+        "completed_at": None,
+        "failed_at": None,
+        "failed_reason": None,
+    },
+    "createVirtualAccount": _ACTIVE,
+    "createWallet": _ACTIVE,
+    "createPayin": {"status": "pending"},
+}
+
+
+@dataclass
+class Thing:
+    """A created resource: its operation's name for it, its id, and how it was last shown."""
+
+    operation: str
+    id: str
+    shown: Document
+    #: The rule that its latest change keeps; a read that shows something else breaks it.
+    rule: str = ""
+
+
+@dataclass
+class Payee(Thing):
+    """A beneficiary with its destinations, in the order in which they were made."""
+
+    destinations: list[Thing] = field(default_factory=list)
+    disabled: bool = False
+    #: When it was last shown: seconds since 1970, local clock.
+    at: float = 0.0
+
+
+@dataclass
+class Post:
+    """An accepted POST, which its key brings back: section 4.0."""
+
+    call: Call
+    organization: str
+    answer: Exchange
+    #: How many changes the model had seen when it was answered.
+    at: int
+
+
+@dataclass
+class Filters:
+    """What a list is asked for: members of the query but for page and size."""
+
+    status: str = ""
+    currency: str = ""
+    start_date: str = ""
+    end_date: str = ""
+
+    def rules(self) -> list[str]:
+        """The rules of the filters that are used."""
+        names = {
+            "list.status-filter": self.status,
+            "list.currency-filter": self.currency,
+            "list.start-date": self.start_date,
+            "list.end-date": self.end_date,
+        }
+        return [rule for rule, value in names.items() if value]
+
+    def keeps(self, shown: Mapping[str, Any]) -> bool:
+        """Whether a list with these filters shows an element."""
+        created = timestamps.parse(shown.get("created"))
+        start, end = timestamps.parse(self.start_date), timestamps.parse(self.end_date)
+        return (
+            (not self.status or shown.get("status") == self.status)
+            and (not self.currency or shown.get("currency") == self.currency)
+            and (start is None or (created is not None and created >= start))
+            and (end is None or (created is not None and created < end))
+        )
+
+
+class Model:
+    """What an account holds, and which POSTs can be replayed."""
+
+    def __init__(self) -> None:
+        self.payees: list[Payee] = []
+        self.virtual_accounts: list[Thing] = []
+        self.wallets: list[Thing] = []
+        self.posts: list[Post] = []
+        self.changes = 0
+        #: Labels of resources that requests asked for which were refused, and by which operation.
+        self.refused: dict[str, str] = {}
+
+    # ------------------------------------------------------------------ what happens
+
+    def created(
+        self, operation: str, document: Document, payee: Payee | None = None, *, at: float = 0.0
+    ) -> None:
+        """A resource was created."""
+        self.changes += 1
+        identifier = str(document.get("id"))
+        match operation:
+            case "createBeneficiary":
+                self.payees.append(Payee(operation, identifier, document, "read.equals-create", at=at))
+            case "createVirtualAccount":
+                self.virtual_accounts.append(Thing(operation, identifier, document))
+            case "createWallet":
+                self.wallets.append(Thing(operation, identifier, document))
+            case "createPayoutDestination" if payee is not None:
+                payee.destinations.append(Thing(operation, identifier, document))
+
+    def updated(self, payee: Payee, changes: Document) -> None:
+        """A PATCH was accepted."""
+        self.changes += 1
+        payee.shown = {**payee.shown, **changes}
+        payee.rule = "beneficiary.update"
+
+    def disabled(self, payee: Payee) -> None:
+        """A beneficiary was disabled."""
+        self.changes += 1
+        payee.shown = {**payee.shown, "status": "disabled"}
+        payee.rule, payee.disabled = "beneficiary.disable", True
+
+    # ------------------------------------------------------------------ what must be so
+
+    def has_wallet(self, currency: Any, network: Any) -> bool:
+        """Whether the account has its one wallet of a pair already: section 4.6."""
+        return any(
+            one.shown.get("currency") == currency and one.shown.get("network") == network
+            for one in self.wallets
+        )
+
+    def listed(self, operation: str, payee: Payee | None) -> list[Thing]:
+        """What a list without filters shows."""
+        match operation:
+            case "listPayoutDestinations":
+                return payee.destinations if payee is not None else []
+            case "listVirtualAccounts":
+                return self.virtual_accounts
+        return self.wallets
+
+    def changed_since(self, post: Post) -> bool:
+        """Whether anything was changed after a POST was answered."""
+        return self.changes > post.at

@@ -1,0 +1,82 @@
+"""What every example of the model has: an account of its own, the model of it, and requests that are
+judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from conformance.contract.rules import RULES
+from conformance.fixtures.account import Scene, call
+from conformance.fixtures.run_context import Suite
+from conformance.fuzz.engine.recorder import Ledger
+from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.stateful.model import Model
+from conformance.wire.messages import Call, Exchange
+
+
+class Sender:
+    """One example: an account of its own and the model of what it holds.
+
+    A request whose outcome cannot be known (no answer, 5xx, an answer against the rules that was reported
+    before) ends the comparison: `lost` is set, and every further method does nothing."""
+
+    def __init__(
+        self, suite: Suite, ledger: Ledger, sound: Mapping[str, Sound], elsewhere: Mapping[str, Scene]
+    ) -> None:
+        self.suite, self.ledger, self.sound, self.elsewhere = suite, ledger, sound, elsewhere
+        self.model = Model()
+        self.lost = False
+        self._uninspected: list[Exchange] = []
+        customer = suite.target.primary.customer_id
+        self.ids = {"customer_id": customer}
+        account = self.send(call("createAccount", self.ids, suite.samples.account()), "an account of its own")
+        self.lost = self.lost or not account.succeeded or not isinstance(account.get("id"), str)
+        self.ids["account_id"] = str(account.get("id"))
+
+    # ------------------------------------------------------------------ sending and judging
+
+    def send(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
+        self.inspect()
+        exchange = self.suite.send(self.suite.client(organization), request, purpose)
+        self.ledger.count(exchange)
+        self.ledger.keep(exchange)
+        self._uninspected.append(exchange)
+        if exchange.throttled or exchange.status is None or exchange.status >= 500:
+            self.inspect()
+            self.lost = True
+        elif exchange.refused_authentication:
+            operation = str(request.operation)
+            rules = [
+                rule
+                for rule, given in (
+                    ("auth.query-as-sent", request.query),
+                    ("auth.body-as-sent", request.body),
+                )
+                if given and operation in RULES[rule].operations
+            ]
+            self.judge(
+                rules[0] if rules else "auth.accepts-valid",
+                operation,
+                False,
+                "a correctly signed request accepted by authentication",
+                exchange.described(),
+                exchange,
+            )
+        return exchange
+
+    def inspect(self) -> None:
+        """Judges what came by the passive rules; later than by the rule at hand, which says more."""
+        waiting, self._uninspected = self._uninspected, []
+        if not self.lost:
+            self.lost = True
+            self.ledger.inspect(*waiting)
+            self.lost = False
+
+    def judge(
+        self, rule: str, operation: str, good: bool, expected: str, got: str, *exchanges: Exchange
+    ) -> bool:
+        """As the ledger judges; a difference that was reported before ends the comparison."""
+        lost, self.lost = self.lost, True  # whatever is raised, nothing more is compared
+        if self.ledger.judge(rule, operation, good, expected, got, *exchanges):
+            self.lost = lost
+        return good

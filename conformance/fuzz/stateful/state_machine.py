@@ -1,0 +1,348 @@
+"""State machines that draw sequences of requests; what they must come to is said by the model.
+
+Ids that the server gave are never drawn: a rule draws a number and takes the model's resource at that place,
+so that a failure shrinks to the first of everything. Hypothesis leaves rules out of each example at random
+(swarm testing)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from conformance.contract import fields
+from conformance.fixtures.account import call
+from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.stateful.executor import Driver
+from conformance.fuzz.stateful.model import Document, Filters, Payee
+
+TEXTS = ("Ada", "Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "a b")
+
+#: Stands for a member that is left out.
+ABSENT = object()
+
+PLACES = st.integers(0, 5)
+SIZES = st.sampled_from((100, 1, 2, 3, 10))
+STATUSES = st.sampled_from(("", "active", "inactive"))
+
+
+@dataclass
+class Context:
+    """What the machines of one part share: how an example starts, and the bodies that the server takes."""
+
+    start: Callable[[], Driver]
+    sound: dict[str, Sound]
+    payouts: bool
+    payins: bool
+    pairs: list[tuple[str, str]]
+
+
+def spoilt(operation: str) -> list[tuple[str, Any]]:
+    """Members of a body that must be refused, each with its value."""
+    pairs: list[tuple[str, Any]] = []
+    for one in fields.request_fields(operation):
+        if one.required:
+            pairs.append((one.name, 5))
+            if operation != "updateBeneficiary":
+                pairs += [(one.name, ABSENT), (one.name, None)]
+        if one.max_length is not None and one.name in (
+            "name",
+            "label",
+            "display_name",
+            "first_name",
+            "note",
+            "title",
+        ):
+            pairs.append((one.name, "\u0436" * (one.max_length + 1)))
+        if one.choices:
+            pairs.append((one.name, "robot"))
+        if one.code == "country":
+            pairs.append((one.name, "USA"))
+    return pairs
+
+
+def with_spoilt(body: Document, change: tuple[str, Any] | None) -> Document:
+    """A body with one member replaced, or left out."""
+    if change is None:
+        return body
+    name, value = change
+    return (
+        {key: member for key, member in body.items() if key != name}
+        if value is ABSENT
+        else {**body, name: value}
+    )
+
+
+class Machine(RuleBasedStateMachine):
+    """What all machines have: an example starts with an account of its own and ends with a look at all there
+    is."""
+
+    context: ClassVar[Context]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.driver = self.context.start()
+        self.model = self.driver.model
+        self.count = 0
+
+    def teardown(self) -> None:
+        self.driver.conclude()
+
+    def body(self, operation: str, text: str) -> Document:
+        """A sound body with a label that no other request of the example has."""
+        self.count += 1
+        body = dict(self.context.sound[operation].body)
+        for name in ("label", "display_name", "name", "description"):
+            if name in body and name not in self.context.sound[operation].pinned:
+                body[name] = f"{text} {self.count}"
+        return body
+
+    def payee(self, place: int) -> Payee:
+        return self.model.payees[place % len(self.model.payees)]
+
+    @precondition(lambda self: self.model.posts)
+    @rule(place=PLACES)
+    def replay(self, place: int) -> None:
+        self.driver.replay(self.model.posts[-1 - place % len(self.model.posts)])
+
+    @precondition(lambda self: any(post.call.body for post in self.model.posts))
+    @rule(place=PLACES, text=st.sampled_from(TEXTS))
+    def conflict(self, place: int, text: str) -> None:
+        posts = [post for post in self.model.posts if post.call.body]
+        post = posts[-1 - place % len(posts)]
+        operation = str(post.call.operation)
+        body = (
+            {**post.call.document, "note": f"{text} x"}
+            if operation == "createPayout"
+            else self.body(operation, text)
+        )
+        self.driver.conflict(post, body)
+
+    @precondition(lambda self: self.model.posts)
+    @rule(place=PLACES)
+    def other_organization(self, place: int) -> None:
+        self.driver.other_organization(self.model.posts[place % len(self.model.posts)])
+
+    @rule(
+        operation=st.sampled_from(
+            ("createVirtualAccount", "createBeneficiary", "listVirtualAccounts", "listWallets")
+        ),
+        key=st.sampled_from(("not-a-uuid", "1234", "")),
+    )
+    def intruder(self, operation: str, key: str) -> None:
+        """The other organization's request, or one with a bad key."""
+        body = self.body(operation, "intruder") if operation.startswith("create") else None
+        request = call(operation, self.driver.ids, body)
+        if key and body is not None:
+            self.driver.bad_key(request, key)
+        else:
+            self.driver.foreign(request)
+
+
+class Payees(Machine):
+    """Beneficiaries, their destinations, and payouts to them."""
+
+    @initialize(texts=st.lists(st.sampled_from(TEXTS), min_size=1, max_size=2), destination=st.booleans())
+    def start_with_beneficiaries(self, texts: list[str], destination: bool) -> None:
+        for text in texts:
+            self.driver.create("createBeneficiary", self.body("createBeneficiary", text))
+        if destination and self.model.payees:
+            self.driver.create(
+                "createPayoutDestination",
+                self.body("createPayoutDestination", texts[0]),
+                self.model.payees[0],
+            )
+
+    @rule(
+        text=st.sampled_from(TEXTS),
+        dropped=st.sets(st.sampled_from(("title", "middle_name", "tax_id", "note")), max_size=3),
+        business=st.booleans(),
+        change=st.none() | st.sampled_from(spoilt("createBeneficiary")),
+    )
+    def create_beneficiary(
+        self, text: str, dropped: set[str], business: bool, change: tuple[str, Any] | None
+    ) -> None:
+        pinned = self.context.sound["createBeneficiary"].pinned
+        body = self.body("createBeneficiary", text)
+        if business and "beneficiary_type" not in pinned:
+            body |= {"beneficiary_type": "business", "company_name": f"{text} Ltd"}
+        for name in sorted(dropped - pinned):
+            body.pop(name, None)
+        self.driver.create("createBeneficiary", with_spoilt(body, change))
+
+    @precondition(lambda self: self.model.payees)
+    @rule(place=PLACES)
+    def read_beneficiary(self, place: int) -> None:
+        self.driver.read(self.payee(place))
+
+    @precondition(lambda self: self.model.payees)
+    @rule(
+        place=PLACES,
+        names=st.sets(
+            st.sampled_from(("note", "display_name", "first_name", "title", "middle_name")), max_size=3
+        ),
+        text=st.sampled_from(TEXTS),
+        change=st.none() | st.sampled_from(spoilt("updateBeneficiary")),
+    )
+    def update(self, place: int, names: set[str], text: str, change: tuple[str, Any] | None) -> None:
+        self.driver.update(self.payee(place), with_spoilt(dict.fromkeys(sorted(names), text), change))
+
+    @precondition(lambda self: self.model.payees)
+    @rule(place=PLACES)
+    def disable(self, place: int) -> None:
+        self.driver.disable(self.payee(place))
+
+    @precondition(lambda self: self.model.payees)
+    @rule(
+        place=PLACES,
+        operation=st.sampled_from(
+            ("getBeneficiary", "updateBeneficiary", "listPayoutDestinations", "disableBeneficiary")
+        ),
+        where=st.sampled_from(("sibling", "unknown")),
+    )
+    def misplaced(self, place: int, operation: str, where: str) -> None:
+        self.driver.misplaced(operation, self.payee(place), "beneficiary_id", where)
+
+    @precondition(lambda self: self.model.payees)
+    @rule(
+        place=PLACES,
+        text=st.sampled_from(TEXTS),
+        default=st.booleans(),
+        change=st.none() | st.sampled_from(spoilt("createPayoutDestination")),
+    )
+    def create_destination(
+        self, place: int, text: str, default: bool, change: tuple[str, Any] | None
+    ) -> None:
+        payee = self.payee(place)
+        if payee.disabled:
+            return  # what a disabled beneficiary can be given is not stated
+        body = {
+            **self.body("createPayoutDestination", text),
+            "is_default": default and not payee.destinations,
+        }
+        self.driver.create("createPayoutDestination", with_spoilt(body, change), payee)
+
+    @precondition(lambda self: self.model.payees)
+    @rule(place=PLACES, size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans())
+    def list_destinations(self, place: int, size: int, status: str, at: int, start: bool, end: bool) -> None:
+        payee = self.payee(place)
+        self.driver.walk(
+            "listPayoutDestinations", size, filters(payee.destinations, status, at, start, end), payee
+        )
+
+    @precondition(lambda self: self.context.payouts and any(one.destinations for one in self.model.payees))
+    @rule(
+        place=PLACES,
+        text=st.sampled_from(TEXTS),
+        change=st.none()
+        | st.sampled_from(
+            (*spoilt("createPayout"), *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", "")))
+        ),
+    )
+    def create_payout(self, place: int, text: str, change: tuple[str, Any] | None) -> None:
+        payees = [one for one in self.model.payees if one.destinations and not one.disabled]
+        if not payees:
+            return
+        payee = payees[place % len(payees)]
+        destination = payee.destinations[0]
+        body = {
+            **self.context.sound["createPayout"].body,
+            "beneficiary_id": payee.id,
+            "payout_destination_id": destination.id,
+            "currency": destination.shown.get("currency"),
+            "note": text,
+        }
+        self.driver.create("createPayout", with_spoilt(body, change))
+
+
+class Holdings(Machine):
+    """Virtual accounts, wallets, balances and payins."""
+
+    @rule(
+        text=st.sampled_from(TEXTS),
+        currency=st.sampled_from(("", "EUR", "USD")),
+        change=st.none() | st.sampled_from(spoilt("createVirtualAccount")),
+    )
+    def create_virtual_account(self, text: str, currency: str, change: tuple[str, Any] | None) -> None:
+        body = self.body("createVirtualAccount", text)
+        if currency:
+            body["currency"] = currency
+        self.driver.create("createVirtualAccount", with_spoilt(body, change))
+
+    @precondition(lambda self: self.model.virtual_accounts)
+    @rule(place=PLACES)
+    def read_virtual_account(self, place: int) -> None:
+        self.driver.virtual_account(self.model.virtual_accounts[place % len(self.model.virtual_accounts)])
+
+    @precondition(lambda self: self.model.virtual_accounts)
+    @rule(place=PLACES, where=st.sampled_from(("sibling", "unknown")))
+    def misplaced_virtual_account(self, place: int, where: str) -> None:
+        thing = self.model.virtual_accounts[place % len(self.model.virtual_accounts)]
+        self.driver.misplaced("getVirtualAccount", thing, "virtual_account_id", where)
+
+    @rule(
+        size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
+    )
+    def list_virtual_accounts(
+        self, size: int, status: str, at: int, start: bool, end: bool, currency: bool
+    ) -> None:
+        self.driver.walk(
+            "listVirtualAccounts",
+            size,
+            filters(self.model.virtual_accounts, status, at, start, end, currency),
+        )
+
+    @rule(
+        text=st.sampled_from(TEXTS),
+        pair=st.integers(0, 1),
+        change=st.none() | st.sampled_from(spoilt("createWallet")),
+    )
+    def create_wallet(self, text: str, pair: int, change: tuple[str, Any] | None) -> None:
+        currency, network = self.context.pairs[pair % len(self.context.pairs)]
+        body = {**self.body("createWallet", text), "currency": currency, "network": network}
+        self.driver.create("createWallet", with_spoilt(body, change))
+
+    @rule(
+        size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
+    )
+    def list_wallets(self, size: int, status: str, at: int, start: bool, end: bool, currency: bool) -> None:
+        self.driver.walk("listWallets", size, filters(self.model.wallets, status, at, start, end, currency))
+
+    @rule()
+    def balances(self) -> None:
+        self.driver.balances()
+
+    @precondition(lambda self: self.context.payins)
+    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(spoilt("createPayin")))
+    def create_payin(self, text: str, change: tuple[str, Any] | None) -> None:
+        self.driver.create("createPayin", with_spoilt(self.body("createPayin", text), change))
+
+
+class Everything(Payees, Holdings):
+    """All operations together, further accounts among them."""
+
+    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(spoilt("createAccount")))
+    def create_account(self, text: str, change: tuple[str, Any] | None) -> None:
+        self.driver.create("createAccount", with_spoilt(self.body("createAccount", text), change))
+
+
+MACHINES: dict[str, type[Machine]] = {"payees": Payees, "holdings": Holdings, "everything": Everything}
+
+
+def filters(
+    things: list[Any], status: str, at: int, start: bool, end: bool, currency: bool = False
+) -> Filters:
+    """Filters for what one of the elements has; none where there are no elements."""
+    if not things:
+        return Filters(status)
+    one = things[at % len(things)].shown
+    created = str(one.get("created"))
+    return Filters(
+        status,
+        str(one.get("currency")) if currency else "",
+        created if start else "",
+        created if end and not start else "",
+    )

@@ -1,0 +1,193 @@
+"""What the checks of section 5 share: calls that pass authentication, and judgements of those that do not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from conformance.fixtures.account import Scene, call, parameters, unknown_like
+from conformance.fixtures.run_context import Suite, refusal_of_sound
+from conformance.harness.context import Trial
+from conformance.judging.findings import Inconclusive
+from conformance.wire.messages import Call, Exchange, to_json
+
+
+def common_scene(suite: Suite, purpose: str = "") -> Scene:
+    """The scene of the checks of section 5 (for some purpose): one for the whole run."""
+    key = _shelved(purpose)
+    if key not in suite.shelf:
+        suite.shelf[key] = suite.fresh()
+    scene: Scene = suite.shelf[key]
+    return scene
+
+
+def forget_scene(suite: Suite, purpose: str) -> None:
+    """Lets the next request for the scene of a purpose make another one."""
+    suite.shelf.pop(_shelved(purpose), None)
+
+
+def _shelved(purpose: str) -> str:
+    return f"authentication {purpose}"
+
+
+#: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
+REMEMBERED = 240
+
+#: How far off an old timestamp is that is still accepted, in seconds.
+AGED = -290
+
+#: Operations that succeed once in a place: afterwards they may be refused for that alone.
+ONE_OFF = ("createWallet", "disableBeneficiary")
+
+
+class Gate:
+    """Calls of one trial's operation, after a sound one has passed authentication.
+
+    What is sound goes to one account for the whole run: what it is answered after authentication, such as the
+    refusal of a second wallet, does not matter. What must be refused goes where nothing but its defect is a
+    reason to refuse it. Raises Inconclusive when even a sound call does not pass.
+    """
+
+    def __init__(self, trial: Trial, *, proven: bool = True) -> None:
+        self.trial = trial
+        self.operation = trial.operation.id
+        self._untouched = f"untouched by {self.operation}"
+        if proven:
+            self._pass()
+
+    @property
+    def scene(self) -> Scene:
+        """Where the calls go that must be refused."""
+        if self.operation == "createPayout":
+            return self.trial.suite.payouts()
+        return common_scene(self.trial.suite, self._untouched if self.operation in ONE_OFF else "")
+
+    def _pass(self) -> None:
+        shelf, key = self.trial.suite.shelf, f"passed authentication: {self.operation}"
+        if key not in shelf:
+            shelf[key] = self.trial.send(self.sound(), "a sound request, to derive defective ones from")
+        #: The first sound request to the operation that these checks sent in this run.
+        self.first: Exchange = self.passed(shelf[key])
+
+    def sound(self) -> Call:
+        """A sound call, with a body and, on POST, an idempotency key of its own."""
+        if self.operation in ONE_OFF:
+            return common_scene(self.trial.suite, self.operation).call(self.operation)
+        return self.call()
+
+    def call(self) -> Call:
+        """A sound call to make a defective one from."""
+        return self.scene.call(self.operation)
+
+    def send(self, call: Call, what: str) -> Exchange:
+        """Sends a defective call. If it is accepted, the next ones go elsewhere."""
+        answer = self.trial.send(call, what)
+        if answer.succeeded:
+            forget_scene(self.trial.suite, self._untouched)
+        return answer
+
+    def refused(self, rule: str, call: Call, what: str) -> Exchange:
+        """Sends a call and judges that it is refused, as far as it is answered otherwise than a sound one."""
+        answer = self.send(call, what)
+        if answer.refused and self.first.refused and answer.described() == self.first.described():
+            reason = f"{what} was answered {answer.described()}, just as the sound request was"
+            self.trial.set_aside(rule, reason, answer, self.first)
+        else:
+            self.trial.refused(rule, answer, what)
+        return answer
+
+    def passed(self, exchange: Exchange) -> Exchange:
+        """The exchange of a sound call, if it passed authentication; raises Inconclusive otherwise."""
+        if (
+            exchange.status is None
+            or exchange.status >= 500
+            or exchange.throttled
+            or exchange.refused_authentication
+        ):
+            raise refusal_of_sound(exchange)
+        return exchange
+
+    def implied_401(self, rule: str, answer: Exchange, what: str, cause: str) -> None:
+        """Judges that a refusal has status 401; what was not refused at all broke `cause`."""
+        if answer.succeeded:
+            reason = f"{what} was not refused, but answered {answer.described()}"
+            self.trial.set_aside(rule, reason, answer, cause=cause)
+        else:
+            self.trial.status(rule, answer, what, 401)
+
+    def invalid_signature(self, rule: str, call: Call, what: str) -> Exchange:
+        """Sends a call and judges that it is refused with 401 invalid_signature."""
+        answer = self.send(call, what)
+        self.trial.error(
+            rule, answer, what, type="authentication_error", code="invalid_signature", status=401
+        )
+        return answer
+
+    def nonce_replay(self, rule: str, used: Exchange, call: Call, what: str) -> None:
+        """Sends a call with the nonce of an earlier exchange and judges that it is refused for it."""
+        answer = self.send(call.signed(nonce=used.nonce), what)
+        if answer.started - used.started > REMEMBERED:
+            self.trial.set_aside(rule, f"{what} came too late for the nonce to be remembered", answer)
+            return
+        self.trial.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+
+    # ------------------------------------------------------------------ places
+
+    def at(self, **ids: str) -> Call:
+        """A sound call with other path parameters."""
+        return self.call().but(target=call(self.operation, {**self.scene.ids(self.operation), **ids}).target)
+
+    def unknown_parent(self) -> Call:
+        """A sound call but for an unknown top-level customer or account."""
+        top = parameters(self.operation)[0]
+        return self.at(**{top: unknown_like(self.scene.ids(self.operation)[top])})
+
+    def elsewhere(self) -> Iterator[tuple[str, Call]]:
+        """Calls to places that do not exist for the caller, each with its name for a sentence."""
+        ids = self.scene.ids(self.operation)
+        yield "an unknown top-level resource", self.unknown_parent()
+        for child in parameters(self.operation)[1:]:
+            yield f"an unknown {child}", self.at(**{child: unknown_like(ids[child])})
+        foreign = self._foreign_parent()
+        if foreign is not None:
+            yield (
+                "another organization's top-level resource",
+                self.at(**{parameters(self.operation)[0]: foreign}),
+            )
+
+    def _foreign_parent(self) -> str | None:
+        suite = self.trial.suite
+        if suite.target.secondary is None:
+            return None
+        if parameters(self.operation)[0] == "customer_id":
+            return suite.target.secondary.customer_id
+        try:
+            return suite.shared("secondary").account_id
+        except Inconclusive:
+            return None
+
+
+#: A field of free text in each body, for letters outside ASCII.
+FREE_TEXT = {
+    "createAccount": "name",
+    "createBeneficiary": "note",
+    "updateBeneficiary": "note",
+    "createPayoutDestination": "label",
+    "createPayout": "note",
+    "createVirtualAccount": "label",
+    "createWallet": "label",
+    "createPayin": "description",
+}
+
+
+def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
+    """The same JSON object in other bytes, each with its name for a sentence."""
+    document = json.loads(body)
+    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
+    yield "with its members in another order", to_json(dict(reversed(document.items())))
+    yield (
+        "with its members sorted by name",
+        json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
+    )
+    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
+    yield "with a line feed after it", body + b"\n"

@@ -1,0 +1,87 @@
+"""The checks of the suite and how one of them is run.
+
+A check is a function of one Trial, in a module under `conformance/checks/`, marked with the rules
+it tests:
+
+    @check("auth.header-case")
+    def test_header_names_in_any_case(trial):
+        ...
+
+It runs once on every operation its rules cover; which those are is said in spec/rules.yaml only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES, Rule
+from conformance.fixtures.run_context import Suite
+from conformance.harness.context import Trial
+from conformance.judging.findings import Finding, Inconclusive, NotApplicable
+from conformance.target.applicability import absent, unmet
+
+CheckFunction = Callable[[Trial], None]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check: its name, the rules it cites, and the operations it runs on, in document order."""
+
+    name: str
+    function: CheckFunction
+    rules: tuple[str, ...]
+    operations: tuple[str, ...]
+
+    def rules_on(self, operation: str) -> list[Rule]:
+        """The cited rules that cover an operation."""
+        return [RULES[rule] for rule in self.rules if operation in RULES[rule].operations]
+
+
+CHECKS: dict[str, Check] = {}
+
+
+def check(*rules: str, operations: tuple[str, ...] | None = None) -> Callable[[CheckFunction], CheckFunction]:
+    """Marks a function as the check of these rules, on their operations (or on those of them that are named).
+
+    Raises KeyError for a rule that the catalogue does not have.
+    """
+
+    def mark(function: CheckFunction) -> CheckFunction:
+        covered = {operation for rule in rules for operation in RULES[rule].operations}
+        chosen = tuple(
+            one for one in OPERATIONS if one in covered and (operations is None or one in operations)
+        )
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        marked = Check(name, function, rules, chosen)
+        CHECKS[name] = marked
+        function.conformance_check = marked  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def run_check(check: Check, operation: str, suite: Suite) -> tuple[list[Finding], list[int]]:
+    """Runs one check on one operation; returns its findings and the numbers of its exchanges.
+
+    Whatever a server answers ends up in findings; only a mistake of the suite itself raises.
+    """
+    applicable, findings = [], []
+    for rule in check.rules_on(operation):
+        one = Trial(suite, OPERATIONS[operation], [rule], check.name)
+        if reason := absent(rule, operation, suite.target):
+            findings += one.findings(NotApplicable(reason))
+        elif lacking := unmet(rule, suite.target):
+            findings += one.findings(Inconclusive(*lacking))
+        else:
+            applicable.append(rule)
+    if not applicable:
+        return findings, []
+    trial = Trial(suite, OPERATIONS[operation], applicable, check.name)
+    stop = None
+    try:
+        check.function(trial)
+    except (Inconclusive, NotApplicable) as end:
+        stop = end
+    return findings + trial.findings(stop), trial.exchanges

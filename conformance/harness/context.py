@@ -1,0 +1,261 @@
+"""What a check works with: it sends calls, judges answers by rule, and ends in findings.
+
+A check never decides about the run: it says what it expected and what it got, and the trial
+turns that into one finding for each rule it cites. An answer that says nothing about the rule at
+hand (no answer, 5xx, still rate limited) is set aside, because another rule speaks about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract.operations import Operation
+from conformance.contract.rules import RULES, Level, Rule
+from conformance.fixtures.account import Scene
+from conformance.fixtures.run_context import Suite
+from conformance.judging.comparison import same, show
+from conformance.judging.findings import Finding, Inconclusive, NotApplicable, Verdict
+from conformance.target.file import Target
+from conformance.wire.messages import Call, Exchange
+
+
+@dataclass
+class _Judgement:
+    """What one rule has come to within a trial."""
+
+    judged: int = 0
+    violations: list[tuple[str, str, list[int], str]] = field(default_factory=list)
+    set_aside: list[tuple[str, str, list[int], str]] = field(default_factory=list)
+    observations: dict[str, str] = field(default_factory=dict)
+    exchanges: list[int] = field(default_factory=list)
+    excuse: str = ""
+    declared_absent: str = ""
+
+
+class Trial:
+    """One check on one operation."""
+
+    def __init__(self, suite: Suite, operation: Operation, rules: Iterable[Rule], check: str) -> None:
+        self.suite = suite
+        self.operation = operation
+        self.check = check
+        self.rules = {rule.id: rule for rule in rules}
+        self.exchanges: list[int] = []
+        self._judgements = {rule: _Judgement() for rule in self.rules}
+
+    @property
+    def target(self) -> Target:
+        return self.suite.target
+
+    # ------------------------------------------------------------------ making
+
+    def scene(self, organization: str = "primary", *, fresh: bool = False) -> Scene:
+        """The scene for this trial's operation: shared, or in an account of its own."""
+        return self.suite.scene_for(self.operation.id, organization, fresh=fresh)
+
+    def sound(self, scene: Scene | None = None) -> Call:
+        """A sound call of this trial's operation.
+
+        Where the operation can be done only once in an account (a wallet of one pair), each sound
+        call comes with an account of its own.
+        """
+        if scene is None:
+            scene = self.scene(fresh=self.operation.id in ("createWallet", "disableBeneficiary"))
+        return scene.call(self.operation.id)
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a call; whatever comes back is for the check to judge."""
+        exchange = self.suite.send(self.suite.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
+    def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a sound call that must be answered 2xx for the check to go on; raises Inconclusive otherwise."""
+        exchange = self.suite.accept(self.suite.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
+    def race(self, calls: list[Call], purpose: str, organization: str = "primary") -> list[Exchange]:
+        """Sends calls simultaneously."""
+        self.suite.answering()
+        with self.suite.quiet_accounts():
+            exchanges = self.suite.client(organization).race(calls, purpose)
+        self.exchanges += [exchange.number for exchange in exchanges]
+        return exchanges
+
+    # ------------------------------------------------------------------ judging
+
+    def judge(
+        self,
+        rule: str,
+        good: bool,
+        expected: str,
+        got: str,
+        *exchanges: Exchange,
+        cause: str = "",
+    ) -> bool:
+        """Counts one judgement of a rule; `expected` and `got` complete the sentences of the report."""
+        judgement = self._judgements[rule]
+        numbers = [exchange.number for exchange in exchanges]
+        judgement.judged += 1
+        if good:
+            if len(judgement.exchanges) < 8:
+                judgement.exchanges += numbers
+        else:
+            judgement.violations.append((expected, got, numbers, cause))
+        return good
+
+    def set_aside(
+        self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", cure: str = ""
+    ) -> None:
+        """Notes that a probe could not be judged; `cure` says what the user can do about it."""
+        self._judgements[rule].set_aside.append(
+            (reason, cause, [exchange.number for exchange in exchanges], cure)
+        )
+
+    def no_occasion(self, rule: str, reason: str) -> None:
+        """Notes why this check cannot judge a rule on this server, which other checks may."""
+        self._judgements[rule].excuse = reason
+
+    def not_applicable(self, rule: str, reason: str) -> None:
+        """Notes that the target file declares absent what a rule is about, unless it is judged all the same."""
+        self._judgements[rule].declared_absent = reason
+
+    def usable(self, rule: str, exchange: Exchange) -> bool:
+        """Whether an answer can be judged by this rule; if not, it is set aside."""
+        if exchange.throttled:
+            self.set_aside(
+                rule, f"{_probe(exchange)} was still answered {exchange.status} after waiting", exchange
+            )
+            return False
+        if exchange.status is None or exchange.status >= 500:
+            cause = "" if exchange.unsent else "http.no-server-error"
+            self.set_aside(
+                rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause=cause
+            )
+            return False
+        return True
+
+    def refused(self, rule: str, exchange: Exchange, what: str) -> bool:
+        """Judges that `what` was refused with a 4xx status."""
+        if not self.usable(rule, exchange):
+            return False
+        return self.judge(rule, exchange.refused, f"{what}: a refusal (4xx)", exchange.described(), exchange)
+
+    def error(
+        self,
+        rule: str,
+        exchange: Exchange,
+        what: str,
+        *,
+        type: str,
+        code: str,
+        status: int | None = None,
+    ) -> bool:
+        """Judges that `what` was refused with this error type and code, and this status (any 4xx if None)."""
+        if not self.usable(rule, exchange):
+            return False
+        fits = exchange.status == status if status else exchange.refused
+        good = fits and exchange.error_type == type and exchange.error_code == code
+        return self.judge(
+            rule, good, f"{what}: {status or 'any 4xx'} {type}/{code}", exchange.described(), exchange
+        )
+
+    def status(self, rule: str, exchange: Exchange, what: str, *statuses: int) -> bool:
+        """Judges that `what` was answered with one of these statuses."""
+        if not self.usable(rule, exchange):
+            return False
+        wanted = " or ".join(map(str, statuses))
+        return self.judge(
+            rule, exchange.status in statuses, f"{what}: status {wanted}", exchange.described(), exchange
+        )
+
+    def authenticated(self, rule: str, exchange: Exchange, what: str) -> bool:
+        """Judges that `what` passed authentication, whatever it was answered afterwards."""
+        if not self.usable(rule, exchange):
+            return False
+        return self.judge(
+            rule,
+            not exchange.refused_authentication,
+            f"{what}: accepted by authentication",
+            exchange.described(),
+            exchange,
+        )
+
+    def succeeded(self, rule: str, exchange: Exchange, what: str) -> bool:
+        """Judges that `what` was answered 2xx."""
+        if not self.usable(rule, exchange):
+            return False
+        return self.judge(rule, exchange.succeeded, f"{what}: accepted (2xx)", exchange.described(), exchange)
+
+    def equal(
+        self, rule: str, got: Any, expected: Any, what: str, *exchanges: Exchange, cause: str = ""
+    ) -> bool:
+        """Judges that a value is the expected one."""
+        return self.judge(
+            rule, same(got, expected), f"{what} {show(expected)}", show(got), *exchanges, cause=cause
+        )
+
+    def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
+        """Records what the server does where the specification leaves it open."""
+        judgement = self._judgements[rule]
+        judgement.judged += 1
+        judgement.observations[question] = answer
+        judgement.exchanges += [exchange.number for exchange in exchanges]
+
+    # ------------------------------------------------------------------ concluding
+
+    def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
+        """One finding for each rule the check cites on this operation; `stop` is what ended the check early."""
+        return [self._finding(rule, judgement, stop) for rule, judgement in self._judgements.items()]
+
+    def _finding(
+        self, rule: str, judgement: _Judgement, stop: Inconclusive | NotApplicable | None
+    ) -> Finding:
+        finding = Finding(
+            rule,
+            self.operation.id,
+            Verdict.PASSED,
+            self.check,
+            probes=judgement.judged,
+            observations=judgement.observations,
+        )
+        if judgement.violations:
+            expected, got, numbers, cause = judgement.violations[0]
+            finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
+            finding.expected, finding.got, finding.cause = expected, got, cause
+            finding.exchanges = numbers or self.exchanges[-3:]
+            finding.summary = f"{rule} on {self.operation.id}: expected {expected}; got {got}"
+            finding.further = [f"expected {one[0]}; got {one[1]}" for one in judgement.violations[1:20]]
+            for one in judgement.violations[1:6]:
+                finding.exchanges += [number for number in one[2] if number not in finding.exchanges]
+        elif isinstance(stop, NotApplicable):
+            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, stop.reason
+        elif isinstance(stop, Inconclusive):
+            finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
+            finding.cure, finding.cause = stop.cure, stop.cause
+            finding.exchanges = self.exchanges[-2:]
+        elif not judgement.judged and judgement.declared_absent:
+            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, judgement.declared_absent
+        elif not judgement.judged:
+            finding.verdict = Verdict.INCONCLUSIVE
+            if judgement.set_aside:
+                finding.summary, finding.cause, finding.exchanges, finding.cure = judgement.set_aside[0]
+            else:
+                finding.summary = judgement.excuse or "the check had no occasion to judge this rule"
+                finding.occasion = False
+        else:
+            finding.exchanges = judgement.exchanges
+            if RULES[rule].level is Level.OPEN:
+                finding.verdict = Verdict.OBSERVED
+            if judgement.set_aside:
+                finding.further = [f"not judged: {one[0]}" for one in judgement.set_aside[:20]]
+        return finding
+
+
+def _probe(exchange: Exchange) -> str:
+    return exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]

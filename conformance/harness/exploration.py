@@ -1,0 +1,75 @@
+"""Property-based tests as the plugin sees them: named parts that workers share out among themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.fixtures.run_context import Suite
+from conformance.judging.findings import Finding
+
+#: Runs one part of an exploration: suite, the part's name, what the user asked for -> findings on any rules.
+ExplorationFunction = Callable[[Suite, str, "FuzzSettings"], list[Finding]]
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """A property-based test: its name and the parts it runs in, which workers share out among themselves.
+
+    Unlike a check it does not know beforehand which rules it will have something to say about.
+    """
+
+    name: str
+    function: ExplorationFunction
+    parts: tuple[str, ...]
+
+
+EXPLORATIONS: dict[str, Exploration] = {}
+
+
+def exploration(*parts: str) -> Callable[[ExplorationFunction], ExplorationFunction]:
+    """Marks a function as a property-based test that runs once for each part."""
+
+    def mark(function: ExplorationFunction) -> ExplorationFunction:
+        name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+        marked = Exploration(name, function, parts)
+        EXPLORATIONS[name] = marked
+        function.conformance_exploration = marked  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+#: Generated cases of each exploration's part in a run without --fuzz-examples.
+DEFAULT_EXAMPLES = 25
+
+
+@dataclass(frozen=True)
+class FuzzSettings:
+    """Budget and seed of the property-based tests.
+
+    `examples` is the number of generated cases for each part, `seconds` the time for all parts
+    together (None: no limit; with a limit and the default of examples, time alone counts). One `seed` fixes
+    everything that is drawn: a part draws the same on any worker, and no two parts draw the same. `database`
+    is where Hypothesis keeps its examples (None: nowhere). Workers are numbered from 0."""
+
+    seed: int
+    examples: int = DEFAULT_EXAMPLES
+    seconds: float | None = None
+    database: str | None = None
+    worker: int = 0
+    workers: int = 1
+    replay_folder: Path | None = None
+
+    @property
+    def cases(self) -> int:
+        """The most cases that a part may generate."""
+        return 1_000_000 if self.seconds is not None and self.examples == DEFAULT_EXAMPLES else self.examples
+
+    def share(self) -> float | None:
+        """Seconds for one part: the workers run the parts side by side."""
+        if self.seconds is None:
+            return None
+        parts = sum(len(one.parts) for one in EXPLORATIONS.values()) or 1
+        return self.seconds * min(self.workers, parts) / parts

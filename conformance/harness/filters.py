@@ -1,0 +1,180 @@
+"""What the checks of filters read: the elements of a list as it shows them, and what filters keep of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from conformance.contract.timestamps import parse
+from conformance.fixtures.samples import OTHER_CURRENCIES
+from conformance.harness import paging
+from conformance.harness.context import Trial
+from conformance.harness.list_reading import status_filter, stocked
+from conformance.judging.findings import Inconclusive
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import MAX_SIZE, Page, Parameters, query
+
+FAR_PAST, FAR_FUTURE = "2001-02-03T04:05:06Z", "2099-01-01T00:00:00Z"
+
+
+@dataclass(frozen=True)
+class Element:
+    """An element as its list shows it: `text` is its `created`, which is `created` seconds since 1970."""
+
+    id: str
+    text: str
+    created: Fraction
+    status: str
+    currency: str
+
+
+@dataclass(frozen=True)
+class Filters:
+    """One filter: its parameters, what it keeps, and the rule that says so."""
+
+    rule: str
+    parameters: Parameters
+    keeps: Callable[[Element], bool]
+
+    def kept(self, elements: Sequence[Element]) -> set[str]:
+        """The ids of the elements that it keeps."""
+        return {one.id for one in elements if self.keeps(one)}
+
+
+class Filtered:
+    """The small list of an operation under filters. Raises Inconclusive when its elements cannot be read."""
+
+    def __init__(self, trial: Trial) -> None:
+        self.trial = trial
+        self.stock = stocked(trial)
+        self.call = self.stock.call
+        exchange = trial.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
+        items = exchange.get("items")
+        self.elements = [
+            one
+            for one in map(element, items if isinstance(items, list) else [])
+            if one and one.id in self.stock.created
+        ]
+        if not self.elements:
+            raise Inconclusive(
+                "the list shows no element with id, status and created, by which filters are judged",
+                cause="list.item-fields",
+            )
+        self.ids = {one.id for one in self.elements}
+
+    @property
+    def status_name(self) -> str:
+        return "status" if self.trial.operation.id == "listWallets" else "statuses"
+
+    def send(self, filters: Parameters, what: str) -> Exchange:
+        """Asks for all elements that some filters keep; the filters come last, page and size before them."""
+        return self.trial.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
+
+    def keeps(self, rule: str, filters: Parameters, expected: Sequence[Element], what: str) -> Page | None:
+        """Judges that filters keep exactly the expected elements."""
+        return self.judge(rule, self.send(filters, what), expected, what)
+
+    def judge(self, rule: str, exchange: Exchange, expected: Sequence[Element], what: str) -> Page | None:
+        """Judges an answer by the elements that it should show; others than the list's own are the business
+        of list.complete."""
+        found = paging.page(self.trial, rule, exchange, what)
+        if found is None:
+            return None
+        wanted, shown = {one.id for one in expected}, set(found.ids) & self.ids
+        wrong, missing = len(shown - wanted), len(wanted - shown)
+        got = [f"{wrong} that it should leave out"] * bool(wrong) + [f"{missing} of them missing"] * bool(
+            missing
+        )
+        of = f"the {len(wanted)} of {len(self.ids)} elements" if wanted else "none of the elements"
+        self.trial.judge(rule, not got, f"{what}: {of}", " and ".join(got) or "just these", exchange)
+        if "list.complete" in self.trial.rules:
+            paging.belongs(
+                self.trial,
+                set(found.ids),
+                self.stock.created,
+                self.stock.strangers,
+                self.stock.exact,
+                what,
+                exchange,
+            )
+        return found
+
+    def filters(self) -> dict[str, Filters]:
+        """Filters to combine, by name; of each kind one keeps some elements, others keep all or none."""
+        early, late, currency = self._telling()
+        unused = self._unused()
+        found = {
+            "start_date": Filters(
+                "list.start-date", start_date(early.text), lambda one: one.created >= early.created
+            ),
+            "start_date in the past": Filters("list.start-date", start_date(FAR_PAST), lambda one: True),
+            "end_date": Filters("list.end-date", end_date(late.text), lambda one: one.created < late.created),
+            "end_date in the future": Filters("list.end-date", end_date(FAR_FUTURE), lambda one: True),
+            "status": Filters(
+                "list.status-filter", status_filter(self.trial, "active"), lambda one: one.status == "active"
+            ),
+            "status that nothing has": Filters(
+                "list.status-filter", status_filter(self.trial, unused), lambda one: one.status == unused
+            ),
+        }
+        if "currency" in self.trial.operation.query_parameters:
+            found["currency"] = Filters(
+                "list.currency-filter", [("currency", currency)], lambda one: one.currency == currency
+            )
+        return found
+
+    def _telling(self) -> tuple[Element, Element, str]:
+        """The elements to begin and to end at, and the currency, whose filters differ most from one another
+        and from what they keep together."""
+        by_date = sorted({one.created: one for one in self.elements}.values(), key=lambda one: one.created)
+        best, chosen = -1, (by_date[0], by_date[-1], by_date[0].currency)
+        for early, late, currency in itertools.product(
+            by_date, by_date, sorted({one.currency for one in self.elements})
+        ):
+            started = {one.id for one in self.elements if one.created >= early.created}
+            ended = {one.id for one in self.elements if one.created < late.created}
+            same = {one.id for one in self.elements if one.currency == currency}
+            pairs = [(started, ended), (started, same), (ended, same)]
+            # First that each filter of a pair leaves out something of the other, then that something is left.
+            score = sum(3 * (not one <= other) for pair in pairs for one, other in (pair, pair[::-1]))
+            score += sum(bool(one & other) for one, other in pairs) + bool(started & ended & same)
+            if score > best:
+                best, chosen = score, (early, late, currency)
+        return chosen
+
+    def _unused(self) -> str:
+        return "disabled" if self.trial.operation.id == "listPayoutDestinations" else "suspended"
+
+
+def element(item: object) -> Element | None:
+    """A list item as an element; None when it lacks what filters go by."""
+    if not isinstance(item, dict):
+        return None
+    identifier, text, status, currency = (item.get(name) for name in ("id", "created", "status", "currency"))
+    created = parse(text)
+    if created is None or not all(isinstance(value, str) for value in (identifier, status)):
+        return None
+    return Element(
+        str(identifier), str(text), created, str(status), currency if isinstance(currency, str) else ""
+    )
+
+
+def start_date(text: str) -> Parameters:
+    return [("start_date", text)]
+
+
+def end_date(text: str) -> Parameters:
+    return [("end_date", text)]
+
+
+def absent_currencies(operation: str, elements: Sequence[Element]) -> list[str]:
+    """Currencies that nothing in the list has, among them beginnings of such as it has."""
+    present = {one.currency for one in elements}
+    candidates = (
+        ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"]
+        if operation == "listWallets"
+        else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
+    )
+    return [code for code in candidates if code not in present][:3]

@@ -1,0 +1,183 @@
+"""What the checks of lists read and compare: pages at several sizes, and elements with what created them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract.operations import response_schema
+from conformance.contract.timestamps import parse, step
+from conformance.fixtures.lists import Stock, populated
+from conformance.harness.context import Trial
+from conformance.harness.pagination import walk
+from conformance.judging.comparison import same, show
+from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import Parameters, Walk, identity, page_of, pages_of, query, sample, statuses
+
+
+def stocked(trial: Trial, least: int = 1) -> Stock:
+    """The small list of the trial's operation; raises Inconclusive when it has fewer elements than needed."""
+    stock = populated(trial.suite, trial.operation.id)
+    stock.need(least)
+    return stock
+
+
+def active(trial: Trial) -> Parameters:
+    """The filter for active elements, of the lists that have filters."""
+    return status_filter(trial, "active")
+
+
+def status_filter(trial: Trial, status: str) -> Parameters:
+    """The filter for one status, by the name and in the style in which the list takes it."""
+    if trial.operation.id == "listWallets":
+        return [("status", status)]
+    return statuses(trial.target.array_style, status)
+
+
+@dataclass
+class PageReading:
+    """A list read at several sizes: whole walks, the one at the greatest size first, and single pages."""
+
+    walks: list[Walk]
+    #: Size, number and answer of pages that were read alone.
+    samples: list[tuple[int, int, Exchange]] = field(default_factory=list)
+
+    @property
+    def known(self) -> dict[str, None]:
+        """The ids that any walk showed."""
+        return dict.fromkeys(one for done in self.walks for one in done.ids)
+
+    @property
+    def in_order(self) -> bool:
+        """The first walk shows each known element once, so that its order can be compared with."""
+        first = self.walks[0]
+        return (
+            first.broken is None and not first.repeated and (first.cut or len(first.ids) == len(self.known))
+        )
+
+
+def read_at_all_sizes(trial: Trial, call: Call, sizes: Sequence[int]) -> PageReading:
+    """Reads a list at the greatest size and at these; of very many pages only some. Judges nothing."""
+    reading = PageReading([walk(trial, call)])
+    first = reading.walks[0]
+    count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
+    if count > 1 and all(count % size == 0 for size in sizes if size < count):
+        # A last page that is not full tells some mistakes from none.
+        sizes = [*sizes, *[size for size in range(3, count) if count % size][:1]]
+    for size in sizes:
+        numbers = sample(pages_of(count, size))
+        if len(numbers) == pages_of(count, size):
+            reading.walks.append(walk(trial, call, size=size))
+        else:
+            for number in numbers:
+                exchange = trial.send(call.with_query(query(number, size)), f"page {number} of size {size}")
+                reading.samples.append((size, number, exchange))
+    return reading
+
+
+# ---------------------------------------------------------------------- elements
+
+
+def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
+    """The documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
+    fields: Mapping[str, Mapping[str, Any]] = _item_schema(operation)["properties"]
+    return fields
+
+
+def _item_schema(operation: str) -> Mapping[str, Any]:
+    described = response_schema(operation)
+    for part in [described, *described.get("allOf", [])]:
+        items: Mapping[str, Any] | None = part.get("properties", {}).get("items", {}).get("items")
+        if items:
+            return items
+    raise KeyError(f"{operation} answers no list")
+
+
+def compared(
+    trial: Trial, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
+) -> None:
+    """Judges that each element is shown as its create answered it: the part of list.complete about fields."""
+    # That object is the right constant is another rule's business.
+    names = [name for name in item_fields(trial.operation.id) if name != "object"]
+    differences = []
+    for item in items:
+        origin = created.get(identity(item))
+        if origin is None or not isinstance(item, dict) or not isinstance(origin.document, dict):
+            continue
+        sent = origin.call.document
+        for name in names:
+            answered = origin.get(name)
+            if name not in item or name not in origin.document or same(item[name], answered):
+                continue
+            if name == "created" and same_instant(item[name], answered):
+                continue
+            # Where the create did not answer what was sent, the list is not to blame for showing it.
+            if name not in sent or not same(item[name], sent[name]):
+                differences.append((name, answered, item[name], origin))
+    seen = set()
+    for name, answered, shown, origin in differences:
+        if name not in seen:
+            seen.add(name)
+            trial.judge(
+                "list.complete",
+                False,
+                f"{name} of each element as its create answered it: {show(answered)}",
+                show(shown),
+                exchanges[0],
+                origin,
+            )
+    if not differences:
+        trial.judge("list.complete", True, "each element as its create answered it", "the same", *exchanges)
+
+
+_TYPES = {"string": str, "boolean": bool, "null": type(None)}
+
+
+def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
+    """What the documented fields of a list's items lack or have of another JSON type, in words."""
+    required = _item_schema(operation)["required"]
+    found = []
+    for item in items:
+        if not isinstance(item, dict):
+            found.append(f"an item is {show(item)}")
+            continue
+        for name, described in item_fields(operation).items():
+            types = described.get("type", ())
+            wanted = tuple(_TYPES[one] for one in ([types] if isinstance(types, str) else types))
+            if name not in item:
+                found += [f"{name} is missing"] * (name in required)
+            elif wanted and not isinstance(item[name], wanted):
+                found.append(f"{name} is {show(item[name])}")
+    return found
+
+
+def same_instant(one: Any, other: Any) -> bool:
+    """Whether two timestamps show the same instant, as far as the coarser of them says."""
+    first, second = parse(one), parse(other)
+    if first is None or second is None:
+        return same(one, other)
+    return first == second or abs(first - second) < max(step(one) or 0, step(other) or 0)
+
+
+def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
+    """The order of a list in words, by the elements whose order of creation is known."""
+    ours = [one for one in dict.fromkeys(shown) if one in set(created)]
+    expected = [one for one in created if one in set(ours)]
+    if len(ours) < 2:
+        return "cannot be told"
+    if ours == expected:
+        return "oldest first"
+    return "newest first" if ours == expected[::-1] else "another"
+
+
+def out_of_range(trial: Trial, exchange: Exchange, name: str, value: str) -> None:
+    """Observes list.out-of-range: what the server makes of a page or size that is none."""
+    found = page_of(exchange)
+    if exchange.refused:
+        answer = f"refused {exchange.status}"
+    elif found is not None:
+        answer = f"answered as {name} {getattr(found, name)}"
+    else:
+        answer = f"answered {exchange.status}"
+    trial.observe("list.out-of-range", f"{name}={value}", answer, exchange)

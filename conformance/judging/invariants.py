@@ -1,0 +1,243 @@
+"""The rules that every response of a run must obey, whatever check it was received by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from conformance.contract.operations import error_problems, response_problems
+from conformance.contract.rules import RULES
+from conformance.target.file import Target
+from conformance.wire.messages import MISSING, Exchange
+
+#: The rules judged here; a test demands that each has a faulty server that this module catches.
+PASSIVE_RULES = (
+    "http.no-server-error",
+    "http.success-json",
+    "http.content-type",
+    "error.shape",
+    "secrets.hidden",
+    "format.fields",
+    "format.object",
+    "format.id",
+    "format.account-id",
+    "format.id-unique",
+    "format.timestamp",
+    "format.money",
+    "format.nullable",
+    "format.enum",
+    "format.bank-details",
+    "list.envelope",
+    "list.item-fields",
+    "list.wallet-items",
+)
+
+_SCHEMA_RULES = tuple(
+    rule for rule in PASSIVE_RULES if rule.startswith(("format.", "list.")) and rule != "format.id-unique"
+)
+
+#: Request fields of a payout destination whose full value no response may show (section 2.4).
+HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
+
+_SPACING = re.compile(r"[\s\-.]+")
+
+
+@dataclass
+class Tally:
+    """One passive rule on one operation: how many responses it judged, and those that broke it."""
+
+    judged: int = 0
+    broken: int = 0
+    expected: str = ""
+    got: str = ""
+    exchanges: list[int] = field(default_factory=list)
+    further: list[str] = field(default_factory=list)
+
+
+class PassiveRules:
+    """Judges exchanges as they come in and keeps one tally for each rule and operation."""
+
+    def __init__(self, target: Target) -> None:
+        self.tallies: dict[tuple[str, str], Tally] = {}
+        self._secrets = [secret for secret in target.secrets if secret]
+        #: Account -> hidden value -> the request field it was sent in.
+        self._hidden: dict[str, dict[str, str]] = {}
+        self._ids: dict[str, tuple[str, str | None, bytes | None]] = {}
+
+    # ------------------------------------------------------------------ bookkeeping
+
+    def _tally(self, rule: str, operation: str) -> Tally:
+        return self.tallies.setdefault((rule, operation), Tally())
+
+    def _judge(self, rule: str, exchange: Exchange, broken: str = "", expected: str = "") -> None:
+        operation = exchange.operation
+        if operation is None or operation not in RULES[rule].operations:
+            return
+        tally = self._tally(rule, operation)
+        tally.judged += 1
+        if not broken:
+            return
+        tally.broken += 1
+        if tally.broken == 1:
+            what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
+            tally.expected, tally.got = what + expected, broken
+        if broken != tally.got and broken not in tally.further and len(tally.further) < 10:
+            tally.further.append(broken)
+        if len(tally.exchanges) < 3:
+            tally.exchanges.append(exchange.number)
+
+    # ------------------------------------------------------------------ judging
+
+    def inspect(self, exchange: Exchange) -> None:
+        """Judges one exchange by every passive rule; never raises because of what it holds."""
+        if exchange.unsent:
+            return
+        self._remember_hidden(exchange)
+        if self._no_server_error(exchange):
+            self._content_type(exchange)
+            self._body(exchange)
+        if exchange.status is not None:
+            self._secrets_hidden(exchange)
+
+    def _no_server_error(self, exchange: Exchange) -> bool:
+        status, broken = exchange.status, ""
+        if exchange.throttled:
+            return False
+        if status is None:
+            broken = f"no answer: {exchange.error}"
+        elif status >= 500 and not (status == 501 and exchange.operation == "createPayin"):
+            broken = f"status {status}"
+        self._judge("http.no-server-error", exchange, broken, "an answer with a status below 500")
+        return not broken
+
+    def _content_type(self, exchange: Exchange) -> None:
+        if not exchange.response_body or exchange.status == 413:
+            return
+        declared = exchange.header("content-type")
+        media_type = (declared or "").partition(";")[0].strip().lower()
+        broken = ""
+        if media_type != "application/json":
+            broken = f"Content-Type: {declared[:80]}" if declared else "no Content-Type"
+        self._judge(
+            "http.content-type", exchange, broken, "Content-Type: application/json on a response body"
+        )
+
+    def _body(self, exchange: Exchange) -> None:
+        status = exchange.status or 0
+        if exchange.succeeded:
+            self._success(exchange)
+        elif (
+            status in (401, 403, 404)
+            or exchange.error_type in ("authentication_error", "idempotency_error")
+            or exchange.error_code == "invalid_idempotency_key"
+        ):
+            self._problems(exchange, "error.shape", lambda: error_problems(exchange.document))
+
+    def _success(self, exchange: Exchange) -> None:
+        operation = exchange.operation
+        if operation is None:
+            return
+        if exchange.document is MISSING:
+            got = f"{exchange.status} with " + (
+                "a body that is no JSON" if exchange.response_body else "no body"
+            )
+            self._judge("http.success-json", exchange, got, "a 2xx answer with a JSON body")
+            return
+        self._judge("http.success-json", exchange)
+        problems = response_problems(operation, exchange.document)
+        broken = {problem.rule for problem in problems}
+        for rule in _SCHEMA_RULES:
+            if rule not in broken:
+                self._judge(rule, exchange)
+        for problem in problems:
+            self._judge(
+                problem.rule,
+                exchange,
+                f"{problem.pointer or 'the body'}: {problem.message}",
+                RULES[problem.rule].statement,
+            )
+        self._unique(exchange)
+
+    def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list]) -> None:
+        problems = find() if exchange.document is not MISSING else None
+        if problems is None:
+            self._judge(
+                rule, exchange, f"{exchange.status} with a body that is no JSON", RULES[rule].statement
+            )
+        elif problems:
+            first = problems[0]
+            self._judge(
+                rule,
+                exchange,
+                f"{exchange.status}, {first.pointer or 'the body'}: {first.message}",
+                RULES[rule].statement,
+            )
+        else:
+            self._judge(rule, exchange)
+
+    def _unique(self, exchange: Exchange) -> None:
+        if exchange.operation not in RULES["format.id-unique"].operations:
+            return
+        value = exchange.get("id")
+        if not isinstance(value, str):
+            return
+        call = exchange.call
+        # The same key may bring the same resource again; that is idempotency's business.
+        origin = (exchange.organization, call.idempotency_key, None if call.idempotency_key else call.body)
+        first = self._ids.setdefault(value, origin)
+        broken = "" if first == origin else f"id {value[:60]!r} was already given to another resource"
+        self._judge("format.id-unique", exchange, broken, "an id that no other resource has")
+
+    # ------------------------------------------------------------------ secrets
+
+    def _remember_hidden(self, exchange: Exchange) -> None:
+        # What was refused is no destination's number: an error may say which value it did not like.
+        if (
+            exchange.operation != "createPayoutDestination"
+            or not exchange.request_body
+            or not exchange.succeeded
+        ):
+            return
+        try:
+            body = exchange.call.document
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(body, dict):
+            return
+        for name in HIDDEN_FIELDS:
+            value = body.get(name)
+            # Shorter values may stand anywhere by chance; numbers under five digits are their own last four.
+            if isinstance(value, str) and len(value) >= 8 and value.isascii():
+                self._hidden.setdefault(_account(exchange), {})[_squeezed(value)] = name
+
+    def _secrets_hidden(self, exchange: Exchange) -> None:
+        text = exchange.response_body.decode("utf-8", "replace")
+        text += "\n".join(value for _, value in exchange.response_headers)
+        broken = ""
+        if any(secret in text for secret in self._secrets):
+            broken = "the response shows a signing secret"
+        elif hidden := self._hidden.get(_account(exchange)):
+            broken = _shown_hidden(text, hidden)
+        self._judge(
+            "secrets.hidden", exchange, broken, "no signing secret and no full number of a payout destination"
+        )
+
+
+def _shown_hidden(text: str, hidden: dict[str, str]) -> str:
+    squeezed = _squeezed(text)
+    for value, name in hidden.items():
+        if value in squeezed:
+            return f"the response shows the full {name} of a payout destination"
+    return ""
+
+
+def _account(exchange: Exchange) -> str:
+    """The account that a request is about: a destination's numbers can only show under their own account."""
+    match = re.match(r"/v1/accounts/([^/?]+)", exchange.call.target)
+    return match[1] if match else ""
+
+
+def _squeezed(text: str) -> str:
+    """The text without the spacing that numbers are grouped with, in lower case."""
+    return _SPACING.sub("", text).lower()

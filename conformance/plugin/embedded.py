@@ -1,0 +1,68 @@
+"""Starts the embedded reference server for a run without --base-url, and stops it whatever happens."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+#: Seconds that the server may take to start.
+PATIENCE = 30.0
+
+
+class EmbeddedError(Exception):
+    """The embedded server did not start; the text says why."""
+
+
+class EmbeddedServer:
+    """The reference server as a process of its own, which also ends when this process does."""
+
+    def __init__(self, folder: Path) -> None:
+        self._state = folder / "embedded.json"
+        self._log = folder / "embedded.log"
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    sys.executable,
+                    "-m",
+                    "conformance.reference.serving.embedded",
+                    "--state",
+                    str(self._state),
+                    "--parent",
+                    str(os.getpid()),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(
+                        filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
+                    ),
+                },
+            )
+
+    def tables(self) -> dict[str, Any]:
+        """The tables of the target file that goes with it; waits until it accepts requests. Raises EmbeddedError."""
+        end = time.monotonic() + PATIENCE
+        while not self._state.exists():
+            if self._process.poll() is not None or time.monotonic() > end:
+                tail = self._log.read_text("utf-8", "replace").strip().splitlines()[-1:]
+                raise EmbeddedError(
+                    f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}."
+                )
+            time.sleep(0.01)
+        return json.loads(self._state.read_text("utf-8"))["target"]
+
+    def stop(self) -> None:
+        """Ends the server."""
+        self._process.terminate()
+        try:
+            self._process.wait(10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

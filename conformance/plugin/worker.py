@@ -1,0 +1,179 @@
+"""One process's part of a run: it runs checks against the target and hands on what they found as plain data."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from conformance.fixtures.run_context import Suite
+from conformance.harness.check import Check, run_check
+from conformance.harness.exploration import Exploration, FuzzSettings
+from conformance.judging.findings import Finding, Verdict
+from conformance.judging.invariants import Tally
+from conformance.report.failure import failure_text
+from conformance.results.model import exchange_to_plain
+from conformance.target.file import Target
+from conformance.wire.messages import Exchange
+
+#: Exchanges that a failed, and any other, finding takes along into the results.
+FAILED_EVIDENCE, OTHER_EVIDENCE = 12, 1
+
+#: Seconds that a worker spends on running failed checks again.
+CONFIRMATION_BUDGET = 30.0
+
+#: Bytes of a response body that stay in memory after its check.
+KEPT_BODY = 64 * 1024
+
+FAULTY = (Verdict.FAILED, Verdict.WARNING)
+
+
+class Worker:
+    """Runs checks and explorations in one process; `plain` in its answers means what execnet can send."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        index: int,
+        workers: int,
+        accounts_lock: Path | None,
+        settings: FuzzSettings,
+        replay_folder: Path | None = None,
+    ) -> None:
+        shared = (
+            replace(target, requests_per_second=target.requests_per_second / workers)
+            if workers > 1
+            else target
+        )
+        self.index = index
+        self.suite = Suite(shared, first_number=index * 1_000_000 + 1, accounts_lock=accounts_lock)
+        self.settings = settings
+        self._replay_folder = replay_folder
+        self._seen = 0
+        self._reported: dict[tuple[str, str], bool] = {}
+        self._confirming = CONFIRMATION_BUDGET
+
+    # ------------------------------------------------------------------ running
+
+    def run(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
+        """A check's findings and exchanges; failed ones are run once more to see whether they fail again."""
+        findings, exchanges = run_check(check, operation, self.suite)
+        failed = [finding for finding in findings if finding.verdict in FAULTY]
+        if failed:
+            self._save(failed, exchanges)
+            self._confirm(check, operation, failed)
+        return findings, exchanges
+
+    def _confirm(self, check: Check, operation: str, failed: Iterable[Finding]) -> None:
+        if self._confirming <= 0:
+            return
+        begin = time.monotonic()
+        again, _ = run_check(check, operation, self.suite)
+        self._confirming -= time.monotonic() - begin
+        broken = {finding.rule for finding in again if finding.verdict in FAULTY}
+        for finding in failed:
+            finding.confirmed = "confirmed" if finding.rule in broken else "not reproduced"
+
+    def explore(self, one: Exploration, part: str) -> list[Finding]:
+        """An exploration's findings."""
+        return one.function(self.suite, part, self.settings)
+
+    def _save(self, failed: Iterable[Finding], exchanges: list[int]) -> None:
+        if self._replay_folder is None:
+            return
+        from conformance.replay import save
+
+        known = [self.suite.record[number] for number in exchanges if number in self.suite.record]
+        for finding in failed:
+            path = save(finding, known, self.suite, self._replay_folder)
+            if path is not None:
+                finding.replay = f"{self._replay_folder.name}/{path.name}"
+
+    # ------------------------------------------------------------------ handing on
+
+    def text(self, findings: Iterable[Finding]) -> str:
+        """What a terminal shows of failed findings."""
+        return failure_text(findings, self.suite.record.get, self.suite.redactor)
+
+    def payload(self, check: str, findings: list[Finding]) -> dict[str, Any]:
+        """What the controller needs of a check that has just ended."""
+        evidence: dict[int, dict[str, Any]] = {}
+        redact = self.suite.redactor.text
+        plain = []
+        for finding in findings:
+            finding.exchanges = finding.exchanges[
+                : FAILED_EVIDENCE if finding.verdict in FAULTY else OTHER_EVIDENCE
+            ]
+            self._keep(finding.exchanges, evidence)
+            plain.append(_redacted(finding.to_plain(), redact))
+        tallies = self._new_tallies()
+        for tally in tallies:
+            self._keep(tally["exchanges"], evidence)
+        fresh = list(itertools.islice(self.suite.record.values(), self._seen, None))
+        self._seen += len(fresh)
+        for one in fresh:
+            _trim(one)
+        return {
+            "worker": self.index,
+            "check": check,
+            "findings": plain,
+            "exchanges": list(evidence.values()),
+            "tallies": [_redacted(tally, redact) for tally in tallies],
+            "sent": self.suite.sent,
+            "timings": [_timing(one) for one in fresh],
+            "lost": redact(getattr(self.suite, "lost", "") or ""),
+        }
+
+    def totals(self) -> dict[str, Any]:
+        """What the controller needs when the worker ends."""
+        redact = self.suite.redactor.text
+        tallies = [
+            _redacted(_tally_to_plain(key, tally), redact)
+            for key, tally in self.suite.passive.tallies.items()
+        ]
+        return {"worker": self.index, "tallies": tallies, "sent": self.suite.sent}
+
+    def _keep(self, numbers: Iterable[int], evidence: dict[int, dict[str, Any]]) -> None:
+        for number in numbers:
+            exchange = self.suite.record.get(number)
+            if exchange is not None and number not in evidence:
+                evidence[number] = exchange_to_plain(exchange, self.suite.redactor)
+
+    def _new_tallies(self) -> list[dict[str, Any]]:
+        """The passive rules that were first judged, or first broken, since the last time."""
+        fresh = []
+        for key, tally in self.suite.passive.tallies.items():
+            broken = tally.broken > 0
+            if key not in self._reported or broken > self._reported[key]:
+                self._reported[key] = broken
+                fresh.append(_tally_to_plain(key, tally))
+        return fresh
+
+
+def _trim(exchange: Exchange) -> None:
+    """Lets go of what a long answer holds; a hostile server may send megabytes each time."""
+    if len(exchange.response_body) > KEPT_BODY:
+        exchange.response_body = exchange.response_body[:KEPT_BODY]
+        exchange.truncated = True
+
+
+def _timing(exchange: Exchange) -> tuple[int, str | None, int | None, float, float]:
+    return exchange.number, exchange.operation, exchange.status, exchange.started, exchange.elapsed
+
+
+def _tally_to_plain(key: tuple[str, str], tally: Tally) -> dict[str, Any]:
+    return {"rule": key[0], "operation": key[1], **asdict(tally)}
+
+
+def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact(key): _redacted(item, redact) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_redacted(item, redact) for item in value]
+    return value

@@ -1,0 +1,196 @@
+"""Who sends this request? Section 5 of the specification: headers, timestamp, key, signature, nonce."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Sequence
+
+from conformance.contract import signing
+from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.base import Base
+from conformance.reference.store import Organization
+
+#: Seconds between two deletions of expired nonces.
+PRUNE_INTERVAL = 30
+
+_INTEGER = re.compile(r"-?[0-9]+")
+
+
+class Authentication(Base):
+    """The seams of section 5. A step that finds nothing wrong returns; otherwise it raises Refusal."""
+
+    #: Seconds that a timestamp may be off (section 8).
+    timestamp_skew = 300
+    #: Seconds for which a nonce stays used, at least (section 8), and a margin.
+    nonce_window = 300
+    nonce_margin = 5
+
+    def authenticate(self, ctx: Context) -> None:
+        """Stage: nothing else happens before it: auth.comes-first."""
+        for step in self.authentication_steps(ctx):
+            step(ctx)
+
+    def authentication_steps(self, ctx: Context) -> Sequence[Callable[[Context], None]]:
+        """The checks in their order. Which of several failures is reported is open (auth.precedence).
+
+        The nonce comes after the signature, so that nobody can use up another's nonces (open:
+        auth.nonce-after-failure). An Authorization header means nothing here (open: auth.bearer-beside).
+        """
+        return (
+            self.check_headers_present,
+            self.check_headers_filled,
+            self.check_timestamp,
+            self.check_key,
+            self.check_signature,
+            self.check_nonce,
+        )
+
+    # ------------------------------------------------------------------ headers
+
+    def required_headers(self, ctx: Context) -> Sequence[str]:
+        """The headers that must be there: auth.missing-header, auth.bearer-only."""
+        return signing.HEADERS
+
+    def check_headers_present(self, ctx: Context) -> None:
+        """Every required header is there: auth.missing-header, auth.bearer-only."""
+        for name in self.required_headers(ctx):
+            if self.authentication_header(ctx, name) is None:
+                raise Refusal("missing_headers")
+
+    def check_headers_filled(self, ctx: Context) -> None:
+        """None of them is empty: auth.empty-header."""
+        for name in self.required_headers(ctx):
+            if not (self.authentication_header(ctx, name) or "").strip():
+                raise Refusal("empty_header")
+
+    def authentication_header(self, ctx: Context, name: str) -> str | None:
+        """One of the four headers, its name in any case: auth.header-case."""
+        return ctx.header(name.lower().encode())
+
+    # ------------------------------------------------------------------ timestamp
+
+    def check_timestamp(self, ctx: Context) -> None:
+        """The timestamp is an integer within the window."""
+        timestamp = self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "")
+        if not self.timestamp_in_window(ctx, self.server_seconds(ctx) - timestamp):
+            raise Refusal("timestamp_too_old")
+
+    def parse_timestamp(self, ctx: Context, text: str) -> int:
+        """Epoch seconds from the header's text: auth.timestamp-integer."""
+        if not _INTEGER.fullmatch(text):
+            raise Refusal("invalid_timestamp")
+        # Integers too long for any instant are as far off as the longest that is read.
+        return int(text[:20])
+
+    def server_seconds(self, ctx: Context) -> int:
+        """Server time in epoch seconds."""
+        return ctx.now // 1_000_000
+
+    def timestamp_in_window(self, ctx: Context, age: int) -> bool:
+        """Whether a timestamp so many seconds old (negative: ahead) is accepted: auth.timestamp-window,
+        auth.timestamp-accepted."""
+        return -self.timestamp_skew <= age <= self.timestamp_skew
+
+    # ------------------------------------------------------------------ key
+
+    def check_key(self, ctx: Context) -> None:
+        """The key is known: auth.unknown-key. Sets the organization."""
+        key = self.authentication_header(ctx, signing.API_KEY) or ""
+        ctx.organization = self.find_organization(ctx, key) or self.on_unknown_key(ctx)
+
+    def find_organization(self, ctx: Context, api_key: str) -> Organization | None:
+        """The organization that a key identifies."""
+        return ctx.store.organization(api_key)
+
+    def on_unknown_key(self, ctx: Context) -> Organization:
+        """Refuses an unknown key: auth.unknown-key, auth.unknown-key-status."""
+        raise Refusal("unknown_key")
+
+    # ------------------------------------------------------------------ signature
+
+    def check_signature(self, ctx: Context) -> None:
+        """The signature is that of the request as received: auth.signature."""
+        expected = signing.signature(self.signing_secret(ctx), self.signature_string(ctx))
+        presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
+        if not self.signatures_equal(ctx, expected, presented):
+            raise Refusal("invalid_signature")
+
+    def signing_secret(self, ctx: Context) -> str:
+        """The secret that requests of this organization are signed with: auth.signature."""
+        assert ctx.organization is not None
+        return ctx.organization.secret
+
+    def signature_string(self, ctx: Context) -> bytes:
+        """What is signed (section 5.3): auth.no-separators, auth.accepts-valid."""
+        return signing.signature_string(
+            self.signed_method(ctx),
+            self.signed_target(ctx),
+            self.signed_timestamp(ctx),
+            self.signed_nonce(ctx),
+            self.signed_body(ctx),
+        )
+
+    def signed_method(self, ctx: Context) -> str:
+        """The METHOD part: auth.signed-method."""
+        return ctx.request.method
+
+    def signed_target(self, ctx: Context) -> bytes:
+        """The PATH_AND_QUERY part, exactly as sent: auth.signed-path, auth.signed-query,
+        auth.path-as-sent, auth.query-as-sent."""
+        return ctx.request.target
+
+    def signed_timestamp(self, ctx: Context) -> str:
+        """The TIMESTAMP part: auth.signed-timestamp."""
+        return self.authentication_header(ctx, signing.TIMESTAMP) or ""
+
+    def signed_nonce(self, ctx: Context) -> str:
+        """The NONCE part: auth.signed-nonce."""
+        return self.authentication_header(ctx, signing.NONCE) or ""
+
+    def signed_body(self, ctx: Context) -> bytes:
+        """The BODY part, exactly as sent: auth.signed-body, auth.signed-empty-body, auth.body-as-sent."""
+        return ctx.request.body
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        """Compares in constant time; upper case is open (auth.signature-upper-case) and refused here."""
+        return hmac.compare_digest(expected.encode(), presented.encode())
+
+    # ------------------------------------------------------------------ nonce
+
+    def check_nonce(self, ctx: Context) -> None:
+        """The nonce is new: auth.nonce-replay, auth.nonce-replay-idempotent, auth.nonce-race."""
+        nonce = self.authentication_header(ctx, signing.NONCE) or ""
+        if not self.nonce_well_formed(ctx, nonce):
+            raise Refusal("invalid_nonce")
+        self.prune_nonces(ctx)
+        if not self.claim_nonce(ctx, nonce):
+            raise Refusal("nonce_replay")
+
+    def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
+        """Which forms a nonce may have is open (auth.nonce-form), but for 32 hexadecimal characters."""
+        return len(nonce) <= 255
+
+    def nonce_scope(self, ctx: Context) -> str:
+        """Within what a nonce is unique: everything an organization sends. Across organizations it is
+        open (auth.nonce-scope)."""
+        assert ctx.organization is not None
+        return ctx.organization.id
+
+    def nonce_expiry(self, ctx: Context) -> int:
+        """Until when, in microseconds, the nonce stays used: as long as its timestamp is accepted, and
+        for the replay window at least."""
+        timestamp = self.parse_timestamp(ctx, self.authentication_header(ctx, signing.TIMESTAMP) or "")
+        seconds = max(self.server_seconds(ctx) + self.nonce_window, timestamp + self.timestamp_skew)
+        return (seconds + self.nonce_margin) * 1_000_000
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        """Records the nonce, unless it is recorded already, in one step: auth.nonce-race."""
+        return ctx.store.claim_nonce(self.nonce_scope(ctx), nonce, ctx.now, self.nonce_expiry(ctx))
+
+    def prune_nonces(self, ctx: Context) -> None:
+        """Forgets expired nonces from time to time."""
+        if ctx.now - ctx.server.pruned > PRUNE_INTERVAL * 1_000_000:
+            ctx.server.pruned = ctx.now
+            ctx.store.prune_nonces(ctx.now)

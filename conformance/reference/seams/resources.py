@@ -1,0 +1,292 @@
+"""What each operation does: sections 3 and 4 of the specification."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+from conformance.reference.codes import DOLLARS
+from conformance.reference.context import Context, Record
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.base import Base
+from conformance.reference.seams.validation import EXACT, decimal_of
+from conformance.reference.store import Balance
+
+#: operationId -> the kind of resource that it is about.
+KINDS = {
+    "createAccount": "account",
+    "listAccounts": "account",
+    "getAccountBalances": "account",
+    "createBeneficiary": "beneficiary",
+    "getBeneficiary": "beneficiary",
+    "updateBeneficiary": "beneficiary",
+    "disableBeneficiary": "beneficiary",
+    "createPayoutDestination": "payout_destination",
+    "listPayoutDestinations": "payout_destination",
+    "createPayout": "payout",
+    "createVirtualAccount": "virtual_account",
+    "listVirtualAccounts": "virtual_account",
+    "getVirtualAccount": "virtual_account",
+    "createWallet": "wallet",
+    "listWallets": "wallet",
+    "createPayin": "payin",
+}
+
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_BECH32 = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
+
+
+class Resources(Base):
+    """The seams of effects. Nothing here refuses after it has written."""
+
+    def act(self, ctx: Context) -> None:
+        """Stage: performs the operation and leaves the resource that the answer shows in the context."""
+        action: Callable[[Context], None] | None = getattr(self, _ACTIONS[ctx.operation])
+        assert action is not None
+        action(ctx)
+
+    # ------------------------------------------------------------------ creating
+
+    def parent(self, ctx: Context) -> Record:
+        """The resource under which the operation's resource is: list.complete."""
+        parent = ctx.beneficiary or ctx.account or ctx.customer
+        assert parent is not None
+        return parent
+
+    def create(self, ctx: Context) -> None:
+        """Creates a resource and stores it: format.id-unique, list.complete, read.equals-create."""
+        ctx.record = self.new_record(ctx)
+        ctx.store.insert(KINDS[ctx.operation], ctx.record)
+
+    def new_record(self, ctx: Context) -> Record:
+        """The resource to be created: what was sent, then what the server adds."""
+        kind, parent, instant = KINDS[ctx.operation], self.parent(ctx), self.instant(ctx)
+        return {
+            **self.defaults(ctx),
+            **self.kept_fields(ctx),
+            "id": self.new_id(ctx, kind),
+            "organization": parent["organization"],
+            "parent": parent["id"],
+            "created": instant,
+            "updated": instant,
+            **self.initial_state(ctx),
+            **self.assigned(ctx),
+        }
+
+    def kept_fields(self, ctx: Context) -> dict[str, Any]:
+        """What is kept of the fields that were sent: create.echo, create.amount-exact."""
+        return {name: value for name, value in ctx.values.items() if value is not None}
+
+    def defaults(self, ctx: Context) -> dict[str, Any]:
+        """Values of fields that were not sent: create.initial-state."""
+        match ctx.operation:
+            case "createBeneficiary":
+                return {"beneficiary_type": "individual"}
+            case "createPayoutDestination":
+                return {"is_default": False}
+        return {}
+
+    def initial_state(self, ctx: Context) -> dict[str, Any]:
+        """The state that a new resource is in, whatever was sent: create.initial-state,
+        create.server-owned."""
+        match ctx.operation:
+            case "createBeneficiary":
+                return {"status": "active", "verified": False}
+            case "createPayout":
+                return {"status": "pending_approval", "initiated_at": self.instant(ctx)}
+            case "createPayin":
+                return {"status": "pending"}
+        return {"status": "active"}
+
+    def assigned(self, ctx: Context) -> dict[str, Any]:
+        """What the server assigns to a new resource once and for all."""
+        match ctx.operation:
+            case "createPayoutDestination":
+                return {"payout_method": self.payout_method(ctx)}
+            case "createPayout":
+                return {"amount_in_usd": self.amount_in_usd(ctx)}
+            case "createVirtualAccount":
+                return {
+                    "bank_details": self.bank_details(ctx),
+                    "reference": "REF" + secrets.token_hex(6).upper(),
+                    "provider_reference_id": "prov_" + secrets.token_hex(8),
+                }
+            case "createWallet":
+                return {"addresses": self.addresses(ctx)}
+        return {}
+
+    def payout_method(self, ctx: Context) -> str:
+        """How a destination is paid; the values are open (section 2.10)."""
+        if ctx.values.get("type") != "bank_account":
+            return "crypto" if ctx.values.get("type") == "wallet" else "card"
+        return {"US": "ach", "MX": "spei"}.get(str(ctx.values.get("country")), "wire")
+
+    def amount_in_usd(self, ctx: Context) -> str:
+        """The amount in US dollars, exactly as sent when it is in dollars: payout.amount-in-usd."""
+        amount, currency = ctx.values.get("amount"), ctx.values.get("currency")
+        number = decimal_of(amount)
+        if currency == "USD" or number is None:
+            return str(amount)
+        return format(EXACT.multiply(number, Decimal(DOLLARS.get(str(currency), "1"))), "f")
+
+    def bank_details(self, ctx: Context) -> dict[str, Any]:
+        """The bank details of a virtual account: format.bank-details. Those that do not apply are absent."""
+        if ctx.values.get("currency") == "USD":
+            return {"bank_name": "Example Bank", "account_number": _digits(10), "routing_number": "021000021"}
+        iban = _iban()
+        return {"ibans": [iban], "iban": iban, "bic": "DEUTDEFF", "bank_name": "Example Bank"}
+
+    def addresses(self, ctx: Context) -> list[dict[str, Any]]:
+        """The deposit addresses of a wallet: wallet.addresses."""
+        match ctx.values.get("network"):
+            case "bitcoin":
+                address = "tb1q" + _random(_BECH32, 38)
+            case "solana_devnet":
+                address = _random(_BASE58, 44)
+            case _:
+                address = "0x" + secrets.token_hex(20)
+        return [{"address": address, "tag": None}]
+
+    def create_destination(self, ctx: Context) -> None:
+        """Creates a payout destination; a new default replaces the old one (open:
+        destination.second-default)."""
+        if ctx.values.get("is_default"):
+            self.clear_default(ctx)
+        self.create(ctx)
+
+    def clear_default(self, ctx: Context) -> None:
+        """Makes the beneficiary's destinations no default."""
+        for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
+            if other.get("is_default"):
+                ctx.store.update({**other, "is_default": False, "updated": self.touched(ctx, other)})
+
+    # ------------------------------------------------------------------ wallets
+
+    def create_wallet(self, ctx: Context) -> None:
+        """Creates the account's only wallet of a pair: wallet.duplicate, wallet.race."""
+        if not self.claim_wallet_pair(ctx):
+            self.on_duplicate_wallet(ctx)
+        self.create(ctx)
+
+    def claim_wallet_pair(self, ctx: Context) -> bool:
+        """Reserves the pair, unless it is reserved already, in one step: wallet.duplicate, wallet.race.
+        In another account the same pair is open (wallet.pair-elsewhere); here it is free."""
+        return ctx.store.claim_wallet_pair(
+            self.parent(ctx)["id"], str(ctx.values.get("currency")), str(ctx.values.get("network"))
+        )
+
+    def on_duplicate_wallet(self, ctx: Context) -> None:
+        """Refuses a second wallet of a pair: wallet.duplicate."""
+        raise Refusal("duplicate_wallet")
+
+    # ------------------------------------------------------------------ payouts
+
+    def create_payout(self, ctx: Context) -> None:
+        """Creates a payout and sets its money aside."""
+        self.reserve_funds(ctx)
+        self.create(ctx)
+
+    def reserve_funds(self, ctx: Context) -> None:
+        """Moves the amount from available_balance to pending_payout, exactly, where there is a balance."""
+        account, amount = self.parent(ctx)["id"], decimal_of(ctx.values.get("amount"))
+        for balance in ctx.store.balances(account):
+            if balance.currency == ctx.values.get("currency") and amount is not None:
+                available = EXACT.subtract(Decimal(balance.available), amount)
+                pending = EXACT.add(Decimal(balance.pending_payout), amount)
+                ctx.store.set_balance(
+                    account,
+                    Balance(
+                        balance.currency,
+                        balance.currency_type,
+                        format(available, "f"),
+                        format(pending, "f"),
+                        balance.pending_payin,
+                        self.instant(ctx),
+                    ),
+                )
+
+    # ------------------------------------------------------------------ beneficiaries
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        """Changes the fields that were named, and no others: beneficiary.update,
+        beneficiary.update-empty."""
+        assert ctx.beneficiary is not None
+        if ctx.values:
+            ctx.record = self.patched(ctx, ctx.beneficiary)
+            ctx.store.update(ctx.record)
+        else:
+            ctx.record = ctx.beneficiary
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        """The beneficiary with the named fields changed: beneficiary.update,
+        beneficiary.update-moves-updated, beneficiary.update-server-owned."""
+        return {**record, **ctx.values, "updated": self.touched(ctx, record)}
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        """Disables the beneficiary; doing it twice is open (beneficiary.disable-twice) and allowed here."""
+        assert ctx.beneficiary is not None
+        ctx.record = self.disabled(ctx, ctx.beneficiary)
+        ctx.store.update(ctx.record)
+
+    def disabled(self, ctx: Context, record: Record) -> Record:
+        """The beneficiary, disabled: beneficiary.disable, beneficiary.disable-moves-updated."""
+        return {**record, "status": "disabled", "updated": self.touched(ctx, record)}
+
+    def touched(self, ctx: Context, record: Record) -> int:
+        """The new `updated` of a changed resource, later than the old one whatever the clock does:
+        beneficiary.update-moves-updated, beneficiary.disable-moves-updated."""
+        step: int = 10 ** (6 - self.timestamp_digits)
+        return max(self.instant(ctx), int(record["updated"]) + step)
+
+    # ------------------------------------------------------------------ reading
+
+    def show_account(self, ctx: Context) -> None:
+        """Answers with the account that the path names: balances.of-account."""
+        ctx.record = ctx.account
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        """Answers with the beneficiary that the path names: read.equals-create."""
+        ctx.record = ctx.beneficiary
+
+    def show_virtual_account(self, ctx: Context) -> None:
+        """Answers with the virtual account that the path names: read.equals-create."""
+        ctx.record = ctx.virtual_account
+
+    def list_records(self, ctx: Context) -> None:
+        """Finds the page that was asked for; see Lists."""
+
+
+_ACTIONS = {
+    "createAccount": "create",
+    "listAccounts": "list_records",
+    "getAccountBalances": "show_account",
+    "createBeneficiary": "create",
+    "getBeneficiary": "show_beneficiary",
+    "updateBeneficiary": "update_beneficiary",
+    "disableBeneficiary": "disable_beneficiary",
+    "createPayoutDestination": "create_destination",
+    "listPayoutDestinations": "list_records",
+    "createPayout": "create_payout",
+    "createVirtualAccount": "create",
+    "listVirtualAccounts": "list_records",
+    "getVirtualAccount": "show_virtual_account",
+    "createWallet": "create_wallet",
+    "listWallets": "list_records",
+    "createPayin": "create",
+}
+
+
+def _random(alphabet: str, length: int) -> str:
+    return "".join(secrets.choice(alphabet) for _ in range(length))
+
+
+def _digits(length: int) -> str:
+    return _random("0123456789", length)
+
+
+def _iban() -> str:
+    """A random German IBAN with valid check digits (ISO 13616)."""
+    account = "37040044" + _digits(10)
+    return f"DE{98 - int(account + '131400') % 97:02d}{account}"

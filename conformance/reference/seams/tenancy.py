@@ -1,0 +1,72 @@
+"""Whose resources are these? Section 5.5 of the specification."""
+
+from __future__ import annotations
+
+from conformance.reference.context import Context, Record
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.base import Base
+
+
+class Tenancy(Base):
+    """The seams of section 5.5. Each `on_` method either raises the refusal or returns the record that
+    the request goes on with."""
+
+    def resolve(self, ctx: Context) -> None:
+        """Stage: finds the resources that the path names, the outermost first."""
+        params = ctx.params
+        if "customer_id" in params:
+            ctx.customer = self.top_level(ctx, "customer", params["customer_id"])
+        if "account_id" in params:
+            if ctx.customer is None:
+                ctx.account = self.top_level(ctx, "account", params["account_id"])
+            else:
+                ctx.account = self.child(ctx, "account", params["account_id"], ctx.customer)
+        account = ctx.account
+        if account is not None and "beneficiary_id" in params:
+            ctx.beneficiary = self.child(ctx, "beneficiary", params["beneficiary_id"], account)
+        if account is not None and "virtual_account_id" in params:
+            ctx.virtual_account = self.child(ctx, "virtual_account", params["virtual_account_id"], account)
+
+    def top_level(self, ctx: Context, kind: str, identifier: str) -> Record:
+        """The customer or account that the path begins with."""
+        record = self.find(ctx, kind, identifier)
+        if record is None:
+            return self.on_unknown_parent(ctx, kind, identifier)
+        if not self.owned(ctx, record):
+            return self.on_foreign_parent(ctx, kind, record)
+        return record
+
+    def owned(self, ctx: Context, record: Record) -> bool:
+        """Whether a resource belongs to the caller's organization: tenancy.foreign-parent."""
+        return ctx.organization is not None and record["organization"] == ctx.organization.id
+
+    def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
+        """Refuses an unknown top-level customer or account: tenancy.unknown-parent."""
+        raise Refusal("unknown_parent")
+
+    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
+        """Refuses another organization's customer or account: tenancy.foreign-parent, tenancy.no-leak."""
+        raise Refusal("foreign_parent")
+
+    def child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
+        """A resource that must be under one already resolved."""
+        record = self.find(ctx, kind, identifier)
+        if record is None:
+            return self.on_missing_child(ctx, kind, identifier, parent)
+        if not self.is_under(ctx, record, parent):
+            return self.on_child_elsewhere(ctx, kind, record, parent)
+        return record
+
+    def is_under(self, ctx: Context, record: Record, parent: Record) -> bool:
+        """Whether a resource is directly under another: tenancy.sibling-child,
+        tenancy.other-customer-account."""
+        return bool(record["parent"] == parent["id"])
+
+    def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
+        """Refuses a child that exists nowhere: tenancy.missing-child."""
+        raise Refusal("missing_child")
+
+    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
+        """Refuses a child of another parent, as if it did not exist: tenancy.sibling-child,
+        tenancy.foreign-child, tenancy.other-customer-account, tenancy.foreign-account, tenancy.no-leak."""
+        raise Refusal("missing_child")

@@ -1,0 +1,12 @@
+"""Replay files: a failure as the smallest sequence of requests that shows it, for anyone to send again.
+
+A file (its form is in replay.schema.json) holds the steps with ids, keys and credentials as symbols, and how
+to tell from the answers whether the rule is still broken."""
+
+from conformance.replay.curl import as_curl
+from conformance.replay.document import ReplayError, load
+from conformance.replay.record import document_of, save
+from conformance.replay.run import Replayed, perform
+from conformance.replay.script import as_python
+
+__all__ = ["ReplayError", "Replayed", "as_curl", "as_python", "document_of", "load", "perform", "save"]

@@ -1,0 +1,116 @@
+"""Reading and writing replay files, and the calls of their steps."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conformance.contract.rules import RULES, SPEC
+from conformance.replay.symbols import rendered
+from conformance.wire.messages import Call, call_from_plain
+
+#: The number of the files' form; it grows when an older suite could not read them.
+FORMAT = 1
+
+SCHEMA = SPEC / "replay.schema.json"
+
+Document = dict[str, Any]
+Step = dict[str, Any]
+
+
+class ReplayError(Exception):
+    """A replay file cannot be used; the text is one paragraph with the cure."""
+
+
+@functools.cache
+def _validator() -> Any:
+    import jsonschema
+
+    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_bytes()))
+
+
+def load(path: Path) -> Document:
+    """A replay file, checked against replay.schema.json. Raises ReplayError."""
+    try:
+        document = json.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise ReplayError(
+            f"{path}: there is no such replay file; a run writes them into reports/replays."
+        ) from None
+    except OSError as error:
+        raise ReplayError(f"{path}: the replay file cannot be read ({error.strerror}).") from None
+    except (ValueError, RecursionError):
+        raise ReplayError(
+            f"{path}: this is no JSON, so no replay file; name one that a run has written."
+        ) from None
+    check(document, str(path))
+    loaded: Document = document
+    return loaded
+
+
+def check(document: Any, name: str) -> None:
+    """Raises ReplayError for a document that does not fit the schema or names a rule that is not in the
+    catalogue."""
+    if isinstance(document, dict) and isinstance(document.get("format"), int) and document["format"] > FORMAT:
+        raise ReplayError(
+            f"{name}: written by a newer version of the suite "
+            f"(format {document['format']}); update the suite."
+        )
+    error = next(iter(_validator().iter_errors(document)), None)
+    if error is not None:
+        place = "/".join(map(str, error.absolute_path)) or "the document"
+        raise ReplayError(f"{name}: no replay file: {place}: {error.message[:200]}.")
+    if document["rule"] not in RULES:
+        raise ReplayError(
+            f"{name}: the rule {document['rule']} is not in the catalogue of this version of the suite."
+        )
+    identifiers = [step["id"] for step in document["steps"]]
+    if len(set(identifiers)) != len(identifiers):
+        raise ReplayError(f"{name}: no replay file: two steps have the same id.")
+
+
+def write(document: Document, path: Path) -> Path:
+    """Writes a replay file, its folder if need be; two processes may write the same one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
+    draft.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    draft.replace(path)
+    return path
+
+
+def file_name(rule: str, operation: str, check_name: str) -> str:
+    """A name that says what is inside, the same for the same failure."""
+    short = check_name.rpartition(".")[2].removeprefix("test_")
+    return re.sub(r"[^\w.-]+", "-", f"{rule}.{operation}.{short}")[:150] + ".json"
+
+
+def call_of(step: Step, value: Callable[[str], str | None]) -> Call:
+    """The call of a step, symbols replaced. Raises ReplayError for a step that makes no call."""
+
+    def filled(one: Any) -> Any:
+        if isinstance(one, str):
+            return rendered(one, value)
+        if isinstance(one, dict):
+            return {name: filled(member) for name, member in one.items()}
+        return [filled(member) for member in one] if isinstance(one, list) else one
+
+    try:
+        plain: dict[str, Any] = {
+            name: filled(step[name])
+            for name in ("target", "body", "idempotency_key", "headers", "auth")
+            if name in step
+        }
+        # Bytes in base64 hold no symbols, and what is not said has its default.
+        kept: dict[str, Any] = {
+            name: step[name]
+            for name in ("operation", "method", "body_base64", "content_type")
+            if name in step
+        }
+        return call_from_plain({**kept, **plain})
+    except (KeyError, TypeError, ValueError) as error:
+        raise ReplayError(f"step {step['id']} cannot be sent: {error}.") from None

@@ -1,0 +1,94 @@
+"""Groups violations by what caused them, so that one broken rule shows as one finding."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
+from conformance.results.model import Cell, Results
+
+Key = tuple[str, str]
+
+VIOLATED = (Verdict.FAILED, Verdict.WARNING)
+
+#: A refusal without the documented error body: then the missing body is what a check stumbled over.
+_REFUSED_WITHOUT_BODY = re.compile(r"^4\d\d with(out| a body that is no JSON)")
+
+
+@dataclass
+class Cause:
+    """One broken rule: its cells, and the cells of other rules that it took along."""
+
+    rule: str
+    cells: list[Cell] = field(default_factory=list)
+    took_along: list[Cell] = field(default_factory=list)
+
+    @property
+    def level(self) -> Level:
+        return RULES[self.rule].level
+
+    @property
+    def known(self) -> bool:
+        """Whether every cell is a known failure."""
+        return all(cell.known for cell in self.cells)
+
+
+def causes(results: Results) -> list[Cause]:
+    """The causes of all violations: required before implied, new before known, wide before narrow.
+
+    Every violated cell is in exactly one of them; what a violation kept from being judged is in `took_along`.
+    """
+    violated = {key: cell for key, cell in results.cells.items() if cell.verdict in VIOLATED}
+    first: dict[str, Key] = {}
+    for key in violated:
+        first.setdefault(key[0], key)
+    parents = {key: _parent(cell, violated, first) for key, cell in violated.items()}
+    found: dict[str, Cause] = {}
+    for key, cell in violated.items():
+        rule = _root(key, parents)[0]
+        cause = found.setdefault(rule, Cause(rule))
+        (cause.cells if cell.rule == rule else cause.took_along).append(cell)
+    for cell in results.with_verdict(Verdict.INCONCLUSIVE):
+        blocked_by = next((one.cause for one in cell.findings if one.cause in first), "")
+        if blocked_by:
+            key = (blocked_by, cell.operation)
+            rule = _root(key if key in violated else first[blocked_by], parents)[0]
+            found[rule].took_along.append(cell)
+    return sorted(
+        found.values(), key=lambda one: (one.level is not Level.REQUIRED, one.known, -len(one.cells))
+    )
+
+
+def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
+    """Where the chain of parents starts; of one that bites its own tail, the same link from everywhere."""
+    seen = [key]
+    while (parent := parents[key]) is not None:
+        if parent in seen:
+            return min(seen[seen.index(parent) :])
+        seen.append(parent)
+        key = parent
+    return key
+
+
+def _parent(cell: Cell, violated: Mapping[Key, Cell], first: Mapping[str, Key]) -> Key | None:
+    """The violated cell that this cell's violation comes from."""
+    finding = cell.decisive
+    if finding is None:
+        return None
+    if finding.cause in first and finding.cause != cell.rule:
+        same = (finding.cause, cell.operation)
+        return same if same in violated else first[finding.cause]
+    for rule in RULES[cell.rule].follows:
+        parent = (rule, cell.operation)
+        if cell.operation not in RULES[rule].operations:
+            # Of a rule about other operations, any violation will do.
+            parent = first.get(rule, parent)
+        if parent not in violated:
+            continue
+        if rule == "error.shape" and not _REFUSED_WITHOUT_BODY.match(finding.got):
+            continue
+        return parent
+    return None

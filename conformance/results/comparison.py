@@ -1,0 +1,136 @@
+"""Compares the results of several implementations, or of two versions of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance._text import clean
+from conformance.results import view
+
+HELD = frozenset({"passed", "observed"})
+VIOLATED = frozenset({"failed", "warning"})
+
+#: Stands where a document has no such rule or operation.
+ABSENT = "absent"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case that the last document judges otherwise than the first."""
+
+    rule: str
+    operation: str
+    before: str
+    after: str
+
+
+@dataclass
+class RuleRow:
+    """A rule that the documents do not judge alike, or that one of them breaks: a text for each document."""
+
+    rule: dict[str, Any]
+    cells: list[dict[str, list[str]]]
+
+
+@dataclass
+class ChoiceRow:
+    """An open question with different answers: one for each document, "" where it was not asked."""
+
+    rule: str
+    question: str
+    answers: list[str]
+    operations: list[str]
+
+
+@dataclass
+class Comparison:
+    """What differs between documents; `names` are their columns."""
+
+    names: list[str]
+    documents: list[view.Document]
+    rules: list[RuleRow] = field(default_factory=list)
+    choices: list[ChoiceRow] = field(default_factory=list)
+    broke: list[Change] = field(default_factory=list)
+    mended: list[Change] = field(default_factory=list)
+    moved: list[Change] = field(default_factory=list)
+
+    @property
+    def two(self) -> bool:
+        """Whether there is a before and an after."""
+        return len(self.documents) == 2
+
+
+def compare(documents: Mapping[str, view.Document]) -> Comparison:
+    """Compares documents by name, in their order. Rules follow the first document that has them."""
+    found = Comparison([clean(name) for name in documents], list(documents.values()))
+    cells = [view.cells(document) for document in found.documents]
+    rules: dict[str, dict[str, Any]] = {}
+    for document in found.documents:
+        for rule in document["rules"]:
+            rules.setdefault(rule["id"], rule)
+    keys = list(dict.fromkeys(key for one in cells for key in one))
+    for rule_id, rule in rules.items():
+        _rule(found, rule, [key for key in keys if key[0] == rule_id], cells)
+    if found.two:
+        for key in keys:
+            _change(found, key, *(one[key]["verdict"] if key in one else ABSENT for one in cells))
+    _choices(found)
+    return found
+
+
+def _rule(
+    found: Comparison,
+    rule: dict[str, Any],
+    keys: list[tuple[str, str]],
+    cells: list[dict[tuple[str, str], dict[str, Any]]],
+) -> None:
+    columns: list[dict[str, list[str]]] = []
+    for one in cells:
+        column: dict[str, list[str]] = {}
+        for key in keys:
+            column.setdefault(one[key]["verdict"] if key in one else ABSENT, []).append(key[1])
+        columns.append(column)
+    if any(column != columns[0] for column in columns) or any(VIOLATED & column.keys() for column in columns):
+        found.rules.append(RuleRow(rule, columns))
+
+
+def _change(found: Comparison, key: tuple[str, str], before: str, after: str) -> None:
+    if before == after:
+        return
+    change = Change(*key, before, after)
+    if after in VIOLATED and before not in VIOLATED:
+        found.broke.append(change)
+    elif before in VIOLATED and after in HELD:
+        found.mended.append(change)
+    else:
+        found.moved.append(change)
+
+
+def _choices(found: Comparison) -> None:
+    answers: dict[tuple[str, str, str], list[set[str]]] = {}
+    for index, document in enumerate(found.documents):
+        for cell in document["cells"]:
+            for finding in cell["findings"]:
+                for question, answer in finding["observations"].items():
+                    key = (cell["rule"], cell["operation"], question)
+                    answers.setdefault(key, [set() for _ in found.documents])[index].add(answer)
+    rows: dict[tuple[str, ...], ChoiceRow] = {}
+    for (rule, operation, question), given in answers.items():
+        texts = [" / ".join(sorted(one)) for one in given]
+        # A question that was not asked somewhere says nothing about a choice.
+        if len({text for text in texts if text}) > 1:
+            row = rows.setdefault((rule, question, *texts), ChoiceRow(rule, question, texts, []))
+            row.operations.append(operation)
+    found.choices = list(rows.values())
+
+
+def names(paths: list[str], documents: list[view.Document], given: list[str]) -> list[str]:
+    """A name for each document: as given, else what was judged, else the file, so that all differ."""
+    if given:
+        return given
+    labels = [view.label(document) for document in documents]
+    if len(set(labels)) == len(labels):
+        return labels
+    return [f"{index + 1}: {path}" if paths.count(path) > 1 else path for index, path in enumerate(paths)]

@@ -1,0 +1,207 @@
+"""The results of a run: one cell for each rule and operation, and the exchanges that prove it."""
+
+from __future__ import annotations
+
+import base64
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Finding, Verdict
+from conformance.target.applicability import absent
+from conformance.target.file import Target
+from conformance.target.redaction import Redactor
+from conformance.wire.messages import Exchange, call_to_plain
+
+if TYPE_CHECKING:
+    from conformance.results.known_failures import KnownFailures
+    from conformance.results.outcome import Outcome
+    from conformance.results.pinned_choices import PinnedChoices
+
+#: Bytes of a body that the results keep.
+KEPT_BODY = 8 * 1024
+
+
+@dataclass
+class Cell:
+    """One rule on one operation; its verdict is the gravest of its findings.
+
+    `known` is why a list of known failures has this violation, which then does not fail the run.
+    """
+
+    rule: str
+    operation: str
+    verdict: Verdict = Verdict.NOT_RUN
+    summary: str = ""
+    findings: list[Finding] = field(default_factory=list)
+    known: str = ""
+
+    @property
+    def decisive(self) -> Finding | None:
+        """The first of the gravest findings of checks that had occasion to judge the rule."""
+        telling = [finding for finding in self.findings if finding.occasion]
+        return min(telling, key=lambda finding: finding.verdict.rank, default=None)
+
+    def add(self, finding: Finding) -> None:
+        """Takes in a finding; a rule that no check had occasion to judge counts as not run."""
+        self.findings.append(finding)
+        if gravest := self.decisive:
+            self.verdict, self.summary = gravest.verdict, gravest.summary
+        elif self.verdict is Verdict.NOT_RUN:
+            self.summary = finding.summary
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When an exchange was sent (Unix seconds), how long its answer took (seconds), and its status."""
+
+    operation: str | None
+    status: int | None
+    started: float
+    elapsed: float
+
+
+class Results:
+    """Collects findings from all workers; knows the verdict of the run and its exit status.
+
+    `exchanges` maps the numbers of exchanges to what `exchange_to_plain` makes of them; reports keep those
+    that are evidence. `timings` has every exchange of the run, by number. `lost` says how the server was
+    lost during the run. `selection` says how the user narrowed the run (`-k auth`, say, or `-x`): with it
+    rules that were not run are the user's choice, without it they make the run incomplete.
+    """
+
+    def __init__(self, target: Target | None) -> None:
+        self.cells: dict[tuple[str, str], Cell] = {}
+        self.exchanges: dict[int, dict[str, Any]] = {}
+        self.sent = 0
+        self.errors: list[str] = []
+        self.lost = ""
+        self.selection = ""
+        self.timings: dict[int, Timing] = {}
+        for rule in RULES.values():
+            for operation in rule.operations:
+                cell = self.cells[rule.id, operation] = Cell(rule.id, operation)
+                if target is not None and (reason := absent(rule, operation, target)):
+                    cell.verdict, cell.summary = Verdict.NOT_APPLICABLE, reason
+
+    def add(self, finding: Finding) -> None:
+        """Takes a finding into its cell."""
+        self.cells[finding.rule, finding.operation].add(finding)
+
+    def counts(self) -> dict[Level, Counter[Verdict]]:
+        """Cells by level and verdict."""
+        counts: dict[Level, Counter[Verdict]] = {level: Counter() for level in Level}
+        for cell in self.cells.values():
+            counts[RULES[cell.rule].level][cell.verdict] += 1
+        return counts
+
+    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Cell]:
+        """The cells with one of these verdicts, in the catalogue's order."""
+        levels = set(levels)
+        return [
+            cell
+            for cell in self.cells.values()
+            if cell.verdict in verdicts and RULES[cell.rule].level in levels
+        ]
+
+    def gating(self, fail_on: Level) -> tuple[Level, ...]:
+        """The levels that decide the run."""
+        return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
+
+    def violations(self, fail_on: Level) -> list[Cell]:
+        """The cells that fail the run: violated, and not known to be."""
+        cells = self.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=self.gating(fail_on))
+        return [cell for cell in cells if not cell.known]
+
+    def incomplete(self, fail_on: Level) -> list[Cell]:
+        """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed."""
+        missing = [Verdict.INCONCLUSIVE] if self.selection else [Verdict.INCONCLUSIVE, Verdict.NOT_RUN]
+        return self.with_verdict(*missing, levels=self.gating(fail_on))
+
+    def add_timing(self, exchange: Exchange) -> None:
+        """Notes when an exchange was sent and how long it took."""
+        self.timings[exchange.number] = Timing(
+            exchange.operation, exchange.status, exchange.started, exchange.elapsed
+        )
+
+    def outcome(
+        self,
+        fail_on: Level,
+        known: KnownFailures | None = None,
+        pinned: PinnedChoices | None = None,
+        interrupted: str = "",
+    ) -> Outcome:
+        """The verdict of the run: what every report says and the command exits with."""
+        from conformance.results.outcome import decide
+
+        return decide(self, fail_on, known, pinned, interrupted)
+
+    def exit_status(
+        self,
+        fail_on: Level,
+        known: KnownFailures | None = None,
+        pinned: PinnedChoices | None = None,
+        interrupted: str = "",
+    ) -> int:
+        """0 conforms, 1 violations, 2 interrupted, 3 an error of the suite itself, 6 incomplete."""
+        return self.outcome(fail_on, known, pinned, interrupted).exit_status
+
+    def verdict_sentence(
+        self,
+        fail_on: Level,
+        known: KnownFailures | None = None,
+        pinned: PinnedChoices | None = None,
+        interrupted: str = "",
+    ) -> str:
+        """The verdict of the run in a sentence."""
+        return self.outcome(fail_on, known, pinned, interrupted).sentence
+
+
+def exchange_to_plain(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
+    """An exchange as JSON data for reports: redacted, its bodies bounded."""
+    return {
+        "number": exchange.number,
+        "organization": exchange.organization,
+        "operation": exchange.operation,
+        "purpose": exchange.purpose,
+        "method": exchange.method,
+        "url": redactor.text(exchange.url),
+        "target": redactor.text(exchange.target),
+        "request_headers": [list(pair) for pair in redactor.headers(exchange.request_headers)],
+        "request_body": _body(exchange.request_body, redactor),
+        "status": exchange.status,
+        "response_headers": [list(pair) for pair in redactor.headers(exchange.response_headers)][:60],
+        "response_body": _body(exchange.response_body, redactor),
+        "truncated": exchange.truncated,
+        "error": redactor.text(exchange.error) if exchange.error else None,
+        "started": exchange.started,
+        "elapsed": exchange.elapsed,
+        "attempts": exchange.attempts,
+        "call": _redacted(call_to_plain(exchange.call), redactor),
+    }
+
+
+def _redacted(value: Any, redactor: Redactor) -> Any:
+    if isinstance(value, str):
+        return redactor.text(value)[: 4 * KEPT_BODY]
+    if isinstance(value, Mapping):
+        return {key: _redacted(item, redactor) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_redacted(item, redactor) for item in value]
+    return value
+
+
+def _body(body: bytes, redactor: Redactor) -> dict[str, Any]:
+    """A body: its size, and its start as text, or as base64 where it is no UTF-8 text."""
+    kept = body[:KEPT_BODY]
+    cut = len(body) > len(kept)
+    try:
+        text = kept.decode("utf-8", "strict" if not cut else "ignore")
+    except UnicodeDecodeError:
+        # Only a secret in plain text could show here; then nothing of the body is kept.
+        if redactor.text(kept.decode("latin-1")) != kept.decode("latin-1"):
+            return {"size": len(body), "cut": True, "text": redactor.text(kept.decode("utf-8", "replace"))}
+        return {"size": len(body), "cut": cut, "base64": base64.b64encode(kept).decode()}
+    return {"size": len(body), "cut": cut, "text": redactor.text(text)}

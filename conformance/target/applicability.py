@@ -1,0 +1,32 @@
+"""Which rules apply to a target, and what its target file lacks for exercising them."""
+
+from __future__ import annotations
+
+from conformance.contract.rules import Rule
+from conformance.target.file import Target
+
+
+def absent(rule: Rule, operation: str, target: Target) -> str:
+    """Why a rule does not apply on an operation, by what the target file declares; empty if it applies."""
+    if operation == "createPayin" and not target.features.payins:
+        return "payins are under development; the target file does not turn them on ([features] payins)"
+    if operation == "createPayout" and not target.features.payouts:
+        return "the target file declares that no account may be drawn on ([features] payouts = false)"
+    if "secondary" in rule.needs and target.features.secondary is False:
+        return "the target file declares that there is no second organization ([features] secondary = false)"
+    return ""
+
+
+def unmet(rule: Rule, target: Target) -> tuple[str, str] | None:
+    """What the target file lacks for a rule to be exercised, and the remedy; None where nothing is lacking."""
+    if "secondary" in rule.needs and target.secondary is None:
+        return (
+            "the target file names no second organization",
+            "Fill in [secondary], or declare [features] secondary = false.",
+        )
+    if "other_customer" in rule.needs and target.primary.other_customer_id is None:
+        return (
+            "the target file names no second customer of the organization",
+            "Fill in [primary] other_customer_id.",
+        )
+    return None

@@ -1,0 +1,238 @@
+"""The signing client: builds the bytes of a request once, signs them and sends exactly them.
+
+One client speaks for one organization. It never raises because of what a server does: a broken
+connection, an endless body or a timeout ends up in the exchange.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import count
+from urllib.parse import urlsplit
+
+import httpx
+
+from conformance.contract import signing
+from conformance.target.file import Organization
+from conformance.wire.clock import ServerClock
+from conformance.wire.messages import MANGLES, NAME_CASES, Auth, Call, Exchange
+from conformance.wire.throttle import Pace, Patience
+from conformance.wire.transport import deadline, wire_target
+
+USER_AGENT = "financial-accounts-conformance"
+
+#: Bytes of a response body that are read; the rest is left on the wire.
+MAX_BODY = 4 * 1024 * 1024
+
+#: Seconds to connect, and seconds for a whole exchange.
+CONNECT_TIMEOUT = 10.0
+
+
+@dataclass
+class Prepared:
+    """A signed request, ready to be sent once."""
+
+    call: Call
+    request: httpx.Request
+    purpose: str
+
+
+class Client:
+    """Sends calls in the name of one organization; `watchers` see every exchange."""
+
+    def __init__(
+        self,
+        base_url: str,
+        organization: Organization,
+        transport: httpx.BaseTransport,
+        *,
+        clock: ServerClock | None = None,
+        pace: Pace | None = None,
+        patience: Patience | None = None,
+        numbers: Iterable[int] | None = None,
+        watchers: Sequence[Callable[[Exchange], None]] = (),
+    ) -> None:
+        self.base_url = base_url.rstrip("/")
+        self.organization = organization
+        self.transport = transport
+        self.clock = clock or ServerClock()
+        self.pace = pace or Pace()
+        self.patience = patience or Patience()
+        self.watchers = list(watchers)
+        self._numbers = iter(numbers if numbers is not None else count(1))
+        self._prefix = urlsplit(self.base_url).path.encode()
+
+    # ------------------------------------------------------------------ building
+
+    def prepare(self, call: Call, purpose: str = "") -> Prepared:
+        """The signed request of a call; timestamp and nonce are fresh where the call does not fix them."""
+        target = self._prefix + call.target.encode("utf-8", "surrogatepass")
+        try:
+            request = httpx.Request(call.method, self.base_url + call.path, content=call.body)
+        except (httpx.InvalidURL, UnicodeEncodeError):
+            request = httpx.Request(call.method, self.base_url, content=call.body)
+        if request.url.raw_path != target:
+            # httpx tidies URLs; a probe means its bytes, so they bypass that.
+            request.extensions["target"] = target
+        request.headers = httpx.Headers(self._headers(request, call))
+        return Prepared(call, request, purpose)
+
+    def _headers(self, request: httpx.Request, call: Call) -> list[tuple[bytes, bytes]]:
+        headers = [
+            ("Host", request.headers["host"]),
+            ("Accept", "application/json"),
+            ("User-Agent", USER_AGENT),
+        ]
+        if call.body is not None:
+            headers.append(("Content-Length", str(len(call.body))))
+            if call.content_type is not None:
+                headers.append(("Content-Type", call.content_type))
+        elif call.method in ("POST", "PUT", "PATCH"):
+            headers.append(("Content-Length", "0"))
+        if call.idempotency_key is not None:
+            headers.append(("Idempotency-Key", call.idempotency_key))
+        values = self._authentication(request, call.auth)
+        rename = NAME_CASES[call.auth.name_case]
+        headers += [(rename(name), value) for name, value in values.items() if name not in call.auth.omit]
+        headers += call.headers
+        # httpx takes text for ASCII only; these are the bytes that the signature covers, too.
+        return [(name.encode("ascii"), value.encode("utf-8")) for name, value in headers]
+
+    def _authentication(self, request: httpx.Request, auth: Auth) -> dict[str, str]:
+        own = self.organization
+        timestamp = (
+            auth.timestamp if auth.timestamp is not None else str(self.clock.now() + auth.timestamp_offset)
+        )
+        nonce = auth.nonce if auth.nonce is not None else signing.new_nonce()
+        target = (
+            wire_target(request)
+            if auth.signed_target is None
+            else self._prefix + auth.signed_target.encode("utf-8", "surrogatepass")
+        )
+        parts = [
+            (auth.signed_method if auth.signed_method is not None else request.method).encode(),
+            target,
+            (auth.signed_timestamp if auth.signed_timestamp is not None else timestamp).encode(),
+            (auth.signed_nonce if auth.signed_nonce is not None else nonce).encode(),
+            auth.signed_body if auth.signed_body is not None else request.content,
+        ]
+        if auth.separator:
+            string = auth.separator.encode().join(parts)
+        else:
+            string = signing.signature_string(
+                parts[0].decode(), parts[1], parts[2].decode(), parts[3].decode(), parts[4]
+            )
+        signature = auth.signature
+        if signature is None:
+            signature = MANGLES[auth.mangle](
+                signing.signature(auth.secret if auth.secret is not None else own.secret, string)
+            )
+        values = {
+            signing.API_KEY: auth.api_key if auth.api_key is not None else own.api_key,
+            signing.TIMESTAMP: timestamp,
+            signing.NONCE: nonce,
+            signing.SIGNATURE: signature,
+        }
+        return {name: "" if name in auth.empty else value for name, value in values.items()}
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, call: Call, purpose: str = "") -> Exchange:
+        """Sends a call and returns its exchange; 429 and 503 with Retry-After are waited out."""
+        attempt = 0
+        while True:
+            attempt += 1
+            exchange = self.transmit(self.prepare(call, purpose), quiet=True)
+            exchange.attempts = attempt
+            if exchange.status is None and attempt == 1:
+                # A server may close an idle connection at the very moment it is used again.
+                continue
+            if not exchange.throttled or attempt > 20 or not self.pace.wait_out(exchange, attempt):
+                break
+        self._watch(exchange)
+        return exchange
+
+    def transmit(self, prepared: Prepared, *, quiet: bool = False) -> Exchange:
+        """Sends a prepared request exactly once."""
+        request = prepared.request
+        exchange = Exchange(
+            number=next(self._numbers),
+            organization=self.organization.name,
+            call=prepared.call,
+            purpose=prepared.purpose,
+            url=str(request.url),
+            method=request.method,
+            target=wire_target(request).decode("utf-8", "backslashreplace"),
+            request_headers=[
+                (name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw
+            ],
+            request_body=request.content,
+        )
+        self.pace.take_turn()
+        exchange.started = time.time()
+        begin = time.perf_counter()
+        seconds = self.patience.seconds
+        request.extensions["timeout"] = httpx.Timeout(
+            seconds, connect=min(seconds, CONNECT_TIMEOUT)
+        ).as_dict()
+        try:
+            with deadline(seconds):
+                self._receive(request, exchange)
+        except httpx.TimeoutException as error:
+            self.patience.timeouts += 1
+            exchange.error = f"{type(error).__name__}: {error}"[:300]
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
+            exchange.error = f"{type(error).__name__}: {error}"[:300]
+        except (OSError, ValueError) as error:
+            exchange.error = f"{type(error).__name__}: {error}"[:300]
+        exchange.elapsed = time.perf_counter() - begin
+        if not quiet:
+            self._watch(exchange)
+        return exchange
+
+    def _receive(self, request: httpx.Request, exchange: Exchange) -> None:
+        response = self.transport.handle_request(request)
+        response.request = request
+        try:
+            chunks, size = [], 0
+            for chunk in response.iter_bytes():
+                chunks.append(chunk)
+                size += len(chunk)
+                if size > MAX_BODY:
+                    exchange.truncated = True
+                    break
+            exchange.response_body = b"".join(chunks)[:MAX_BODY]
+        finally:
+            response.close()
+        exchange.status = response.status_code
+        exchange.response_headers = [
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw
+        ]
+
+    def race(self, calls: Sequence[Call], purpose: str = "") -> list[Exchange]:
+        """Sends all calls at the same moment, each in a thread of its own; their exchanges, in order."""
+        prepared = [self.prepare(call, purpose) for call in calls]
+        return race([(self, one) for one in prepared])
+
+    def _watch(self, exchange: Exchange) -> None:
+        for watcher in self.watchers:
+            watcher(exchange)
+
+
+def race(requests: Sequence[tuple[Client, Prepared]]) -> list[Exchange]:
+    """Sends prepared requests of any clients simultaneously, behind one barrier."""
+    barrier = threading.Barrier(len(requests))
+
+    def one(client: Client, prepared: Prepared) -> Exchange:
+        barrier.wait()
+        return client.transmit(prepared, quiet=True)
+
+    with ThreadPoolExecutor(len(requests)) as pool:
+        exchanges = list(pool.map(lambda pair: one(*pair), requests))
+    for (client, _), exchange in zip(requests, exchanges, strict=True):
+        client._watch(exchange)
+    return exchanges

@@ -1,0 +1,352 @@
+"""Requests and answers as plain data: what a check plans, what was sent, what came back."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from conformance.contract import signing
+
+#: How deep a response may nest before it is taken for no JSON; the API's own nest four deep.
+MAX_DEPTH = 100
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+
+
+def _depth(body: bytes) -> int:
+    """How deep a JSON text nests."""
+
+    def deepest(text: bytes) -> int:
+        steps = (1 if bracket in b"[{" else -1 for bracket in text.translate(None, _NO_BRACKETS))
+        return max(itertools.accumulate(steps), default=0)
+
+    # Brackets inside strings matter seldom, so strings are only left out where they might.
+    found = deepest(body)
+    return found if found <= MAX_DEPTH else deepest(_STRINGS.sub(b"", body))
+
+
+class _Missing:
+    """Stands for 'no JSON here', which differs from a JSON null."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True)
+class Auth:
+    """How a call is signed. Every default is the right way; every field breaks one thing on purpose.
+
+    The `signed_*` fields say what the signature is computed over where that differs from what is
+    sent; `signed_target` is relative to the base URL, like `Call.target`.
+    """
+
+    api_key: str | None = None
+    secret: str | None = None
+    timestamp: str | None = None
+    #: Seconds added to the server's time; ignored when `timestamp` is given.
+    timestamp_offset: int = 0
+    nonce: str | None = None
+    signed_method: str | None = None
+    signed_target: str | None = None
+    signed_timestamp: str | None = None
+    signed_nonce: str | None = None
+    signed_body: bytes | None = None
+    separator: str = ""
+    #: Sent instead of the computed signature.
+    signature: str | None = None
+    #: What happens to the computed signature: see `MANGLES`.
+    mangle: str = ""
+    #: Authentication headers left out, and authentication headers sent empty.
+    omit: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    #: How the names of the authentication headers are written: as documented, lower, upper or swapped.
+    name_case: str = ""
+
+
+def _flip(text: str) -> str:
+    """The signature with one hexadecimal digit changed, in the middle, where a prefix check misses it."""
+    middle = len(text) // 2
+    return text[:middle] + ("0" if text[middle] != "0" else "1") + text[middle + 1 :]
+
+
+#: Ways to spoil (or only restyle) a computed signature.
+MANGLES: Mapping[str, Callable[[str], str]] = {
+    "": lambda text: text,
+    "upper": str.upper,
+    "first-half": lambda text: text[: len(text) // 2],
+    "one-short": lambda text: text[:-1],
+    "one-more": lambda text: text + "0",
+    "flip": _flip,
+    "flip-last": lambda text: text[:-1] + ("0" if text[-1] != "0" else "1"),
+    "flip-first": lambda text: ("0" if text[0] != "0" else "1") + text[1:],
+    "zeros": lambda text: "0" * len(text),
+    "not-hexadecimal": lambda text: "z" * len(text),
+    "base64": lambda text: base64.b64encode(bytes.fromhex(text)).decode(),
+}
+
+#: Ways to write the names of the authentication headers.
+NAME_CASES: Mapping[str, Callable[[str], str]] = {
+    "": lambda name: name,
+    "lower": str.lower,
+    "upper": str.upper,
+    "swapped": str.swapcase,
+}
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request before it is signed. `target` is the exact path and query, relative to the base URL.
+
+    `target` and `body` are sent byte for byte as they stand here. `idempotency_key` None sends no
+    such header.
+    """
+
+    operation: str | None
+    method: str
+    target: str
+    body: bytes | None = None
+    idempotency_key: str | None = None
+    content_type: str | None = "application/json"
+    headers: tuple[tuple[str, str], ...] = ()
+    auth: Auth = Auth()
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+    @property
+    def query(self) -> str:
+        return self.target.partition("?")[2]
+
+    @property
+    def document(self) -> Any:
+        """The body as JSON; raises ValueError when it is none."""
+        return json.loads(self.body or b"")
+
+    def signed(self, **changes: Any) -> Call:
+        """The same call with changes to how it is signed."""
+        return replace(self, auth=replace(self.auth, **changes))
+
+    def but(self, **changes: Any) -> Call:
+        """The same call with other fields."""
+        return replace(self, **changes)
+
+    def with_json(self, document: Any) -> Call:
+        """The same call with another JSON body."""
+        return replace(self, body=to_json(document))
+
+    def with_field(self, name: str, value: Any) -> Call:
+        """The same call with one member of its JSON object replaced or added."""
+        return self.with_json({**self.document, name: value})
+
+    def without_field(self, name: str) -> Call:
+        """The same call with one member of its JSON object left out."""
+        return self.with_json({key: value for key, value in self.document.items() if key != name})
+
+    def with_query(self, parameters: Mapping[str, Any] | list[tuple[str, str]] | str) -> Call:
+        """The same call with another query, percent-encoded unless it is given as raw text."""
+        raw = parameters if isinstance(parameters, str) else urlencode(parameters, quote_via=quote)
+        return replace(self, target=self.path + (f"?{raw}" if raw else ""))
+
+
+def to_json(document: Any) -> bytes:
+    """Compact JSON as UTF-8 bytes, non-ASCII letters unescaped; unpaired surrogates, which a server may
+    have sent, have only their JSON escape."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
+
+
+@dataclass
+class Exchange:
+    """One request as sent and its answer. `status` is None when no answer came; `error` says why."""
+
+    number: int
+    organization: str
+    call: Call
+    purpose: str
+    url: str
+    method: str
+    #: The request target on the wire, the base URL's prefix included.
+    target: str
+    request_headers: list[tuple[str, str]]
+    request_body: bytes
+    started: float = 0.0
+    elapsed: float = 0.0
+    status: int | None = None
+    response_headers: list[tuple[str, str]] = field(default_factory=list)
+    response_body: bytes = b""
+    #: The response was longer than the suite reads.
+    truncated: bool = False
+    error: str | None = None
+    #: How often the request was sent (429 and 503 with Retry-After are waited out).
+    attempts: int = 1
+    _document: Any = field(default=None, repr=False)
+    _parsed: bool = field(default=False, repr=False)
+
+    @property
+    def operation(self) -> str | None:
+        return self.call.operation
+
+    @property
+    def nonce(self) -> str | None:
+        """The nonce that was sent."""
+        return self.request_header(signing.NONCE)
+
+    @property
+    def timestamp(self) -> str | None:
+        """The timestamp that was sent."""
+        return self.request_header(signing.TIMESTAMP)
+
+    def request_header(self, name: str) -> str | None:
+        return _header(self.request_headers, name)
+
+    def header(self, name: str) -> str | None:
+        """A response header's value, or None."""
+        return _header(self.response_headers, name)
+
+    @property
+    def document(self) -> Any:
+        """The response body as JSON, or MISSING when it is none (or was too long to read)."""
+        if not self._parsed:
+            self._parsed = True
+            try:
+                readable = not self.truncated and _depth(self.response_body) <= MAX_DEPTH
+                self._document = json.loads(self.response_body) if readable else MISSING
+            except (ValueError, RecursionError):
+                self._document = MISSING
+        return self._document
+
+    @property
+    def succeeded(self) -> bool:
+        return self.status is not None and 200 <= self.status < 300
+
+    @property
+    def refused(self) -> bool:
+        return self.status is not None and 400 <= self.status < 500
+
+    @property
+    def throttled(self) -> bool:
+        """Still 429, or 503 with Retry-After, after waiting: says nothing about any rule."""
+        return self.status == 429 or (self.status == 503 and self.header("retry-after") is not None)
+
+    @property
+    def unsent(self) -> bool:
+        """No server saw the request: nothing listens any more, or it was no HTTP. Says nothing about any rule."""
+        return self.status is None and (self.error or "").startswith(("ConnectError", "LocalProtocolError"))
+
+    def get(self, *path: str | int) -> Any:
+        """The JSON value at a path of member names and indexes, or MISSING; never raises."""
+        value = self.document
+        for step in path:
+            if isinstance(step, str) and isinstance(value, dict) and step in value:
+                value = value[step]
+            elif isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value):
+                value = value[step]
+            else:
+                return MISSING
+        return value
+
+    @property
+    def error_type(self) -> Any:
+        return self.get("error", "type")
+
+    @property
+    def error_code(self) -> Any:
+        return self.get("error", "code")
+
+    @property
+    def refused_authentication(self) -> bool:
+        """The answer is an authentication failure: 401, or a 4xx that says authentication_error."""
+        return self.status == 401 or (self.refused and self.error_type == "authentication_error")
+
+    def described(self) -> str:
+        """The answer in a few words: `409 idempotency_error/idempotency_key_conflict`."""
+        if self.status is None:
+            return f"no answer ({self.error})"
+        kind, code = self.error_type, self.error_code
+        if isinstance(kind, str) and isinstance(code, str):
+            return f"{self.status} {kind[:60]}/{code[:60]}"
+        if self.document is MISSING:
+            return (
+                f"{self.status} with a body that is no JSON"
+                if self.response_body
+                else f"{self.status} without a body"
+            )
+        return (
+            f"{self.status} with a JSON body"
+            if self.succeeded
+            else f"{self.status} without error type and code"
+        )
+
+
+def _header(headers: list[tuple[str, str]], name: str) -> str | None:
+    name = name.lower()
+    return next((value for key, value in headers if key.lower() == name), None)
+
+
+def call_to_plain(call: Call) -> dict[str, Any]:
+    """A call as JSON data, defaults left out; bodies that are no UTF-8 text as base64."""
+    plain: dict[str, Any] = {"operation": call.operation, "method": call.method, "target": call.target}
+    plain |= _body_to_plain("body", call.body)
+    if call.idempotency_key is not None:
+        plain["idempotency_key"] = call.idempotency_key
+    if call.content_type != "application/json":
+        plain["content_type"] = call.content_type
+    if call.headers:
+        plain["headers"] = [list(pair) for pair in call.headers]
+    auth = {key: value for key, value in asdict(call.auth).items() if value != getattr(Auth(), key)}
+    if "signed_body" in auth:
+        auth |= _body_to_plain("signed_body", auth.pop("signed_body"))
+    if auth:
+        plain["auth"] = auth
+    return plain
+
+
+def call_from_plain(plain: Mapping[str, Any]) -> Call:
+    """The inverse of `call_to_plain`. Raises KeyError, TypeError or ValueError on malformed data."""
+    auth = dict(plain.get("auth", {}))
+    signed_body = _body_from_plain("signed_body", auth)
+    for name in ("signed_body", "signed_body_base64"):
+        auth.pop(name, None)
+    for name in ("omit", "empty"):
+        if name in auth:
+            auth[name] = tuple(auth[name])
+    return Call(
+        operation=plain.get("operation"),
+        method=plain["method"],
+        target=plain["target"],
+        body=_body_from_plain("body", plain),
+        idempotency_key=plain.get("idempotency_key"),
+        content_type=plain.get("content_type", "application/json"),
+        headers=tuple((name, value) for name, value in plain.get("headers", [])),
+        auth=Auth(**auth, signed_body=signed_body),
+    )
+
+
+def _body_to_plain(name: str, body: bytes | None) -> dict[str, str]:
+    if body is None:
+        return {}
+    try:
+        return {name: body.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": base64.b64encode(body).decode()}
+
+
+def _body_from_plain(name: str, plain: Mapping[str, Any]) -> bytes | None:
+    if name in plain:
+        return plain[name].encode("utf-8")
+    if f"{name}_base64" in plain:
+        return base64.b64decode(plain[f"{name}_base64"], validate=True)
+    return None

@@ -1,0 +1,102 @@
+"""A time limit on a whole exchange: httpx limits each read only, so an answer could drip in for ever."""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import httpcore
+import httpx
+
+_this_thread = threading.local()
+
+
+@contextlib.contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """Within it, network operations of this thread end after so many seconds at the latest, as timeouts."""
+    _this_thread.end, _this_thread.seconds = time.monotonic() + seconds, seconds
+    try:
+        yield
+    finally:
+        _this_thread.end = None
+
+
+def _left(timeout: float | None, error: type[Exception]) -> float | None:
+    """The seconds that an operation may take; raises `error` when there are none left."""
+    end = getattr(_this_thread, "end", None)
+    if end is None:
+        return timeout
+    left: float = end - time.monotonic()
+    if left <= 0:
+        raise error(f"the exchange took longer than {_this_thread.seconds:.0f} s")
+    return left if timeout is None else min(timeout, left)
+
+
+class _Stream(httpcore.NetworkStream):
+    def __init__(self, stream: httpcore.NetworkStream) -> None:
+        self._stream = stream
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._stream.write(buffer, _left(timeout, httpcore.WriteTimeout))
+
+    def close(self) -> None:
+        self._stream.close()
+
+    def start_tls(
+        self,
+        ssl_context: ssl.SSLContext,
+        server_hostname: str | None = None,
+        timeout: float | None = None,
+    ) -> httpcore.NetworkStream:
+        return _Stream(
+            self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout))
+        )
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._stream.get_extra_info(info)
+
+
+class _Backend(httpcore.SyncBackend):
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> httpcore.NetworkStream:
+        left = _left(timeout, httpcore.ConnectTimeout)
+        return _Stream(super().connect_tcp(host, port, left, local_address, socket_options))
+
+
+class DeadlineTransport(httpx.HTTPTransport):
+    """httpx's own transport over connections that keep the deadline of the thread they are used in."""
+
+    def __init__(self, verify: bool = True, max_connections: int = 64) -> None:
+        context = httpx.create_ssl_context(verify)
+        super().__init__(verify=context)
+        self._pool = httpcore.ConnectionPool(
+            ssl_context=context,
+            max_connections=max_connections,
+            max_keepalive_connections=max_connections,
+            retries=1,
+            network_backend=_Backend(),
+        )
+
+
+def wire_target(request: httpx.Request) -> bytes:
+    """The request target that httpx puts on the wire for this request."""
+    target: bytes = request.extensions.get("target", request.url.raw_path)
+    return target
+
+
+def new_transport(verify: bool = True) -> httpx.BaseTransport:
+    """The transport for live servers: keep-alive, no redirects, no proxies from the environment."""
+    return DeadlineTransport(verify)

@@ -6,7 +6,7 @@ from typing import Any
 
 from wire import Wire
 
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.target.file import Organization, build
 from conformance.wire.client import Client
 from conformance.wire.messages import Call
@@ -27,9 +27,9 @@ def connect(server: Wire, **more: Any) -> Client:
     return Client(server.url, organization(), TRANSPORT, **more)
 
 
-def new_suite(url: str, **more: Any) -> Suite:
+def new_suite(url: str, **more: Any) -> RunContext:
     tables = {"base_url": url, "primary": {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}}
-    return Suite(build(tables, "test"), **{"transport": TRANSPORT, **more})
+    return RunContext(build(tables, "test"), **{"transport": TRANSPORT, **more})
 
 
 def list_accounts(target: str = "/v1/customers/cus_1/accounts") -> Call:

@@ -74,7 +74,10 @@ def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Find
             "summary": f"{rule} on {operation}: expected a refusal (4xx); got 201 with a JSON body",
         }
     elif verdict is Verdict.INCONCLUSIVE:
-        fields |= {"summary": "the target file names no second organization", "cure": "Fill in [secondary]."}
+        fields |= {
+            "summary": "the target file names no second organization",
+            "remedy": "Fill in [secondary].",
+        }
     return Finding(rule, operation, verdict, **{**fields, **changes})
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fixtures.run_context import Suite
-from conformance.harness.context import Trial
-from conformance.harness.invalid_bodies import UNTOUCHED, Bench
+from conformance.fixtures.run_context import RunContext
+from conformance.harness.context import CheckContext
+from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
 from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -81,12 +81,12 @@ def finding(behaviour: Behaviour, operation: str) -> Finding:
     """What a bench finds out about refusals after a value that is too long and one of another type."""
     server, seeded = new_server(behaviour, number=1)
     target = build(target_tables(seeded, "http://reference"), "test")
-    suite = Suite(target, transport=InProcessTransport(server))
-    trial = Trial(suite, OPERATIONS[operation], [RULES["fields.max-length"], RULES[UNTOUCHED]], "test")
-    with Bench(trial) as bench:
-        bench.refused("fields.max-length", bench.having(FIELD[operation], "x" * 1000), "a long value")
-        bench.send(bench.having(FIELD[operation], [1]), "a value of another type")
-    return next(one for one in trial.findings() if one.rule == UNTOUCHED)
+    run = RunContext(target, transport=InProcessTransport(server))
+    ctx = CheckContext(run, OPERATIONS[operation], [RULES["fields.max-length"], RULES[UNTOUCHED]], "test")
+    with InvalidBodies(ctx) as invalid:
+        invalid.refused("fields.max-length", invalid.having(FIELD[operation], "x" * 1000), "a long value")
+        invalid.send(invalid.having(FIELD[operation], [1]), "a value of another type")
+    return next(one for one in ctx.findings() if one.rule == UNTOUCHED)
 
 
 @pytest.mark.parametrize("operation", FIELD)

@@ -134,28 +134,28 @@ def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: st
         return False
 
     with wire(reply) as server:
-        suite = new_suite(server.url)
-        exchange = suite.send(suite.client(), list_accounts(), "")
+        run = new_suite(server.url)
+        exchange = run.send(run.client(), list_accounts(), "")
     assert (exchange.error or "").startswith(error)
     assert (exchange.attempts, len(server.requests)) == (2, 2)
-    tally = suite.passive.tallies["http.no-server-error", "listAccounts"]
+    tally = run.invariants.tallies["http.no-server-error", "listAccounts"]
     assert (tally.judged, tally.broken) == (1, 1)
 
 
 def test_server_that_is_gone_breaks_no_rule_and_ends_the_sending() -> None:
-    suite = new_suite(nowhere())
+    run = new_suite(nowhere())
     for _ in range(LOST_AFTER_REFUSED):
-        assert not suite.lost
-        exchange = suite.send(suite.client(), list_accounts(), "")
+        assert not run.lost
+        exchange = run.send(run.client(), list_accounts(), "")
         assert exchange.unsent
         assert (exchange.error or "").startswith("ConnectError")
-    assert not suite.passive.tallies
-    sent = suite.sent
+    assert not run.invariants.tallies
+    sent = run.sent
     with pytest.raises(Inconclusive, match="could no longer be connected to") as stop:
-        suite.send(suite.client(), list_accounts(), "")
-    assert stop.value.reason == suite.lost
-    assert "\n" not in suite.lost
-    assert suite.sent == sent
+        run.send(run.client(), list_accounts(), "")
+    assert stop.value.reason == run.lost
+    assert "\n" not in run.lost
+    assert run.sent == sent
 
 
 class Scripted(httpx.BaseTransport):
@@ -179,29 +179,29 @@ def gone() -> Exception:
 
 def test_server_that_comes_back_is_not_given_up() -> None:
     script = [gone(), gone(), gone(), gone(), httpx.Response(200, json={}), gone(), gone(), gone(), gone()]
-    suite = new_suite("http://test", transport=Scripted(*script, httpx.Response(200, json={})))
+    run = new_suite("http://test", transport=Scripted(*script, httpx.Response(200, json={})))
     for _ in range(6):
-        suite.send(suite.client(), list_accounts(), "")
-    assert not suite.lost
+        run.send(run.client(), list_accounts(), "")
+    assert not run.lost
 
 
 def test_hanging_server_gets_less_time_and_is_given_up() -> None:
     transport = Scripted(httpx.ReadTimeout("late"))
-    suite = new_suite("http://test", transport=transport)
+    run = new_suite("http://test", transport=transport)
     for _ in range(LOST_AFTER_TIMEOUTS):
-        suite.send(suite.client(), list_accounts(), "")
+        run.send(run.client(), list_accounts(), "")
     assert transport.timeouts == [30.0] * 5 + [5.0] * (2 * LOST_AFTER_TIMEOUTS - 5)
-    assert suite.passive.tallies["http.no-server-error", "listAccounts"].broken == LOST_AFTER_TIMEOUTS
+    assert run.invariants.tallies["http.no-server-error", "listAccounts"].broken == LOST_AFTER_TIMEOUTS
     with pytest.raises(Inconclusive, match="did not answer in time any more"):
-        suite.send(suite.client(), list_accounts(), "")
+        run.send(run.client(), list_accounts(), "")
 
 
 def test_one_answer_in_time_keeps_a_slow_server() -> None:
     late = [httpx.ReadTimeout("late")] * (2 * LOST_AFTER_TIMEOUTS - 2)
-    suite = new_suite("http://test", transport=Scripted(*late, httpx.Response(200, json={}), *late))
+    run = new_suite("http://test", transport=Scripted(*late, httpx.Response(200, json={}), *late))
     for _ in range(LOST_AFTER_TIMEOUTS):
-        suite.send(suite.client(), list_accounts(), "")
-    assert not suite.lost
+        run.send(run.client(), list_accounts(), "")
+    assert not run.lost
 
 
 @pytest.mark.parametrize(
@@ -216,12 +216,12 @@ def test_one_answer_in_time_keeps_a_slow_server() -> None:
 )
 def test_request_that_is_no_http_is_nobodys_fault(call: Call) -> None:
     with wire() as server:
-        suite = new_suite(server.url)
-        exchange = suite.send(suite.client(), call, "")
+        run = new_suite(server.url)
+        exchange = run.send(run.client(), call, "")
     assert exchange.unsent
     assert not server.requests
-    assert not suite.passive.tallies
-    assert not suite.lost
+    assert not run.invariants.tallies
+    assert not run.lost
 
 
 # --------------------------------------------------------------------------- rate limits and races

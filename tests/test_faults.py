@@ -10,10 +10,10 @@ import logging
 
 import pytest
 from faults.catalogue import Fault, by_cell, load
-from faults.harness import Cell, catch, judged_cells
+from faults.harness import CaseResult, catch, judged_cells
 
 
-def _chosen() -> dict[Cell, list[Fault]]:
+def _chosen() -> dict[CaseResult, list[Fault]]:
     """Each kind on one of its operations, spread over them, and one fault at least for each cell."""
     faults = load()
     kinds: dict[tuple[str, str], list[Fault]] = {}
@@ -33,7 +33,7 @@ CHOSEN = _chosen()
 
 
 @pytest.mark.parametrize("cell", CHOSEN, ids=lambda cell: f"{cell[0]}-{cell[1]}")
-def test_faults_are_caught(cell: Cell, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_faults_are_caught(cell: CaseResult, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
     survivors = []
     for fault in CHOSEN[cell]:

@@ -11,7 +11,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.database import DatabaseError, open_database
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.engine.shrinking import shrink
@@ -27,11 +27,11 @@ from conformance.target.file import build
 from conformance.wire.messages import Call, to_json
 
 
-def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:
+def suite_on(behaviour: Behaviour | None = None, **features: bool) -> RunContext:
     server, seeded = new_server(behaviour or Behaviour(), number=1)
     tables = target_tables(seeded, "http://reference.test")
     tables["features"] |= features
-    return Suite(build(tables, "reference"), transport=InProcessTransport(server))
+    return RunContext(build(tables, "reference"), transport=InProcessTransport(server))
 
 
 def broken(findings: list[Finding]) -> dict[str, Finding]:
@@ -46,18 +46,18 @@ def settings(seed: int = 1, **more: Any) -> FuzzSettings:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_no_false_alarm_and_every_operation_reached(operation: str) -> None:
-    suite = suite_on()
-    findings = schema_fuzzing(suite, operation, settings())
+    run = suite_on()
+    findings = schema_fuzzing(run, operation, settings())
     assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
-    assert not [key for key, tally in suite.passive.tallies.items() if tally.broken]
-    assert not [exchange for exchange in suite.record.values() if exchange.status == 401]
+    assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
+    assert not [exchange for exchange in run.record.values() if exchange.status == 401]
     assert sum(finding.probes for finding in findings) > 10
 
 
 def requests(seed: int) -> list[tuple[str | None, str, bytes | None, str | None]]:
-    suite = suite_on()
-    schema_fuzzing(suite, "createPayin", settings(seed))
-    return [_stable(exchange.call) for exchange in suite.record.values()]
+    run = suite_on()
+    schema_fuzzing(run, "createPayin", settings(seed))
+    return [_stable(exchange.call) for exchange in run.record.values()]
 
 
 def _stable(call: Call) -> tuple[str | None, str, bytes | None, str | None]:
@@ -152,9 +152,9 @@ def test_finds_and_repeats(behaviour: type[Behaviour], operation: str, rule: str
 
 
 def test_failures_are_shrunk() -> None:
-    suite = suite_on(LongNames())
-    finding = broken(schema_fuzzing(suite, "createAccount", settings()))["fields.max-length"]
-    bodies = [suite.record[number].request_body for number in finding.exchanges]
+    run = suite_on(LongNames())
+    finding = broken(schema_fuzzing(run, "createAccount", settings()))["fields.max-length"]
+    bodies = [run.record[number].request_body for number in finding.exchanges]
     assert len(bodies) == 1 and len(bodies[0]) <= 256 + len('{"name": ""}')
 
 
@@ -187,11 +187,9 @@ def test_operation_that_is_never_accepted_is_inconclusive() -> None:
 
 
 def test_absent_operation_is_not_applicable() -> None:
-    suite = suite_on(payins=False)
-    assert {one.verdict for one in schema_fuzzing(suite, "createPayin", settings())} == {
-        Verdict.NOT_APPLICABLE
-    }
-    assert suite.sent == 0
+    run = suite_on(payins=False)
+    assert {one.verdict for one in schema_fuzzing(run, "createPayin", settings())} == {Verdict.NOT_APPLICABLE}
+    assert run.sent == 0
 
 
 class NoAccounts(Behaviour):
@@ -221,9 +219,9 @@ def test_time_is_shared_by_parts_and_workers() -> None:
 
 def test_time_is_kept() -> None:
     load_checks()
-    suite = suite_on()
-    schema_fuzzing(suite, "listWallets", FuzzSettings(1, seconds=0.0))
-    assert len(suite.record) < 60
+    run = suite_on()
+    schema_fuzzing(run, "listWallets", FuzzSettings(1, seconds=0.0))
+    assert len(run.record) < 60
 
 
 @pytest.mark.parametrize("name", ["github:owner", "github:/x", "ftp://host/x"])

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine import budget as engine
 from conformance.fuzz.engine.database import open_database
-from conformance.fuzz.engine.recorder import Ledger, Violation
+from conformance.fuzz.engine.recorder import Recorder, Violation
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Verdict
 from conformance.target.file import build
@@ -23,59 +23,59 @@ TARGET = build(
 )
 
 
-def explore(judge: Callable[[Ledger, int], Any], **more: Any) -> tuple[Ledger, list[int]]:
+def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorder, list[int]]:
     """Explores integers; returns the ledger and what was tried."""
     settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
-    ledger, tried = Ledger(Suite(TARGET), "test"), []
+    recorder, tried = Recorder(RunContext(TARGET), "test"), []
 
     def run(number: int) -> None:
         tried.append(number)
-        judge(ledger, number)
+        judge(recorder, number)
 
     engine.explore(
-        run, st.integers(0, 100_000), ledger, settings, engine.budget(settings), settings.seed, "test"
+        run, st.integers(0, 100_000), recorder, settings, engine.budget(settings), settings.seed, "test"
     )
-    return ledger, tried
+    return recorder, tried
 
 
-def broken(ledger: Ledger) -> dict[str, Finding]:
-    return {one.rule: one for one in ledger.findings() if one.verdict is not Verdict.PASSED}
+def broken(recorder: Recorder) -> dict[str, Finding]:
+    return {one.rule: one for one in recorder.findings() if one.verdict is not Verdict.PASSED}
 
 
 def test_several_rules_are_found_and_each_is_shrunk() -> None:
-    def judge(ledger: Ledger, number: int) -> None:
-        ledger.judge("fields.type", "createAccount", number < 1000, "less than 1000", str(number))
-        ledger.judge(
+    def judge(recorder: Recorder, number: int) -> None:
+        recorder.judge("fields.type", "createAccount", number < 1000, "less than 1000", str(number))
+        recorder.judge(
             "fields.max-length", "createAccount", number % 7 != 3 or number < 10, "no 3 by 7", str(number)
         )
-        ledger.judge("fields.required", "createAccount", True, "", "")
+        recorder.judge("fields.required", "createAccount", True, "", "")
 
-    ledger, _ = explore(judge)
-    found = broken(ledger)
+    recorder, _ = explore(judge)
+    found = broken(recorder)
     assert set(found) == {"fields.type", "fields.max-length"}
-    assert ledger.judged["fields.required", "createAccount"] > 20
+    assert recorder.judged["fields.required", "createAccount"] > 20
 
 
 def test_what_does_not_come_again_is_still_reported() -> None:
     once = itertools.count()
 
-    def judge(ledger: Ledger, number: int) -> None:
-        ledger.judge("fields.type", "createAccount", next(once) != 20, "never", "once")
+    def judge(recorder: Recorder, number: int) -> None:
+        recorder.judge("fields.type", "createAccount", next(once) != 20, "never", "once")
 
-    ledger, _ = explore(judge)
-    finding = broken(ledger)["fields.type"]
+    recorder, _ = explore(judge)
+    finding = broken(recorder)["fields.type"]
     assert "did not come again" in finding.further[-1]
 
 
 def test_budget_of_examples_and_time() -> None:
-    _, tried = explore(lambda ledger, number: None, examples=30)
+    _, tried = explore(lambda recorder, number: None, examples=30)
     assert 25 <= len(tried) <= 30
-    _, tried = explore(lambda ledger, number: None, seconds=0.0)
+    _, tried = explore(lambda recorder, number: None, seconds=0.0)
     assert len(tried) <= 1
 
 
 def test_mistakes_of_the_suite_are_not_swallowed() -> None:
-    def judge(ledger: Ledger, number: int) -> None:
+    def judge(recorder: Recorder, number: int) -> None:
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -83,18 +83,18 @@ def test_mistakes_of_the_suite_are_not_swallowed() -> None:
 
 
 def test_one_failure_is_made_smaller_without_slipping_to_another() -> None:
-    ledger = Ledger(Suite(TARGET), "test")
+    recorder = Recorder(RunContext(TARGET), "test")
     with pytest.raises(Violation):
-        ledger.judge("fields.type", "createAccount", False, "a", "b")
-    assert not ledger.judge("fields.max-length", "createAccount", False, "a", "b")
-    assert set(broken(ledger)) == {"fields.type", "fields.max-length"}
+        recorder.judge("fields.type", "createAccount", False, "a", "b")
+    assert not recorder.judge("fields.max-length", "createAccount", False, "a", "b")
+    assert set(broken(recorder)) == {"fields.type", "fields.max-length"}
 
 
 def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
     folder = str(tmp_path / "examples")
 
-    def judge(ledger: Ledger, number: int) -> None:
-        ledger.judge("fields.type", "createAccount", number < 51_234, "less", str(number))
+    def judge(recorder: Recorder, number: int) -> None:
+        recorder.judge("fields.type", "createAccount", number < 51_234, "less", str(number))
 
     explore(judge, database=folder)
     assert any((tmp_path / "examples").rglob("*"))

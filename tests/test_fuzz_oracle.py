@@ -29,8 +29,8 @@ PAYIN = Sound(
 )
 
 
-def rules(operation: str, body: bytes | None, sound: Sound | None = None) -> set[str]:
-    return {reason.rule for reason in judge_body(operation, body, sound).refusals}
+def rules(operation: str, body: bytes | None, valid: Sound | None = None) -> set[str]:
+    return {reason.rule for reason in judge_body(operation, body, valid).refusals}
 
 
 REFUSED: list[tuple[str, Any, str]] = [
@@ -100,8 +100,8 @@ OPEN: list[tuple[str, bytes]] = [
 
 @pytest.mark.parametrize(("operation", "body"), OPEN, ids=range(len(OPEN)))
 def test_open(operation: str, body: bytes) -> None:
-    sound = {"createAccount": ACCOUNT, "createPayin": PAYIN}.get(operation, SOUND)
-    verdict = judge_body(operation, body, sound)
+    valid = {"createAccount": ACCOUNT, "createPayin": PAYIN}.get(operation, SOUND)
+    verdict = judge_body(operation, body, valid)
     assert not verdict.refusals and not verdict.plain
 
 
@@ -120,11 +120,11 @@ def test_must_be_accepted() -> None:
 
 
 def test_pinned_fields_are_needed() -> None:
-    sound = Sound("createBeneficiary", BODY, frozenset({"title"}))
+    valid = Sound("createBeneficiary", BODY, frozenset({"title"}))
     assert not judge_body(
-        "createBeneficiary", to_json({name: BODY[name] for name in SOUND.needed}), sound
+        "createBeneficiary", to_json({name: BODY[name] for name in SOUND.needed}), valid
     ).plain
-    assert not judge_body("createBeneficiary", to_json({**BODY, "title": "Dr"}), sound).plain
+    assert not judge_body("createBeneficiary", to_json({**BODY, "title": "Dr"}), valid).plain
 
 
 def test_longer_however_counted() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from conformance.checks.test_histories import RACES
 from conformance.checks.test_histories import test_has_legal_order as has_legal_order
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Verdict
@@ -114,9 +114,9 @@ def test_search_remembers_states() -> None:
 # ---------------------------------------------------------------------- servers
 
 
-def suite_on(behaviour: Behaviour | None = None) -> Suite:
+def suite_on(behaviour: Behaviour | None = None) -> RunContext:
     server, seeded = new_server(behaviour or Behaviour(), number=1)
-    return Suite(
+    return RunContext(
         build(target_tables(seeded, "http://reference.test"), "reference"),
         transport=InProcessTransport(server),
     )
@@ -130,8 +130,8 @@ def broken(findings: list[Finding]) -> dict[str, Finding]:
 
 @pytest.mark.parametrize("race", RACES)
 def test_no_false_alarm(race: str) -> None:
-    suite = suite_on()
-    findings = has_legal_order(suite, race, FuzzSettings(1))
+    run = suite_on()
+    findings = has_legal_order(run, race, FuzzSettings(1))
     assert findings and {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
 
 

@@ -12,7 +12,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
 from conformance.fixtures.corpora import hostile
 from conformance.fixtures.corpora.hostile import Bodies
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.authentication import FREE_TEXT, reworded
 from conformance.harness.check import run_check
 from conformance.reference.seed import new_server, target_tables
@@ -64,7 +64,7 @@ def test_names_and_bodies_differ(bodies: Bodies) -> None:
 
 @each_sample
 def test_reworded_bodies_are_the_same_json(bodies: Bodies) -> None:
-    for name, body in reworded(bodies.sound):
+    for name, body in reworded(bodies.valid):
         assert json.loads(body) == bodies.document, name
 
 
@@ -90,9 +90,9 @@ def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:
 def test_hostile_requests_reach_a_real_server(operation: str) -> None:
     server, seeded = new_server(number=1)
     with served(server) as url:
-        suite = Suite(build(target_tables(seeded, url), "reference"))
+        run = RunContext(build(target_tables(seeded, url), "reference"))
         for check in load_checks().values():
             if check.name.startswith("test_hostile.") and operation in check.operations:
-                run_check(check, operation, suite)
-    assert suite.sent > 30
-    assert not [exchange.purpose for exchange in suite.record.values() if exchange.status is None]
+                run_check(check, operation, run)
+    assert run.sent > 30
+    assert not [exchange.purpose for exchange in run.record.values() if exchange.status is None]

@@ -12,7 +12,7 @@ from faults.harness import BROKEN, demanded_cells, judged_cells, new_suite
 from conformance.checks import load_checks
 from conformance.contract.rules import RULES, Level
 from conformance.harness.check import CHECKS, run_check
-from conformance.judging.invariants import PASSIVE_RULES
+from conformance.judging.invariants import INVARIANTS
 
 load_checks()
 
@@ -66,7 +66,7 @@ def test_every_module_of_faults_is_read() -> None:
     assert modules == set(SECTIONS)
 
 
-@pytest.mark.parametrize("rule", PASSIVE_RULES)
+@pytest.mark.parametrize("rule", INVARIANTS)
 def test_passive_rules_are_required_or_implied_and_have_faults(rule: str) -> None:
     assert RULES[rule].level is not Level.OPEN
     assert faults_of(rule)

@@ -10,7 +10,7 @@ import pytest
 
 from conformance.checks.test_model import THEMES
 from conformance.checks.test_model import test_agrees_with_model as agrees_with_model
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.stateful.model import Filters, Model
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Verdict
@@ -21,13 +21,13 @@ from conformance.replay import load, perform
 from conformance.target.file import build
 
 
-def suite_on(behaviour: Behaviour | None = None, **features: bool) -> Suite:
+def suite_on(behaviour: Behaviour | None = None, **features: bool) -> RunContext:
     server, seeded = new_server(behaviour or Behaviour(), number=1)
     tables = target_tables(seeded, "http://reference.test")
     tables["features"] |= features
     if features.get("secondary") is False:
         del tables["secondary"]
-    return Suite(build(tables, "reference"), transport=InProcessTransport(server))
+    return RunContext(build(tables, "reference"), transport=InProcessTransport(server))
 
 
 def broken(findings: list[Finding]) -> dict[str, Finding]:
@@ -67,27 +67,27 @@ def test_what_happens_is_remembered() -> None:
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_no_false_alarm(theme: str) -> None:
-    suite = suite_on()
-    findings = agrees_with_model(suite, theme, FuzzSettings(1, examples=15))
+    run = suite_on()
+    findings = agrees_with_model(run, theme, FuzzSettings(1, examples=15))
     assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
     assert sum(finding.probes for finding in findings) > 300
-    assert not [key for key, tally in suite.passive.tallies.items() if tally.broken]
+    assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
 
 
 def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> None:
-    suite = suite_on(payins=False, payouts=False, secondary=False)
-    findings = agrees_with_model(suite, "everything", FuzzSettings(1, examples=15))
+    run = suite_on(payins=False, payouts=False, secondary=False)
+    findings = agrees_with_model(run, "everything", FuzzSettings(1, examples=15))
     assert not broken(findings)
-    assert not [one for one in suite.record.values() if one.operation in ("createPayin", "createPayout")]
+    assert not [one for one in run.record.values() if one.operation in ("createPayin", "createPayout")]
 
 
 def test_one_seed_fixes_what_is_drawn() -> None:
     def drawn(seed: int) -> list[Any]:
-        suite = suite_on()
-        agrees_with_model(suite, "holdings", FuzzSettings(seed, examples=6))
+        run = suite_on()
+        agrees_with_model(run, "holdings", FuzzSettings(seed, examples=6))
         return [
             (one.operation, one.status, one.organization, one.call.query.partition("date")[0])
-            for one in suite.record.values()
+            for one in run.record.values()
         ]
 
     assert drawn(3) == drawn(3) != drawn(4)
@@ -144,6 +144,6 @@ def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[st
 
 
 def test_failures_are_shrunk() -> None:
-    suite = suite_on(LosesFields())
-    finding = broken(agrees_with_model(suite, "payees", FuzzSettings(1, examples=40)))["beneficiary.update"]
-    assert len(finding.exchanges) <= 4, [suite.record[number].operation for number in finding.exchanges]
+    run = suite_on(LosesFields())
+    finding = broken(agrees_with_model(run, "payees", FuzzSettings(1, examples=40)))["beneficiary.update"]
+    assert len(finding.exchanges) <= 4, [run.record[number].operation for number in finding.exchanges]

@@ -13,8 +13,8 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.bodies import Shapes
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.bodies import AcceptedBodies
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.judging.findings import Verdict
 from conformance.reference.seed import new_server, target_tables
@@ -61,31 +61,32 @@ OPEN = [
 READ_BY = {"createVirtualAccount": "getVirtualAccount", "createBeneficiary": "getBeneficiary"}
 
 
-def suite_on(mutation: Mutation | None = None) -> Suite:
+def suite_on(mutation: Mutation | None = None) -> RunContext:
     """A suite at work on a reference server, whose answers are spoilt if a mutation is given."""
     server, seeded = new_server(number=1)
     transport = InProcessTransport(server)
     target = build(target_tables(seeded, "http://reference.test"), "reference")
-    return Suite(target, Mutating(transport, mutation) if mutation else transport)
+    return RunContext(target, Mutating(transport, mutation) if mutation else transport)
 
 
 def sound_answers(operation: str) -> Iterator[Exchange]:
     """Answers of an operation that between them show all it can show."""
-    suite = suite_on()
-    shapes = Shapes(suite, operation)
+    run = suite_on()
+    shapes = AcceptedBodies(run, operation)
     for shape in ("sample", *shapes.names):
-        scene = suite.scene_for(operation, fresh=True)
+        fixture = run.fixture_for(operation, fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for kind in ("bank account", "IBAN", "wallet"):
-                scene.create(
-                    "createPayoutDestination", Shapes(suite, "createPayoutDestination").body(kind, scene)
+                fixture.create(
+                    "createPayoutDestination",
+                    AcceptedBodies(run, "createPayoutDestination").body(kind, fixture),
                 )
-            scene.create("createVirtualAccount")
-            scene.create("createWallet")
+            fixture.create("createVirtualAccount")
+            fixture.create("createWallet")
         if operation == "getAccountBalances":
-            scene = suite.payouts()
-        body = shapes.body(shape, scene) if OPERATIONS[operation].request_schema else None
-        yield suite.send(suite.client(), scene.call(operation, body), f"a sound {operation}")
+            fixture = run.payouts()
+        body = shapes.body(shape, fixture) if OPERATIONS[operation].request_schema else None
+        yield run.send(run.client(), fixture.call(operation, body), f"a sound {operation}")
 
 
 def planned(operation: str) -> list[Mutation]:
@@ -109,15 +110,15 @@ def checks_of(operation: str) -> list[Check]:
 
 def caught(mutation: Mutation, checks: list[Check]) -> bool:
     """Whether some rule is seen broken on a server that answers so."""
-    suite = suite_on(mutation)
+    run = suite_on(mutation)
     runs = [(check, mutation.operation) for check in checks]
     if reader := READ_BY.get(mutation.operation):
         runs[1:1] = [(check, reader) for check in checks_of(reader) if "read.equals-create" in check.rules]
     for check, operation in runs:
-        findings, _ = run_check(check, operation, suite)
+        findings, _ = run_check(check, operation, run)
         if any(finding.verdict in (Verdict.FAILED, Verdict.WARNING) for finding in findings):
             return True
-        if any(tally.broken for tally in suite.passive.tallies.values()):
+        if any(tally.broken for tally in run.invariants.tallies.values()):
             return True
     return False
 

@@ -6,48 +6,48 @@ import pytest
 
 from conformance.checks import plan
 from conformance.contract.rules import OPERATION_SETS, RULES
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.findings import Verdict
-from conformance.judging.invariants import PASSIVE_RULES
+from conformance.judging.invariants import INVARIANTS
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 
 #: The rules whose own checks give the others their occasions.
-OCCASIONS = {rule for rule in PASSIVE_RULES if rule.startswith(("format.", "secrets."))}
+OCCASIONS = {rule for rule in INVARIANTS if rule.startswith(("format.", "secrets."))}
 
 
 @pytest.fixture(scope="module")
-def suite() -> Suite:
+def run() -> RunContext:
     server, seeded = new_server(number=1)
-    suite = Suite(
+    run = RunContext(
         build(target_tables(seeded, "http://reference.test"), "reference"),
         transport=InProcessTransport(server),
     )
     for check, operation in plan(OCCASIONS):
-        findings, _ = run_check(check, operation, suite)
+        findings, _ = run_check(check, operation, run)
         spoiled = [
             finding.summary
             for finding in findings
             if finding.verdict not in (Verdict.PASSED, Verdict.OBSERVED)
         ]
         assert not spoiled, (check.name, operation, spoiled)
-    return suite
+    return run
 
 
-@pytest.mark.parametrize("rule", PASSIVE_RULES)
-def test_every_operation_is_judged(suite: Suite, rule: str) -> None:
+@pytest.mark.parametrize("rule", INVARIANTS)
+def test_every_operation_is_judged(run: RunContext, rule: str) -> None:
     judged = {
         operation
-        for (name, operation), tally in suite.passive.tallies.items()
+        for (name, operation), tally in run.invariants.tallies.items()
         if name == rule and tally.judged
     }
     assert judged == set(RULES[rule].operations)
 
 
-def test_nothing_is_broken(suite: Suite) -> None:
-    assert not [(key, tally.got) for key, tally in suite.passive.tallies.items() if tally.broken]
+def test_nothing_is_broken(run: RunContext) -> None:
+    assert not [(key, tally.got) for key, tally in run.invariants.tallies.items() if tally.broken]
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,6 @@ def test_nothing_is_broken(suite: Suite) -> None:
         ),
     ],
 )
-def test_arrays_are_not_judged_empty(suite: Suite, operation: str, member: str) -> None:
-    answers = [one for one in suite.record.values() if one.operation == operation and one.succeeded]
+def test_arrays_are_not_judged_empty(run: RunContext, operation: str, member: str) -> None:
+    answers = [one for one in run.record.values() if one.operation == operation and one.succeeded]
     assert any(one.get(member, 0) for one in answers)

@@ -298,7 +298,7 @@ def _bad_values(field: fields.Field) -> Iterator[Any]:
 def test_every_field_is_checked(world: World, operation: str) -> None:
     before, shown = world.rows(), world.make("getBeneficiary")
     call = world.call(operation)
-    sound = []
+    valid = []
     for field in fields.FIELDS[operation]:
         bad = [call.with_field(field.name, value) for value in _bad_values(field)]
         if field.required:
@@ -306,9 +306,9 @@ def test_every_field_is_checked(world: World, operation: str) -> None:
         for probe in bad:
             assert world.send(probe).status == 422, (field.name, probe.body)
         if field.max_length and field.name not in ("iban", "swift_code"):
-            sound.append((field.name, "é" * field.max_length))
+            valid.append((field.name, "é" * field.max_length))
     assert (world.rows(), world.make("getBeneficiary")) == (before, shown)
-    for name, value in sound:
+    for name, value in valid:
         assert world.send(world.call(operation).with_field(name, value)).get(name) == value
 
 

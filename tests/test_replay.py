@@ -14,7 +14,7 @@ import pytest
 
 from conformance.cli.main import main
 from conformance.fixtures.account import call, new_key
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_tables, target_text
@@ -27,9 +27,9 @@ from conformance.target.file import build
 from conformance.wire.messages import Call
 
 
-def suite_on(behaviour: Behaviour | None = None) -> Suite:
+def suite_on(behaviour: Behaviour | None = None) -> RunContext:
     server, seeded = new_server(behaviour or Behaviour(), number=1)
-    return Suite(
+    return RunContext(
         build(target_tables(seeded, "http://reference.test"), "reference"),
         transport=InProcessTransport(server),
     )
@@ -57,12 +57,12 @@ class LongNotes(Behaviour):
             super().check_length(ctx, field, value)
 
 
-def replayed_twice(suite: Suite) -> Finding:
+def replayed_twice(run: RunContext) -> Finding:
     """A failure that needs an account, a beneficiary and a key used twice."""
-    scene = suite.shared()
-    request = scene.call("createPayoutDestination")
-    first = suite.send(scene.client, request, "first")
-    again = suite.send(scene.client, request, "again")
+    fixture = run.shared()
+    request = fixture.call("createPayoutDestination")
+    first = run.send(fixture.client, request, "first")
+    again = run.send(fixture.client, request, "again")
     return finding(
         "idempotency.replay",
         "createPayoutDestination",
@@ -73,11 +73,11 @@ def replayed_twice(suite: Suite) -> Finding:
     )
 
 
-def used_nonce(suite: Suite) -> Finding:
-    scene = suite.shared()
-    first = suite.send(scene.client, scene.call("listWallets"), "first")
-    again = suite.send(
-        scene.client, scene.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again"
+def used_nonce(run: RunContext) -> Finding:
+    fixture = run.shared()
+    first = run.send(fixture.client, fixture.call("listWallets"), "first")
+    again = run.send(
+        fixture.client, fixture.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again"
     )
     return finding(
         "auth.nonce-replay",
@@ -88,10 +88,12 @@ def used_nonce(suite: Suite) -> Finding:
     )
 
 
-def long_title(suite: Suite) -> Finding:
-    scene = suite.shared()
-    patch = suite.send(
-        scene.client, scene.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}), "too long"
+def long_title(run: RunContext) -> Finding:
+    fixture = run.shared()
+    patch = run.send(
+        fixture.client,
+        fixture.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}),
+        "too long",
     )
     return finding(
         "fields.max-length",
@@ -106,11 +108,11 @@ CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, lo
 
 
 def recorded(behaviour: type[Behaviour], fail: Any, folder: Path) -> dict[str, Any]:
-    suite = suite_on(behaviour())
-    found = fail(suite)
+    run = suite_on(behaviour())
+    found = fail(run)
     # The scene that checks share was made earlier: its exchanges are not the check's own.
-    own = [one for one in suite.record.values() if not one.purpose.startswith("a sound")]
-    path = save(found, own, suite, folder)
+    own = [one for one in run.record.values() if not one.purpose.startswith("a sound")]
+    path = save(found, own, run, folder)
     assert path is not None
     return load(path)
 
@@ -123,15 +125,15 @@ def test_reproduced_on_the_faulty_server_only(behaviour: type[Behaviour], fail: 
 
 
 def test_no_credential_and_no_id_of_the_server_is_written(tmp_path: Path) -> None:
-    suite = suite_on(NoNonces())
-    path = save(used_nonce(suite), list(suite.record.values()), suite, tmp_path)
+    run = suite_on(NoNonces())
+    path = save(used_nonce(run), list(run.record.values()), run, tmp_path)
     assert path is not None
     text = path.read_text("utf-8")
     for value in (
-        *suite.target.secrets,
-        *suite.target.api_keys,
-        suite.target.primary.customer_id,
-        suite.shared().account_id,
+        *run.target.secrets,
+        *run.target.api_keys,
+        run.target.primary.customer_id,
+        run.shared().account_id,
     ):
         assert value not in text
 
@@ -149,11 +151,11 @@ def test_prerequisites_of_the_shared_scene_are_followed(tmp_path: Path) -> None:
 
 
 def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -> None:
-    suite = suite_on(LongNotes())
-    scene = suite.shared()
+    run = suite_on(LongNotes())
+    fixture = run.shared()
     for _ in range(3):
-        suite.send(scene.client, scene.call("createVirtualAccount"), "something else")
-    document = document_of(long_title(suite), list(suite.record.values()), suite)
+        run.send(fixture.client, fixture.call("createVirtualAccount"), "something else")
+    document = document_of(long_title(run), list(run.record.values()), run)
     assert document is not None
     assert [step["operation"] for step in document["steps"]] == [
         "createAccount",
@@ -163,13 +165,13 @@ def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -
 
 
 def test_requests_sent_together_are_sent_together_again() -> None:
-    suite = suite_on()
-    scene = suite.shared()
-    exchanges = scene.client.race([scene.call("createWallet") for _ in range(3)])
+    run = suite_on()
+    fixture = run.shared()
+    exchanges = fixture.client.race([fixture.call("createWallet") for _ in range(3)])
     for number, exchange in enumerate(exchanges):
         exchange.started, exchange.elapsed = 1000.0 + number / 1000, 0.5
     found = finding("wallet.race", "createWallet", "one wallet", "two", *(one.number for one in exchanges))
-    document = document_of(found, exchanges, suite)
+    document = document_of(found, exchanges, run)
     assert document is not None
     groups = [step.get("together") for step in document["steps"] if step["operation"] == "createWallet"]
     assert groups == [1, 1, 1]
@@ -329,8 +331,8 @@ def live(request: pytest.FixtureRequest) -> Iterator[tuple[str, Seeded, int]]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    suite = suite_on(NoNonces())
-    path = save(used_nonce(suite), list(suite.record.values()), suite, tmp_path)
+    run = suite_on(NoNonces())
+    path = save(used_nonce(run), list(run.record.values()), run, tmp_path)
     assert path is not None
     return path
 
@@ -390,16 +392,16 @@ def test_curl_script(live: tuple[str, Seeded, int], file: Path, tmp_path: Path) 
 
 
 def test_scripts_hold_awkward_texts(tmp_path: Path) -> None:
-    suite = suite_on()
-    scene = suite.shared()
-    ids = scene.ids("createAccount")
+    run = suite_on()
+    fixture = run.shared()
+    ids = fixture.ids("createAccount")
     exchanges = [
-        suite.send(scene.client, call("createAccount", ids, {"name": text}), "awkward '\"`$(x)` \n")
+        run.send(fixture.client, call("createAccount", ids, {"name": text}), "awkward '\"`$(x)` \n")
         for text in ("'; rm -rf / #", '$(id) `id` \\ "', "'''", "\u540d\u0000", "{{now}}")
     ]
     exchanges.append(
-        suite.send(
-            scene.client,
+        run.send(
+            fixture.client,
             Call(
                 "createAccount",
                 "POST",
@@ -415,7 +417,7 @@ def test_scripts_hold_awkward_texts(tmp_path: Path) -> None:
             "body.malformed", "createAccount", "x: a refusal (4xx)", "y", *(one.number for one in exchanges)
         ),
         exchanges,
-        suite,
+        run,
     )
     assert document is not None
     compile(as_python(document), "script", "exec")

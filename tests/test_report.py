@@ -63,10 +63,10 @@ _VERDICTS = (
 @st.composite
 def runs(draw: st.DrawFn) -> tuple[Results, dict[str, Any]]:
     """Results of any kind, and how the run went."""
-    gravest = draw(st.sampled_from(_VERDICTS))
+    most_severe = draw(st.sampled_from(_VERDICTS))
     chosen = draw(
         st.dictionaries(
-            st.sampled_from(_JUDGED), st.just(gravest) | st.sampled_from(_VERDICTS[:3]), max_size=6
+            st.sampled_from(_JUDGED), st.just(most_severe) | st.sampled_from(_VERDICTS[:3]), max_size=6
         )
     )
     findings = []
@@ -504,7 +504,7 @@ def test_no_line_holds_a_control_character_or_starts_a_workflow_command(
     results = whole_run(
         None,
         finding(*WALK, Verdict.FAILED, expected=text, got=text, further=[text]),
-        finding("list.pages", "listWallets", Verdict.INCONCLUSIVE, summary=text, cure=text),
+        finding("list.pages", "listWallets", Verdict.INCONCLUSIVE, summary=text, remedy=text),
     )
     for line in lines_of(results, width=width, verbose=verbose):
         assert all(letter.isprintable() or letter == "\t" for letter in line)
@@ -540,7 +540,7 @@ def test_inconclusive_rules_are_grouped_by_reason_with_the_cure() -> None:
         whole_run({cell: verdict for cell, verdict in cells.items() if cell[1] != "createPayin"})
     )
     start = lines.index("   15 cases: the target file names no second organization")
-    assert lines[start + 1] == "   cure       Fill in [secondary]."
+    assert lines[start + 1] == "   remedy     Fill in [secondary]."
 
 
 # ---------------------------------------------------------------------- GitHub

@@ -40,7 +40,7 @@ def made() -> dict[str, Any]:
             exchanges=[1],
         ),
         finding("list.pages", "listWallets", Verdict.FAILED),
-        finding("list.echo", "listWallets", Verdict.INCONCLUSIVE, summary=HOSTILE, cure=HOSTILE),
+        finding("list.echo", "listWallets", Verdict.INCONCLUSIVE, summary=HOSTILE, remedy=HOSTILE),
         finding("list.empty", "listWallets", Verdict.ERROR, summary=HOSTILE),
         finding("auth.unknown-key-status", "listWallets", Verdict.WARNING, got=HOSTILE),
         finding("http.success-status", "listWallets", Verdict.OBSERVED, observations={HOSTILE: HOSTILE}),
@@ -62,7 +62,7 @@ def test_three_readers_count_the_same_in_junit(made: dict[str, Any]) -> None:
     expected = {"tests": total, "failures": 1, "errors": 2}
 
     first = JUnitXml.fromstring(text.encode())
-    counts = Counter(type(result) for suite in first for case in suite for result in case.result)
+    counts = Counter(type(result) for run in first for case in run for result in case.result)
     assert (first.tests, first.failures, first.errors, first.skipped) == (total, 1, 2, counts[Skipped])
     assert (counts[Failure], counts[Error]) == (1, 2)
     first.update_statistics()
@@ -78,14 +78,14 @@ def test_three_readers_count_the_same_in_junit(made: dict[str, Any]) -> None:
         "failures": len(third.findall(".//failure")),
         "errors": len(third.findall(".//error")),
     } == expected
-    for suite in third.findall("testsuite"):
-        assert int(suite.get("tests")) == len(suite.findall("testcase"))
+    for run in third.findall("testsuite"):
+        assert int(run.get("tests")) == len(run.findall("testcase"))
 
 
 def test_junit_has_one_suite_for_each_area_and_no_two_cases_of_one_name(made: dict[str, Any]) -> None:
     root = etree.fromstring(junit(made).encode())
     areas = list(dict.fromkeys(rule.partition(".")[0] for rule in RULES))
-    assert [suite.get("name") for suite in root] == [*areas, "verdict"]
+    assert [run.get("name") for run in root] == [*areas, "verdict"]
     names = [(case.get("classname"), case.get("name")) for case in root.iter("testcase")]
     assert len(set(names)) == len(names)
     case = root.find(".//testcase[@name='list.walk [listWallets]']")

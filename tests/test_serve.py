@@ -364,8 +364,11 @@ def test_bodies_reach_the_server_as_sent(server: Running) -> None:
     chunked = _raw(server, "POST", server.accounts, body, "Transfer-Encoding: chunked\r\n")
     chunked += b"5\r\n" + body[:5] + b"\r\n" + b"%x\r\n" % len(body[5:]) + body[5:] + b"\r\n0\r\n\r\n"
     assert _exchange(server, chunked)[0] == 201
-    large = b" " * 3_000_000
-    sized = _raw(server, "POST", server.accounts, large, f"Content-Length: {len(large)}\r\n") + large
+    large_list = b" " * 3_000_000
+    sized = (
+        _raw(server, "POST", server.accounts, large_list, f"Content-Length: {len(large_list)}\r\n")
+        + large_list
+    )
     status, headers, answer = _exchange(server, sized)
     assert (status, headers["content-type"]) == (413, "application/json")
     assert json.loads(answer)["error"]["code"] == "body_too_large"

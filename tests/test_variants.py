@@ -13,7 +13,7 @@ import pytest
 
 from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.findings import Verdict
 from conformance.reference.app import Server
@@ -37,9 +37,9 @@ def judge(variant: Variant) -> tuple[list[str], list[tuple[str, str, str]]]:
     transport = InProcessTransport(server)
     tables = target_tables(seeded, "http://variant.test")
     target = build(variant.change(tables) if variant.change else tables, variant.name)
-    suite, results = Suite(target, variant.wrap(transport) if variant.wrap else transport), Results(target)
+    run, results = RunContext(target, variant.wrap(transport) if variant.wrap else transport), Results(target)
     for check, operation in plan():
-        for finding in run_check(check, operation, suite)[0]:
+        for finding in run_check(check, operation, run)[0]:
             results.add(finding)
     blamed = [
         f"{finding.check}: {finding.summary}"
@@ -48,7 +48,7 @@ def judge(variant: Variant) -> tuple[list[str], list[tuple[str, str, str]]]:
         for finding in cell.findings
         if finding.verdict is cell.verdict
     ]
-    for (rule, operation), tally in suite.passive.tallies.items():
+    for (rule, operation), tally in run.invariants.tallies.items():
         if tally.broken:
             blamed.append(f"{rule} on {operation}: expected {tally.expected}; got {tally.got}")
     inconclusive = [
@@ -115,17 +115,17 @@ def test_server_of_another_kind_is_not_blamed(kind: type[Server]) -> None:
     seeded = seed(store)
     blamed = []
     with served(server, threads=True) as url:
-        suite = Suite(build(target_tables(seeded, url), kind.__name__))
+        run = RunContext(build(target_tables(seeded, url), kind.__name__))
         for check, operation in plan(operations={"createVirtualAccount", "listVirtualAccounts"}):
-            findings, _ = run_check(check, operation, suite)
+            findings, _ = run_check(check, operation, run)
             blamed += [
                 finding.summary
                 for finding in findings
                 if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
-                and finding.occasion
+                and finding.exercised
             ]
-    blamed += [f"{rule}: {tally.got}" for (rule, _), tally in suite.passive.tallies.items() if tally.broken]
+    blamed += [f"{rule}: {tally.got}" for (rule, _), tally in run.invariants.tallies.items() if tally.broken]
     assert blamed == []
-    first = next(iter(suite.record.values()))
+    first = next(iter(run.record.values()))
     told = {Chunked: first.header("transfer-encoding"), Closing: first.header("connection"), Slow: "chunked"}
     assert told[kind] in ("chunked", "close")

@@ -15,7 +15,7 @@ from wire import Received, Wire, wire
 
 from conformance.checks import plan
 from conformance.contract import signing
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.reference.messages import Request
 from conformance.reference.seed import Seeded, new_server, target_tables
@@ -43,7 +43,7 @@ def parsed(received: Received) -> Request:
 
 
 @pytest.fixture(scope="module", params=OPERATIONS)
-def run(request: pytest.FixtureRequest) -> tuple[Suite, Seeded, list[Received]]:
+def wired(request: pytest.FixtureRequest) -> tuple[RunContext, Seeded, list[Received]]:
     """All checks of an operation; what the suite recorded and what came over the wire."""
     reference, seeded = new_server(prefix=PREFIX)
     servers: list[Wire] = []
@@ -58,14 +58,14 @@ def run(request: pytest.FixtureRequest) -> tuple[Suite, Seeded, list[Received]]:
 
     with wire(reply, PREFIX) as server:
         servers.append(server)
-        suite = Suite(build(target_tables(seeded, server.url), "wire"))
+        run = RunContext(build(target_tables(seeded, server.url), "wire"))
         for check, operation in plan(operations={request.param}):
-            run_check(check, operation, suite)
-        return suite, seeded, list(server.requests)
+            run_check(check, operation, run)
+        return run, seeded, list(server.requests)
 
 
-def test_what_is_recorded_is_what_was_sent(run: tuple[Suite, Seeded, list[Received]]) -> None:
-    suite, _, received = run
+def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
+    run, _, received = wired
     wanted = Counter(
         (
             one.method.encode(),
@@ -73,7 +73,7 @@ def test_what_is_recorded_is_what_was_sent(run: tuple[Suite, Seeded, list[Receiv
             tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in one.request_headers),
             one.request_body,
         )
-        for one in suite.record.values()
+        for one in run.record.values()
     )
     seen = Counter(
         (parsed(one).method.encode(), one.target, tuple(parsed(one).headers), one.body) for one in received
@@ -83,9 +83,9 @@ def test_what_is_recorded_is_what_was_sent(run: tuple[Suite, Seeded, list[Receiv
     assert sum(seen.values()) >= sum(wanted.values()) > 100
 
 
-def test_what_was_sent_is_what_was_planned(run: tuple[Suite, Seeded, list[Received]]) -> None:
-    suite, seeded, _ = run
-    for exchange in suite.record.values():
+def test_what_was_sent_is_what_was_planned(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
+    run, seeded, _ = wired
+    for exchange in run.record.values():
         call, auth = exchange.call, exchange.call.auth
         assert exchange.method == call.method
         assert exchange.target == PREFIX + call.target
@@ -130,11 +130,13 @@ def _given(exchange: Exchange, name: str) -> str | None:
     }[name]
 
 
-def test_signatures_are_right_but_for_the_planned_defect(run: tuple[Suite, Seeded, list[Received]]) -> None:
+def test_signatures_are_right_but_for_the_planned_defect(
+    wired: tuple[RunContext, Seeded, list[Received]],
+) -> None:
     """Computed anew from the recorded request and the plan, by no code of the suite's own."""
-    suite, seeded, _ = run
+    run, seeded, _ = wired
     broken = 0
-    for exchange in suite.record.values():
+    for exchange in run.record.values():
         auth = exchange.call.auth
         timestamp, nonce = exchange.timestamp, exchange.nonce
         hidden = {*auth.omit, *auth.empty}

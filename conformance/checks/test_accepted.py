@@ -6,11 +6,11 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures import samples
-from conformance.fixtures.account import Scene, call
+from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.creations import place
 from conformance.fixtures.run_context import refusal_of_sound
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
 
 RULE = "fields.accepts-valid"
@@ -30,13 +30,13 @@ _OPTIONAL = {
 }
 
 
-def bodies(scene: Scene, operation: str) -> dict[str, Body]:
+def bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
     """Sound bodies by name, each new: the sample, what can be left out of it, and what can be added."""
 
     def make() -> Body:
-        return scene.body(operation)
+        return fixture.body(operation)
 
-    told = scene.suite.samples.over(_sample(operation))
+    told = fixture.run.samples.over(_sample(operation))
     optional = [name for name in _OPTIONAL.get(operation, ()) if name in make() and name not in told]
     made = {"the sample": make()}
     for name in optional:
@@ -73,41 +73,41 @@ def _additions(operation: str) -> dict[str, Body]:
 
 
 @check(RULE, operations=tuple(one for one in OPERATIONS if one != "updateBeneficiary"))
-def test_sound_bodies_are_accepted(trial: Trial) -> None:
+def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     """The sample is sent as it is, without each and without all of its optional fields, in other words, and
     with each listed choice. Where the server takes at least one of these, it takes them all."""
-    operation = trial.operation.id
+    operation = ctx.operation.id
     answers = []
-    for what, body in bodies(place(trial.suite, operation), operation).items():
+    for what, body in bodies(place(ctx.run, operation), operation).items():
         # A wallet of one pair can be had only once in an account, so that each has a place of its own.
-        scene = place(trial.suite, operation)
-        ids = scene.ids(operation)
-        answer = trial.send(call(operation, ids, body), f"{what}, which is sound")
+        fixture = place(ctx.run, operation)
+        ids = fixture.ids(operation)
+        answer = ctx.send(call(operation, ids, body), f"{what}, which is sound")
         if operation == "createWallet" and not answer.succeeded:
             # A server may let a pair be had once in all accounts: then no other label would do here.
-            labels = [scene.body(operation)["label"], "Savings"]
+            labels = [fixture.body(operation)["label"], "Savings"]
             others = [
                 call(operation, ids, {**body, "label": label}) for label in labels if label != body["label"]
             ]
-            if not any(trial.send(one, "another label in the same account").succeeded for one in others):
+            if not any(ctx.send(one, "another label in the same account").succeeded for one in others):
                 continue
         if operation == "createPayout" and answers and not answer.succeeded:
             # The funds may have come to their end: then the sample, which was taken, is refused as well.
-            if not trial.send(call(operation, ids, scene.body(operation)), "the sample again").succeeded:
+            if not ctx.send(call(operation, ids, fixture.body(operation)), "the sample again").succeeded:
                 continue
         answers.append((what, answer))
-    judge_all(trial, answers)
+    judge_all(ctx, answers)
 
 
 @check(RULE, operations=("updateBeneficiary",))
-def test_sound_updates_are_accepted(trial: Trial) -> None:
+def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
     """Every field of the sample is sent in a PATCH of its own, then all of them in one, then a business'
     two fields. Where the server takes at least one of these, it takes them all."""
-    scene = trial.scene(fresh=True)
-    sample = scene.suite.samples.beneficiary()
+    fixture = ctx.fixture(fresh=True)
+    sample = fixture.run.samples.beneficiary()
     patches = {f"a PATCH of {name} alone": {name: value} for name, value in sample.items()}
     patches["a PATCH of all fields of the sample"] = sample
-    if not {"beneficiary_type", "company_name"} & set(scene.suite.samples.over("beneficiary")):
+    if not {"beneficiary_type", "company_name"} & set(fixture.run.samples.over("beneficiary")):
         company = {"company_name": f"Analytical Engines {samples.marker()}"}
         patches["a PATCH of beneficiary_type individual"] = {"beneficiary_type": "individual"}
         patches["a PATCH of beneficiary_type business and company_name"] = {
@@ -115,19 +115,19 @@ def test_sound_updates_are_accepted(trial: Trial) -> None:
             **company,
         }
         patches["a PATCH of a business' company_name alone"] = company
-    ids = scene.ids(trial.operation.id)
+    ids = fixture.ids(ctx.operation.id)
     judge_all(
-        trial,
+        ctx,
         [
-            (what, trial.send(call(trial.operation.id, ids, body), f"{what}, which is sound"))
+            (what, ctx.send(call(ctx.operation.id, ids, body), f"{what}, which is sound"))
             for what, body in patches.items()
         ],
     )
 
 
-def judge_all(trial: Trial, answers: list[tuple[str, Exchange]]) -> None:
+def judge_all(ctx: CheckContext, answers: list[tuple[str, Exchange]]) -> None:
     """Judges that all were accepted; raises Inconclusive where none was, as a sample may not fit a server."""
     if answers and not any(answer.succeeded for _, answer in answers):
         raise refusal_of_sound(answers[0][1])
     for what, answer in answers:
-        trial.succeeded(RULE, answer, what)
+        ctx.succeeded(RULE, answer, what)

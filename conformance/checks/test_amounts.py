@@ -6,11 +6,11 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import Scene, call
+from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.corpora.fields import EXACT_AMOUNTS, ODD_AMOUNTS, WRONG_AMOUNTS
 from conformance.harness.check import check
-from conformance.harness.context import Trial
-from conformance.harness.invalid_bodies import UNTOUCHED, Bench
+from conformance.harness.context import CheckContext
+from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
 from conformance.judging.comparison import show
 from conformance.wire.messages import MISSING, Exchange
 
@@ -19,73 +19,72 @@ _SHARE = 10
 
 
 @check("fields.amount", UNTOUCHED, operations=RULES["fields.amount"].operations)
-def test_amount_that_is_no_positive_decimal(trial: Trial) -> None:
+def test_amount_that_is_no_positive_decimal(ctx: CheckContext) -> None:
     """A sound body whose amount is zero, negative, no plain decimal or a JSON number is refused."""
-    with Bench(trial) as bench:
+    with InvalidBodies(ctx) as invalid:
         for name, value in WRONG_AMOUNTS:
-            bench.refused("fields.amount", bench.having("amount", value), f"amount {name}")
+            invalid.refused("fields.amount", invalid.having("amount", value), f"amount {name}")
 
 
 @check("fields.amount-odd")
-def test_odd_amount(trial: Trial) -> None:
+def test_odd_amount(ctx: CheckContext) -> None:
     """Whether an amount with an exponent, a plus sign or very many digits is accepted is recorded."""
-    bench = Bench(trial)
-    bench.must_accept()
+    invalid = InvalidBodies(ctx)
+    invalid.must_accept()
     for oddity, value in ODD_AMOUNTS.items():
-        answer = bench.send(bench.having("amount", value), f"an amount with {oddity}")
-        if trial.usable("fields.amount-odd", answer):
+        answer = invalid.send(invalid.having("amount", value), f"an amount with {oddity}")
+        if ctx.usable("fields.amount-odd", answer):
             shown = "accepted" if answer.succeeded else "refused"
-            trial.observe("fields.amount-odd", f"an amount with {oddity}", shown, answer)
+            ctx.observe("fields.amount-odd", f"an amount with {oddity}", shown, answer)
 
 
 @check("create.amount-exact", "payout.amount-in-usd")
-def test_amount_to_the_last_digit(trial: Trial) -> None:
+def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     """Every amount that is accepted comes back with the same value, however many digits it has, and as
     amount_in_usd, too, where it is in US dollars. Amounts beyond a tenth of the known funds are not sent."""
-    scene = trial.scene()
-    first = scene.call(trial.operation.id)
-    _judge_amount(trial, trial.accept(first, "a sound amount"))
+    fixture = ctx.fixture()
+    first = fixture.call(ctx.operation.id)
+    _judge_amount(ctx, ctx.accept(first, "a sound amount"))
     currency = first.document["currency"]
-    funds = _available(trial, scene, currency) if trial.operation.id == "createPayout" else None
+    funds = _available(ctx, fixture, currency) if ctx.operation.id == "createPayout" else None
     for amount in EXACT_AMOUNTS:
         if funds is None or Decimal(amount) * _SHARE <= funds:
-            body = {**scene.body(trial.operation.id), "currency": currency, "amount": amount}
-            answer = trial.send(scene.call(trial.operation.id, body), f"the amount {amount}")
+            body = {**fixture.body(ctx.operation.id), "currency": currency, "amount": amount}
+            answer = ctx.send(fixture.call(ctx.operation.id, body), f"the amount {amount}")
             if answer.succeeded:
-                _judge_amount(trial, answer)
+                _judge_amount(ctx, answer)
 
 
-def _judge_amount(trial: Trial, answer: Exchange) -> None:
+def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
     sent = answer.call.document
-    _judge_value(trial, "create.amount-exact", "amount", answer, sent["amount"])
-    if "payout.amount-in-usd" in trial.rules:
+    _judge_value(ctx, "create.amount-exact", "amount", answer, sent["amount"])
+    if "payout.amount-in-usd" in ctx.rules:
         if sent["currency"] == "USD":
-            _judge_value(trial, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])
+            _judge_value(ctx, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])
         elif any(
-            "currency" in trial.suite.samples.over(kind)
-            for kind in ("payout", "payout_destination.bank_account")
+            "currency" in ctx.run.samples.over(kind) for kind in ("payout", "payout_destination.bank_account")
         ):
             reason = f"by the target file payouts are in {sent['currency']}, not in USD ([samples])"
-            trial.not_applicable("payout.amount-in-usd", reason)
+            ctx.not_applicable("payout.amount-in-usd", reason)
         else:
             reason = f"payouts to this target are in {sent['currency']}, not in USD"
-            trial.set_aside(
+            ctx.skip_judgement(
                 "payout.amount-in-usd",
                 reason,
                 answer,
-                cure="Name the currency in [samples.payout_destination.bank_account]: USD if it can be had.",
+                remedy="Name the currency in [samples.payout_destination.bank_account]: USD if it can be had.",
             )
 
 
-def _judge_value(trial: Trial, rule: str, name: str, answer: Exchange, sent: str) -> None:
+def _judge_value(ctx: CheckContext, rule: str, name: str, answer: Exchange, sent: str) -> None:
     got = answer.get(name)
     if got is MISSING:
-        trial.set_aside(rule, f"the answer shows no {name}", answer, cause="format.fields")
+        ctx.skip_judgement(rule, f"the answer shows no {name}", answer, cause="format.fields")
     elif not isinstance(got, str):
         # Digits that are lost on the way to a JSON number are lost for that reason.
-        trial.set_aside(rule, f"{name} is {show(got)}, no string", answer, cause="format.money")
+        ctx.skip_judgement(rule, f"{name} is {show(got)}, no string", answer, cause="format.money")
     else:
-        trial.judge(rule, _decimal(got) == Decimal(sent), f'{name} of the value "{sent}"', show(got), answer)
+        ctx.judge(rule, _decimal(got) == Decimal(sent), f'{name} of the value "{sent}"', show(got), answer)
 
 
 def _decimal(value: Any) -> Decimal | None:
@@ -96,10 +95,10 @@ def _decimal(value: Any) -> Decimal | None:
         return None
 
 
-def _available(trial: Trial, scene: Scene, currency: str) -> Decimal | None:
+def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Decimal | None:
     """What an account can pay in a currency; None where it does not show."""
-    ids = {"customer_id": scene.customer_id, "account_id": scene.account_id}
-    answer = trial.send(call("getAccountBalances", ids), "what can be drawn on?")
+    ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
+    answer = ctx.send(call("getAccountBalances", ids), "what can be drawn on?")
     balances = answer.get("balances")
     for one in balances if answer.succeeded and isinstance(balances, list) else []:
         if isinstance(one, dict) and one.get("currency") == currency:
@@ -109,9 +108,9 @@ def _available(trial: Trial, scene: Scene, currency: str) -> Decimal | None:
 
 
 @check("payout.insufficient-funds")
-def test_payout_beyond_the_funds(trial: Trial) -> None:
+def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
     """Whether a new account, which has no funds, may pay out is recorded."""
-    answer = trial.send(trial.suite.fresh().call("createPayout"), "a payout from a new account")
-    if trial.usable("payout.insufficient-funds", answer):
+    answer = ctx.send(ctx.run.fresh().call("createPayout"), "a payout from a new account")
+    if ctx.usable("payout.insufficient-funds", answer):
         shown = "accepted" if answer.succeeded else answer.described()
-        trial.observe("payout.insufficient-funds", "a payout from a new account without funds", shown, answer)
+        ctx.observe("payout.insufficient-funds", "a payout from a new account without funds", shown, answer)

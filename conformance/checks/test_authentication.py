@@ -10,9 +10,9 @@ from email.utils import parsedate_to_datetime
 from conformance.contract import signing
 from conformance.fixtures.account import new_key, unknown_like
 from conformance.fixtures.samples import digits
-from conformance.harness.authentication import AGED, Gate, common_scene
+from conformance.harness.authentication import AGED, AuthProbes, common_scene
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 
@@ -25,57 +25,59 @@ PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
 @check("auth.accepts-valid")
-def test_sound_requests_pass(trial: Trial) -> None:
+def test_sound_requests_pass(ctx: CheckContext) -> None:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce is made of."""
-    gate = Gate(trial, proven=False)
+    probes = AuthProbes(ctx, proven=False)
     for what, nonce in (
         ("a sound request", None),
         ("a sound request whose nonce has decimal digits only, zeros first", "00" + digits(30)),
     ):
-        answer = trial.send(gate.sound().signed(nonce=nonce), what)
-        trial.authenticated("auth.accepts-valid", answer, what)
+        answer = ctx.send(probes.valid().signed(nonce=nonce), what)
+        ctx.authenticated("auth.accepts-valid", answer, what)
 
 
 @check("auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
-def test_missing_headers(trial: Trial) -> None:
+def test_missing_headers(ctx: CheckContext) -> None:
     """Each of the four headers is left out in turn, then all, without and with a bearer token instead."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     kind, code = "authentication_error", "missing_headers"
 
     def missing(omitted: tuple[str, ...], what: str) -> None:
-        answer = gate.send(gate.call().signed(omit=omitted), what)
-        trial.error("auth.missing-header", answer, what, type=kind, code=code)
-        gate.implied_401("auth.missing-header-status", answer, what, "auth.missing-header")
+        answer = probes.send(probes.call().signed(omit=omitted), what)
+        ctx.error("auth.missing-header", answer, what, type=kind, code=code)
+        probes.implied_401("auth.missing-header-status", answer, what, "auth.missing-header")
 
     for header in signing.HEADERS:
         missing((header,), f"a request without {header}")
     missing(signing.HEADERS, "a request without any of the four headers")
-    bearer = (("Authorization", f"Bearer {trial.target.primary.api_key}"),)
+    bearer = (("Authorization", f"Bearer {ctx.target.primary.api_key}"),)
     for omitted, what in (
         (signing.HEADERS, "Authorization: Bearer with the API key instead of the four headers"),
         (signing.HEADERS[1:], "Authorization: Bearer and X-API-Key instead of the four headers"),
     ):
-        answer = gate.send(gate.call().but(headers=bearer).signed(omit=omitted), what)
+        answer = probes.send(probes.call().but(headers=bearer).signed(omit=omitted), what)
         if (answer.error_type, answer.error_code) != (kind, code):
-            alone = gate.send(gate.call().signed(omit=omitted), f"a control: {what}, but for Authorization")
+            alone = probes.send(
+                probes.call().signed(omit=omitted), f"a control: {what}, but for Authorization"
+            )
             if alone.described() == answer.described():
                 reason = f"{what} makes no difference: {answer.described()} without it, too"
-                trial.set_aside("auth.bearer-only", reason, answer, alone, cause="auth.missing-header")
+                ctx.skip_judgement("auth.bearer-only", reason, answer, alone, cause="auth.missing-header")
                 continue
-        trial.error("auth.bearer-only", answer, what, type=kind, code=code)
+        ctx.error("auth.bearer-only", answer, what, type=kind, code=code)
 
 
 @check("auth.empty-header")
-def test_empty_headers(trial: Trial) -> None:
+def test_empty_headers(ctx: CheckContext) -> None:
     """Each of the four headers is sent empty; timestamp and nonce also signed as empty."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     for header in signing.HEADERS:
-        gate.refused("auth.empty-header", gate.call().signed(empty=(header,)), f"an empty {header}")
+        probes.refused("auth.empty-header", probes.call().signed(empty=(header,)), f"an empty {header}")
     for what, call in (
-        ("an empty X-Nonce, signed as empty", gate.call().signed(nonce="")),
-        ("an empty X-Timestamp, signed as empty", gate.call().signed(timestamp="")),
+        ("an empty X-Nonce, signed as empty", probes.call().signed(nonce="")),
+        ("an empty X-Timestamp, signed as empty", probes.call().signed(timestamp="")),
     ):
-        gate.refused("auth.empty-header", call, what)
+        probes.refused("auth.empty-header", call, what)
 
 
 # ---------------------------------------------------------------------- timestamps
@@ -95,16 +97,16 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
 
 
 @check("auth.timestamp-window")
-def test_timestamps_outside_the_window(trial: Trial) -> None:
+def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
     """Timestamps just over 300 seconds old and ahead, in milliseconds, 0 and of another century."""
-    gate = Gate(trial)
-    clock = trial.suite.clock
+    probes = AuthProbes(ctx)
+    clock = ctx.run.clock
 
     def send(what: str, **signed: int | str) -> Exchange:
-        return gate.send(gate.call().signed(**signed), what)
+        return probes.send(probes.call().signed(**signed), what)
 
     def judge(answer: Exchange, what: str) -> None:
-        trial.error(
+        ctx.error(
             "auth.timestamp-window",
             answer,
             what,
@@ -130,14 +132,14 @@ def test_timestamps_outside_the_window(trial: Trial) -> None:
 
 
 @check("auth.timestamp-accepted")
-def test_timestamps_inside_the_window(trial: Trial) -> None:
+def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     """Timestamps just under 300 seconds in the past and in the future pass authentication."""
-    gate = Gate(trial)
-    clock = trial.suite.clock
+    probes = AuthProbes(ctx)
+    clock = ctx.run.clock
     for sign, direction in ((-1, "old"), (1, "ahead")):
         seconds = WINDOW - (PROVEN if clock.calibrated else UNCALIBRATED)
         what = f"a timestamp {seconds} s {direction}"
-        answer = trial.send(gate.sound().signed(timestamp_offset=sign * seconds), what)
+        answer = ctx.send(probes.valid().signed(timestamp_offset=sign * seconds), what)
         age = _age(answer)
         if (
             answer.refused_authentication
@@ -146,15 +148,15 @@ def test_timestamps_inside_the_window(trial: Trial) -> None:
         ):
             seconds = WINDOW - CALIBRATED
             what = f"a timestamp {seconds} s {direction}"
-            answer = trial.send(gate.sound().signed(timestamp_offset=sign * seconds), what)
-        trial.authenticated("auth.timestamp-accepted", answer, what)
+            answer = ctx.send(probes.valid().signed(timestamp_offset=sign * seconds), what)
+        ctx.authenticated("auth.timestamp-accepted", answer, what)
 
 
 @check("auth.timestamp-integer")
-def test_timestamps_that_are_no_integer(trial: Trial) -> None:
+def test_timestamps_that_are_no_integer(ctx: CheckContext) -> None:
     """Timestamps that are no integer, near the server's time for readers that are lenient."""
-    gate = Gate(trial)
-    now = trial.suite.clock.now()
+    probes = AuthProbes(ctx)
+    now = ctx.run.clock.now()
     for what, timestamp in (
         ("the timestamp abc", "abc"),
         ("a timestamp with a fraction", f"{now}.5"),
@@ -162,30 +164,30 @@ def test_timestamps_that_are_no_integer(trial: Trial) -> None:
         ("an ISO 8601 timestamp", datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")),
         ("the timestamp NaN", "NaN"),
     ):
-        gate.refused("auth.timestamp-integer", gate.call().signed(timestamp=timestamp), what)
+        probes.refused("auth.timestamp-integer", probes.call().signed(timestamp=timestamp), what)
 
 
 # ---------------------------------------------------------------------- names and keys
 
 
 @check("auth.header-case")
-def test_header_names_in_any_case(trial: Trial) -> None:
+def test_header_names_in_any_case(ctx: CheckContext) -> None:
     """The four headers with their names in lower case, in upper case and with the cases swapped."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     for case, what in (
         ("lower", "in lower case"),
         ("upper", "in upper case"),
         ("swapped", "with the cases swapped"),
     ):
-        answer = trial.send(gate.sound().signed(name_case=case), f"header names {what}")
-        trial.authenticated("auth.header-case", answer, f"header names {what}")
+        answer = ctx.send(probes.valid().signed(name_case=case), f"header names {what}")
+        ctx.authenticated("auth.header-case", answer, f"header names {what}")
 
 
 @check("auth.unknown-key", "auth.unknown-key-status")
-def test_unknown_keys(trial: Trial) -> None:
+def test_unknown_keys(ctx: CheckContext) -> None:
     """API keys that nobody has, some as close to the right one as can be, signed with several secrets."""
-    gate = Gate(trial)
-    known = trial.target.primary.api_key
+    probes = AuthProbes(ctx)
+    known = ctx.target.primary.api_key
     for what, key, secret in (
         ("an unknown API key, signed with a secret of its own", unknown_like(known), secrets.token_hex(20)),
         ("an unknown API key, signed with the right secret", unknown_like(known), None),
@@ -193,46 +195,44 @@ def test_unknown_keys(trial: Trial) -> None:
         ("the API key without its last character", known[:-1], None),
         ("the API key with one more character", f"{known}0", None),
     ):
-        answer = gate.refused("auth.unknown-key", gate.call().signed(api_key=key, secret=secret), what)
-        gate.implied_401("auth.unknown-key-status", answer, what, "auth.unknown-key")
+        answer = probes.refused("auth.unknown-key", probes.call().signed(api_key=key, secret=secret), what)
+        probes.implied_401("auth.unknown-key-status", answer, what, "auth.unknown-key")
 
 
 # ---------------------------------------------------------------------- nonces
 
 
 @check("auth.nonce-replay", "auth.nonce-replay-idempotent")
-def test_nonces_are_used_once(trial: Trial) -> None:
+def test_nonces_are_used_once(ctx: CheckContext) -> None:
     """A nonce comes again with a fresh valid signature: on this operation, from and to one of another method,
     after a request refused for its path, in the very same request, and on POST with its key and body."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     rule, repeated = "auth.nonce-replay", "auth.nonce-replay-idempotent"
-    first = gate.passed(trial.send(trial.sound(), "a sound request, whose nonce is used again"))
+    first = probes.passed(ctx.send(ctx.valid(), "a sound request, whose nonce is used again"))
     # For test_nonces_stay_used: a nonce counts from when it was used, not from the timestamp beside it.
-    aged = gate.sound().signed(timestamp_offset=AGED)
-    trial.suite.shelf[f"aged nonce: {trial.operation.id}"] = trial.send(
-        aged, "a nonce beside an old timestamp"
-    )
-    earlier = gate.call().signed(timestamp_offset=-2)
-    gate.nonce_replay(rule, first, earlier, "a nonce used before, with another timestamp")
-    if trial.operation.is_post:
+    aged = probes.valid().signed(timestamp_offset=AGED)
+    ctx.run.shelf[f"aged nonce: {ctx.operation.id}"] = ctx.send(aged, "a nonce beside an old timestamp")
+    earlier = probes.call().signed(timestamp_offset=-2)
+    probes.nonce_replay(rule, first, earlier, "a nonce used before, with another timestamp")
+    if ctx.operation.is_post:
         again = first.call.signed(timestamp_offset=-3)
-        gate.nonce_replay(repeated, first, again, "a repeated POST with the same key, body and nonce")
+        probes.nonce_replay(repeated, first, again, "a repeated POST with the same key, body and nonce")
     what = "a nonce used before in a request that was refused after authentication"
-    if (astray := _astray(trial, gate)) is not None:
-        gate.nonce_replay(rule, astray, gate.call().signed(timestamp_offset=-2), what)
-    _shared_nonces(trial, gate)
+    if (astray := _astray(ctx, probes)) is not None:
+        probes.nonce_replay(rule, astray, probes.call().signed(timestamp_offset=-2), what)
+    _shared_nonces(ctx, probes)
     identical = first.call.signed(timestamp=first.timestamp)
-    gate.nonce_replay(
-        repeated if trial.operation.is_post else rule, first, identical, "the very same request again"
+    probes.nonce_replay(
+        repeated if ctx.operation.is_post else rule, first, identical, "the very same request again"
     )
 
 
-def _astray(trial: Trial, gate: Gate) -> Exchange | None:
+def _astray(ctx: CheckContext, probes: AuthProbes) -> Exchange | None:
     """A sound request but for an unknown id, if the server refuses it after authentication and not before."""
-    unsigned = trial.send(
-        gate.unknown_parent().signed(mangle="flip"), "a wrong signature and an unknown top-level id"
+    unsigned = ctx.send(
+        probes.unknown_parent().signed(mangle="flip"), "a wrong signature and an unknown top-level id"
     )
-    astray = trial.send(gate.unknown_parent(), "a sound request but for an unknown top-level id")
+    astray = ctx.send(probes.unknown_parent(), "a sound request but for an unknown top-level id")
     after = astray.refused and not astray.refused_authentication and not astray.throttled
     return astray if after and unsigned.refused_authentication else None
 
@@ -255,26 +255,26 @@ def _third(operation: str, method: str) -> str:
     return next(one for one in others if one != operation)
 
 
-def _shared_nonces(trial: Trial, gate: Gate) -> None:
+def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
     """Judges nonces that go from this operation to one of another method, and from there to here."""
-    here = trial.operation.id
-    third = _third(here, trial.operation.method)
+    here = ctx.operation.id
+    third = _third(here, ctx.operation.method)
 
     def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
-        call = gate.sound() if operation == here else common_scene(trial.suite).call(operation)
-        return trial.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
+        call = probes.valid() if operation == here else common_scene(ctx.run).call(operation)
+        return ctx.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
 
     def share(first: str, second: str) -> tuple[Exchange, str]:
-        used = gate.passed(send(first, f"a sound {first}, whose nonce is used again"))
+        used = probes.passed(send(first, f"a sound {first}, whose nonce is used again"))
         what = f"a nonce used before on {first}, now on {second}"
         return send(second, what, used.nonce), what
 
-    _judge_shared(trial, lambda partner: share(here, partner), lambda partner: share(third, partner))
-    _judge_shared(trial, lambda partner: share(partner, here), lambda partner: share(partner, third))
+    _judge_shared(ctx, lambda partner: share(here, partner), lambda partner: share(third, partner))
+    _judge_shared(ctx, lambda partner: share(partner, here), lambda partner: share(partner, third))
 
 
 def _judge_shared(
-    trial: Trial,
+    ctx: CheckContext,
     probe: Callable[[str], tuple[Exchange, str]],
     control: Callable[[str], tuple[Exchange, str]],
 ) -> None:
@@ -284,18 +284,18 @@ def _judge_shared(
     """
     rule = "auth.nonce-replay"
     suspects: list[tuple[Exchange, str]] = []
-    for partner in _PARTNERS[trial.operation.method]:
+    for partner in _PARTNERS[ctx.operation.method]:
         try:
             answer, what = probe(partner)
             suspects.append((answer, what))
             if _replayed(answer) or _replayed(control(partner)[0]):
-                trial.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+                ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
                 return
         except Inconclusive as stop:
-            trial.set_aside(rule, f"a nonce shared with {partner}: {stop.reason}", cause=stop.cause)
+            ctx.skip_judgement(rule, f"a nonce shared with {partner}: {stop.reason}", cause=stop.cause)
     # Not one partner's own fault: nonces are not shared between methods at all.
     for answer, what in suspects[:1]:
-        trial.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+        ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
 
 
 def _replayed(answer: Exchange) -> bool:
@@ -306,10 +306,12 @@ def _replayed(answer: Exchange) -> bool:
 # ---------------------------------------------------------------------- what is left open
 
 
-def _observe(trial: Trial, rule: str, question: str, call: Call, organization: str = "primary") -> Exchange:
-    answer = trial.send(call, question, organization)
-    if trial.usable(rule, answer):
-        trial.observe(rule, question, answer.described(), answer)
+def _observe(
+    ctx: CheckContext, rule: str, question: str, call: Call, organization: str = "primary"
+) -> Exchange:
+    answer = ctx.send(call, question, organization)
+    if ctx.usable(rule, answer):
+        ctx.observe(rule, question, answer.described(), answer)
     return answer
 
 
@@ -321,63 +323,66 @@ def _observe(trial: Trial, rule: str, question: str, call: Call, organization: s
     "auth.precedence",
     "auth.unspecified-codes",
 )
-def test_open_choices(trial: Trial) -> None:
+def test_open_choices(ctx: CheckContext) -> None:
     """Records what the server does with nonces, signatures and headers where that is left open."""
-    gate = Gate(trial)
-    failed = trial.send(
-        gate.call().signed(mangle="flip"), "a request with a wrong signature, whose nonce is used again"
+    probes = AuthProbes(ctx)
+    failed = ctx.send(
+        probes.call().signed(mangle="flip"), "a request with a wrong signature, whose nonce is used again"
     )
     _observe(
-        trial,
+        ctx,
         "auth.nonce-after-failure",
         "a nonce used before with a wrong signature",
-        gate.call().signed(nonce=failed.nonce),
+        probes.call().signed(nonce=failed.nonce),
     )
-    _observe(trial, "auth.nonce-form", "a UUID as the nonce", gate.call().signed(nonce=new_key()))
+    _observe(ctx, "auth.nonce-form", "a UUID as the nonce", probes.call().signed(nonce=new_key()))
     _observe(
-        trial,
+        ctx,
         "auth.nonce-form",
         "a nonce of 64 hexadecimal digits",
-        gate.call().signed(nonce=secrets.token_hex(32)),
+        probes.call().signed(nonce=secrets.token_hex(32)),
     )
     _observe(
-        trial, "auth.signature-upper-case", "a signature in upper case", gate.call().signed(mangle="upper")
+        ctx, "auth.signature-upper-case", "a signature in upper case", probes.call().signed(mangle="upper")
     )
-    bearer = gate.call().but(headers=(("Authorization", "Bearer beside"),))
-    _observe(trial, "auth.bearer-beside", "Authorization: Bearer beside a valid signature", bearer)
-    used = trial.send(gate.call(), "a sound request, whose nonce is used again").nonce
-    unknown = unknown_like(trial.target.primary.api_key)
+    bearer = probes.call().but(headers=(("Authorization", "Bearer beside"),))
+    _observe(ctx, "auth.bearer-beside", "Authorization: Bearer beside a valid signature", bearer)
+    used = ctx.send(probes.call(), "a sound request, whose nonce is used again").nonce
+    unknown = unknown_like(ctx.target.primary.api_key)
     for question, call in (
         (
             "no X-Nonce and an old timestamp",
-            gate.call().signed(omit=(signing.NONCE,), timestamp_offset=-3600),
+            probes.call().signed(omit=(signing.NONCE,), timestamp_offset=-3600),
         ),
-        ("an old timestamp and a wrong signature", gate.call().signed(timestamp_offset=-3600, mangle="flip")),
-        ("an old timestamp and a used nonce", gate.call().signed(timestamp_offset=-3600, nonce=used)),
-        ("a used nonce and a wrong signature", gate.call().signed(nonce=used, mangle="flip")),
+        (
+            "an old timestamp and a wrong signature",
+            probes.call().signed(timestamp_offset=-3600, mangle="flip"),
+        ),
+        ("an old timestamp and a used nonce", probes.call().signed(timestamp_offset=-3600, nonce=used)),
+        ("a used nonce and a wrong signature", probes.call().signed(nonce=used, mangle="flip")),
         (
             "an unknown API key and an old timestamp",
-            gate.call().signed(api_key=unknown, timestamp_offset=-3600),
+            probes.call().signed(api_key=unknown, timestamp_offset=-3600),
         ),
     ):
-        _observe(trial, "auth.precedence", question, call)
+        _observe(ctx, "auth.precedence", question, call)
     for header in signing.HEADERS:
-        _observe(trial, "auth.unspecified-codes", f"an empty {header}", gate.call().signed(empty=(header,)))
-    _observe(trial, "auth.unspecified-codes", "the timestamp abc", gate.call().signed(timestamp="abc"))
-    _observe(trial, "auth.unspecified-codes", "an unknown API key", gate.call().signed(api_key=unknown))
+        _observe(ctx, "auth.unspecified-codes", f"an empty {header}", probes.call().signed(empty=(header,)))
+    _observe(ctx, "auth.unspecified-codes", "the timestamp abc", probes.call().signed(timestamp="abc"))
+    _observe(ctx, "auth.unspecified-codes", "an unknown API key", probes.call().signed(api_key=unknown))
 
 
 @check("auth.nonce-scope")
-def test_nonce_of_another_organization(trial: Trial) -> None:
+def test_nonce_of_another_organization(ctx: CheckContext) -> None:
     """Records whether a nonce that one organization used may be used by another."""
-    used = Gate(trial).passed(
-        trial.send(trial.sound(), "a sound request, whose nonce another organization uses")
+    used = AuthProbes(ctx).passed(
+        ctx.send(ctx.valid(), "a sound request, whose nonce another organization uses")
     )
-    sound = trial.scene("secondary").call(trial.operation.id)
+    valid = ctx.fixture("secondary").call(ctx.operation.id)
     _observe(
-        trial,
+        ctx,
         "auth.nonce-scope",
         "a nonce used by another organization",
-        sound.signed(nonce=used.nonce),
+        valid.signed(nonce=used.nonce),
         "secondary",
     )

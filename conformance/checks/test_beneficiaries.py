@@ -5,11 +5,11 @@ from __future__ import annotations
 from conformance.contract.fields import documented
 from conformance.contract.resources import NULLABLE, stated
 from conformance.fixtures import samples
-from conformance.fixtures.account import Scene, call
-from conformance.fixtures.bodies import Shapes
+from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.bodies import AcceptedBodies
 from conformance.harness.beneficiaries import Beneficiary, arrived, judge_moved, unreliable
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members
 from conformance.judging.comparison import alike, document, identifiers, objects, shown
 from conformance.judging.findings import Inconclusive
@@ -21,25 +21,25 @@ MANY = 11
 
 
 @check("format.nullable", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
-def test_empty_fields_stay_null(trial: Trial) -> None:
+def test_empty_fields_stay_null(ctx: CheckContext) -> None:
     """A beneficiary created without its optional fields shows them as null when it is read, changed and
     disabled."""
-    scene = trial.scene(fresh=True)
-    sample = scene.body("createBeneficiary")
+    fixture = ctx.fixture(fresh=True)
+    sample = fixture.body("createBeneficiary")
     optional = NULLABLE["createBeneficiary"]
     sparse = {name: value for name, value in sample.items() if name not in optional}
-    person = Beneficiary(trial, scene, sparse)
-    match trial.operation.id:
+    person = Beneficiary(ctx, fixture, sparse)
+    match ctx.operation.id:
         case "getBeneficiary":
             answer = person.read("a beneficiary without optional values is read")
         case "updateBeneficiary":
             answer = person.patch({"first_name": "Grace"}, "a beneficiary without optional values is changed")
         case _:
             answer = person.disable("a beneficiary without optional values is disabled")
-    if trial.usable("format.nullable", answer) and answer.succeeded:
+    if ctx.usable("format.nullable", answer) and answer.succeeded:
         for name in optional:
             value = answer.get(name)
-            trial.judge(
+            ctx.judge(
                 "format.nullable", value is None, f"{answer.purpose}: {name} null", shown(value), answer
             )
 
@@ -48,20 +48,20 @@ def test_empty_fields_stay_null(trial: Trial) -> None:
 
 
 @check("beneficiary.disable", "beneficiary.disable-moves-updated", "beneficiary.disable-twice")
-def test_disable(trial: Trial) -> None:
+def test_disable(ctx: CheckContext) -> None:
     """An individual, a business, one that was changed before and one with destinations are disabled: the
     answer has status disabled, a later updated and all else as it was; a later read agrees, and nobody
     else is disabled."""
-    scene = trial.scene(fresh=True)
-    bystander = Beneficiary(trial, scene)
+    fixture = ctx.fixture(fresh=True)
+    bystander = Beneficiary(ctx, fixture)
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
-    people = {"a beneficiary": Beneficiary(trial, scene), "a changed beneficiary": Beneficiary(trial, scene)}
-    business = Shapes(trial.suite, "createBeneficiary")
+    people = {"a beneficiary": Beneficiary(ctx, fixture), "a changed beneficiary": Beneficiary(ctx, fixture)}
+    business = AcceptedBodies(ctx.run, "createBeneficiary")
     if business.accepted("business"):
-        people["a business"] = Beneficiary(trial, scene, business.body("business", scene))
-    paid = Beneficiary(trial, scene)
-    bank = trial.send(
-        call("createPayoutDestination", paid.ids, trial.suite.bank_account(scene)), "a destination of it"
+        people["a business"] = Beneficiary(ctx, fixture, business.body("business", fixture))
+    paid = Beneficiary(ctx, fixture)
+    bank = ctx.send(
+        call("createPayoutDestination", paid.ids, ctx.run.bank_account(fixture)), "a destination of it"
     )
     if bank.succeeded:
         people["a beneficiary with a destination"] = paid
@@ -72,30 +72,32 @@ def test_disable(trial: Trial) -> None:
     last = list(before.values())[-1]
     wait_past(last.get("updated"), arrived(last))
     for name, person in people.items():
-        _judge_disable(trial, person, before[name], name, aside)
+        _judge_disable(ctx, person, before[name], name, aside)
     spared = bystander.read("another beneficiary of the account, after all of that")
     if spared.succeeded:
         judge_member(
-            trial, "beneficiary.disable", spared, "status", "active", "another beneficiary was disabled"
+            ctx, "beneficiary.disable", spared, "status", "active", "another beneficiary was disabled"
         )
-    _observe_twice(trial, people["a beneficiary"])
+    _observe_twice(ctx, people["a beneficiary"])
 
 
-def _judge_disable(trial: Trial, person: Beneficiary, before: Exchange, name: str, aside: list[str]) -> None:
+def _judge_disable(
+    ctx: CheckContext, person: Beneficiary, before: Exchange, name: str, aside: list[str]
+) -> None:
     rule = "beneficiary.disable"
     if not before.succeeded:
-        trial.set_aside(
+        ctx.skip_judgement(
             rule, f"{name} cannot be read: {before.described()}", before, cause="read.equals-create"
         )
         before = person.created
     answer = person.disable(f"{name} is disabled")
-    if not trial.succeeded(rule, answer, f"{name} is disabled"):
+    if not ctx.succeeded(rule, answer, f"{name} is disabled"):
         return
     expected = {**document(before), "status": "disabled"}
     # Which destinations the answer shows is for beneficiary.destinations to say.
     but = ["updated", "payout_destinations", *aside]
     judge_members(
-        trial,
+        ctx,
         rule,
         answer,
         expected,
@@ -104,16 +106,16 @@ def _judge_disable(trial: Trial, person: Beneficiary, before: Exchange, name: st
         otherwise={**person.stated, "status": "disabled"},
     )
     judge_moved(
-        trial, "beneficiary.disable-moves-updated", before.get("updated"), answer, f"{name} is disabled"
+        ctx, "beneficiary.disable-moves-updated", before.get("updated"), answer, f"{name} is disabled"
     )
     later = person.read(f"{name}, disabled, is read")
     if not later.succeeded:
-        if trial.usable(rule, later):
-            trial.judge(rule, False, f"{name}, disabled, is read: status disabled", later.described(), later)
+        if ctx.usable(rule, later):
+            ctx.judge(rule, False, f"{name}, disabled, is read: status disabled", later.described(), later)
         return
     expected["updated"] = answer.get("updated")
     judge_members(
-        trial,
+        ctx,
         rule,
         later,
         expected,
@@ -122,23 +124,23 @@ def _judge_disable(trial: Trial, person: Beneficiary, before: Exchange, name: st
     )
 
 
-def _observe_twice(trial: Trial, person: Beneficiary) -> None:
+def _observe_twice(ctx: CheckContext, person: Beneficiary) -> None:
     again = person.disable("disabled a second time, with another key")
     status = again.get("status")
     seen = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else again.described()
-    trial.observe("beneficiary.disable-twice", "a beneficiary is disabled a second time", seen, again)
+    ctx.observe("beneficiary.disable-twice", "a beneficiary is disabled a second time", seen, again)
 
 
 # ---------------------------------------------------------------------- destinations
 
 
 @check("beneficiary.destinations")
-def test_destinations_of_a_beneficiary(trial: Trial) -> None:
+def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
     """A beneficiary shows none, then one, then all of its destinations, more than fit on a page of a list,
     each as it was created, and never one of another beneficiary."""
-    rule, scene = "beneficiary.destinations", trial.scene(fresh=True)
-    owner, other = Beneficiary(trial, scene), Beneficiary(trial, scene)
-    foreign = _destination(trial, scene, other)
+    rule, fixture = "beneficiary.destinations", ctx.fixture(fresh=True)
+    owner, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
+    foreign = _destination(ctx, fixture, other)
     if foreign is None:
         raise Inconclusive(
             "the server accepts no payout destination",
@@ -148,41 +150,43 @@ def test_destinations_of_a_beneficiary(trial: Trial) -> None:
         "getBeneficiary": owner.read,
         "updateBeneficiary": lambda purpose: owner.patch({"note": samples.marker()}, purpose),
         "disableBeneficiary": owner.disable,
-    }[trial.operation.id]
+    }[ctx.operation.id]
     mine: list[Exchange] = []
     # Disabling is final, as far as is known: it shows all of them once.
-    for count in (0, 1, 2, MANY) if trial.operation.id != "disableBeneficiary" else (MANY,):
+    for count in (0, 1, 2, MANY) if ctx.operation.id != "disableBeneficiary" else (MANY,):
         while len(mine) < count:
-            made = _destination(trial, scene, owner, {1: "wallet", 2: "IBAN"}.get(len(mine), ""))
+            made = _destination(ctx, fixture, owner, {1: "wallet", 2: "IBAN"}.get(len(mine), ""))
             if made is None:
                 break
             mine.append(made)
         what = f"a beneficiary with {len(mine)} destination{'s' * (len(mine) != 1)}"
         answer = act(what)
-        if trial.usable(rule, answer) and answer.succeeded:
-            _judge_destinations(trial, answer, mine, foreign, what)
+        if ctx.usable(rule, answer) and answer.succeeded:
+            _judge_destinations(ctx, answer, mine, foreign, what)
 
 
-def _destination(trial: Trial, scene: Scene, owner: Beneficiary, shape: str = "") -> Exchange | None:
+def _destination(
+    ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, shape: str = ""
+) -> Exchange | None:
     """A new destination of a beneficiary, of a shape if the server takes it; None where it refuses even the sample."""
-    bodies = [trial.suite.bank_account(scene)]
+    bodies = [ctx.run.bank_account(fixture)]
     if shape:
-        bodies = [*Shapes(trial.suite, "createPayoutDestination").bodies(shape, scene), *bodies]
+        bodies = [*AcceptedBodies(ctx.run, "createPayoutDestination").bodies(shape, fixture), *bodies]
     for body in bodies:
-        made = trial.send(call("createPayoutDestination", owner.ids, body), "a destination to be shown")
+        made = ctx.send(call("createPayoutDestination", owner.ids, body), "a destination to be shown")
         if made.succeeded and isinstance(made.get("id"), str):
             return made
     return None
 
 
 def _judge_destinations(
-    trial: Trial, answer: Exchange, mine: list[Exchange], foreign: Exchange, what: str
+    ctx: CheckContext, answer: Exchange, mine: list[Exchange], foreign: Exchange, what: str
 ) -> None:
     owner = answer.call.path.split("/")[5]
     rule = "beneficiary.destinations"
     shown_ids = identifiers(answer.get("payout_destinations"))
     if shown_ids is None:
-        trial.set_aside(
+        ctx.skip_judgement(
             rule, f"{what}: payout_destinations is no array of resources", answer, cause="format.fields"
         )
         return
@@ -190,9 +194,7 @@ def _judge_destinations(
     got = f"{len(shown_ids)} of which {len(set(shown_ids) & set(wanted))} are its own"
     if foreign.get("id") in shown_ids:
         got += ", and one of another beneficiary"
-    trial.judge(
-        rule, shown_ids == wanted, f"{what}: exactly {len(wanted)} in payout_destinations", got, answer
-    )
+    ctx.judge(rule, shown_ids == wanted, f"{what}: exactly {len(wanted)} in payout_destinations", got, answer)
     # What a second default does to the first, and what disabling does to destinations, is not shown.
     aside = (
         "object",
@@ -219,4 +221,4 @@ def _judge_destinations(
                 alike("createPayoutDestination", name, value, one) for one in (first, known.get(name))
             ):
                 expected = f"{what}: a destination's {name} as it was created, {shown(first)}"
-                trial.judge(rule, False, expected, shown(value), answer)
+                ctx.judge(rule, False, expected, shown(value), answer)

@@ -7,10 +7,10 @@ from typing import Any
 from conformance.fixtures import samples
 from conformance.fixtures.account import call, identifier
 from conformance.fixtures.creations import creations, place
-from conformance.fixtures.run_context import SAMPLE_CURES
+from conformance.fixtures.run_context import SAMPLE_REMEDIES
 from conformance.harness.beneficiaries import Beneficiary
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member
 from conformance.judging.comparison import document, objects, show, shown
 from conformance.judging.findings import Inconclusive
@@ -32,10 +32,10 @@ INAPPLICABLE = {
 }
 
 
-def create(trial: Trial, body: Body, purpose: str) -> Exchange:
+def create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
     """The answer to the create of a destination among others that nobody counts."""
-    scene = place(trial.suite, "createPayoutDestination")
-    return trial.send(call("createPayoutDestination", scene.ids("createPayoutDestination"), body), purpose)
+    fixture = place(ctx.run, "createPayoutDestination")
+    return ctx.send(call("createPayoutDestination", fixture.ids("createPayoutDestination"), body), purpose)
 
 
 def squeezed(text: str) -> str:
@@ -53,38 +53,38 @@ def clabe() -> str:
     )
 
 
-def ends_with(trial: Trial, answer: Exchange, number: str, what: str) -> bool:
+def ends_with(ctx: CheckContext, answer: Exchange, number: str, what: str) -> bool:
     """Judges destination.last4 on an answer, where the server accepted the number; whether it did."""
     if not answer.succeeded:
         return False
     last = answer.get("account_number_last4")
     expected = f"{what}: account_number_last4 {show(number[-4:])}"
-    trial.judge("destination.last4", last == number[-4:], expected, shown(last), answer)
+    ctx.judge("destination.last4", last == number[-4:], expected, shown(last), answer)
     return True
 
 
 @check("destination.last4")
-def test_last_four_digits(trial: Trial) -> None:
+def test_last_four_digits(ctx: CheckContext) -> None:
     """Bank accounts of every kind and with numbers of several lengths, some whose last four digits start
     with zeros, show exactly the last four; so does a Mexican CLABE, where one is accepted."""
     judged = False
-    for made in creations(trial.suite, "createPayoutDestination"):
+    for made in creations(ctx.run, "createPayoutDestination"):
         number = made.body.get("account_number")
         if isinstance(number, str):
-            judged |= ends_with(trial, made.exchange, number, f"created with {made.kind}")
-    bank = trial.suite.bank_account(place(trial.suite, "createPayoutDestination"))
+            judged |= ends_with(ctx, made.exchange, number, f"created with {made.kind}")
+    bank = ctx.run.bank_account(place(ctx.run, "createPayoutDestination"))
     if "account_number" not in bank:
-        bank = trial.suite.samples.bank_accounts()[0]
+        bank = ctx.run.samples.bank_accounts()[0]
     for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
         number = samples.digits(length - len(end)) + end
         what = f"an account number of {length} digits" + (f" ending in {end}" if end else "")
-        judged |= ends_with(trial, create(trial, {**bank, "account_number": number}, what), number, what)
+        judged |= ends_with(ctx, create(ctx, {**bank, "account_number": number}, what), number, what)
     number = clabe()
     what = "a Mexican CLABE"
-    answer = create(trial, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
+    answer = create(ctx, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
     last = answer.get("clabe_last4")
     if answer.succeeded and isinstance(last, str):
-        trial.judge(
+        ctx.judge(
             "destination.last4",
             last == number[-4:],
             f"{what}: clabe_last4 {show(number[-4:])}",
@@ -99,11 +99,11 @@ def test_last_four_digits(trial: Trial) -> None:
 
 
 @check("destination.masked")
-def test_masked_numbers(trial: Trial) -> None:
+def test_masked_numbers(ctx: CheckContext) -> None:
     """A destination made with an IBAN shows iban_masked and one made with a wallet address shows
     wallet_address_masked: each a text in which the full value does not stand."""
     judged = False
-    for made in creations(trial.suite, "createPayoutDestination"):
+    for made in creations(ctx.run, "createPayoutDestination"):
         for name, member, kind in (
             ("iban", "iban_masked", "bank_account"),
             ("wallet_address", "wallet_address_masked", "wallet"),
@@ -112,57 +112,57 @@ def test_masked_numbers(trial: Trial) -> None:
             # An IBAN beside an account number may well not apply.
             beside = name == "iban" and "account_number" in made.body
             if isinstance(value, str) and made.body.get("type") == kind and not beside:
-                judge_masked(trial, made.exchange, member, value, f"created with {made.kind}")
+                judge_masked(ctx, made.exchange, member, value, f"created with {made.kind}")
                 judged = True
-    scene = place(trial.suite, "createPayoutDestination")
+    fixture = place(ctx.run, "createPayoutDestination")
     answer = create(
-        trial,
-        {**trial.suite.bank_account(scene), "iban": (value := samples.iban())},
+        ctx,
+        {**ctx.run.bank_account(fixture), "iban": (value := samples.iban())},
         "bank details with an IBAN beside",
     )
     if answer.succeeded and answer.get("iban_masked") not in (MISSING, None):
-        judge_masked(trial, answer, "iban_masked", value, "created with an IBAN beside other bank details")
+        judge_masked(ctx, answer, "iban_masked", value, "created with an IBAN beside other bank details")
         judged = True
     if not judged:
         raise Inconclusive(
             "the server accepts no destination with an IBAN or a wallet address",
-            f"Say in the target file what it accepts: {SAMPLE_CURES['createPayoutDestination']}.",
+            f"Say in the target file what it accepts: {SAMPLE_REMEDIES['createPayoutDestination']}.",
         )
 
 
-def judge_masked(trial: Trial, answer: Exchange, member: str, value: str, what: str) -> None:
+def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
     """Judges destination.masked on one answer."""
     masked = answer.get(member)
     full = isinstance(masked, str) and squeezed(value) in squeezed(masked)
     good = isinstance(masked, str) and masked != "" and not full
     expected = f"{what}: {member}, a text that hides the full value"
-    trial.judge("destination.masked", good, expected, "the full value" if full else shown(masked), answer)
+    ctx.judge("destination.masked", good, expected, "the full value" if full else shown(masked), answer)
 
 
 @check("create.initial-state", operations=("createPayoutDestination",))
-def test_first_destination_is_no_default(trial: Trial) -> None:
+def test_first_destination_is_no_default(ctx: CheckContext) -> None:
     """The first destination of a beneficiary, made without is_default, is not its default."""
     rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
-    scene = trial.scene(fresh=True)
-    owner = Beneficiary(trial, scene)
-    body = {name: value for name, value in trial.suite.bank_account(scene).items() if name != "is_default"}
-    answer = trial.send(call("createPayoutDestination", owner.ids, body), what)
+    fixture = ctx.fixture(fresh=True)
+    owner = Beneficiary(ctx, fixture)
+    body = {name: value for name, value in ctx.run.bank_account(fixture).items() if name != "is_default"}
+    answer = ctx.send(call("createPayoutDestination", owner.ids, body), what)
     if answer.succeeded:
-        judge_member(trial, rule, answer, "is_default", False, what)
+        judge_member(ctx, rule, answer, "is_default", False, what)
     else:
-        trial.no_occasion(rule, f"{what}, was answered {answer.described()}")
+        ctx.not_exercised(rule, f"{what}, was answered {answer.described()}")
 
 
 @check("format.inapplicable-fields")
-def test_inapplicable_fields(trial: Trial) -> None:
+def test_inapplicable_fields(ctx: CheckContext) -> None:
     """Notes which members that do not apply to a destination's type are null and which are left out."""
-    for made in creations(trial.suite, "createPayoutDestination"):
+    for made in creations(ctx.run, "createPayoutDestination"):
         if made.kind not in ("the sample", "a wallet"):
             continue
         for name in INAPPLICABLE.get(str(made.body.get("type")), ()):
             value = made.exchange.get(name)
             seen = "null" if value is None else "left out" if value is MISSING else "a value"
-            trial.observe(
+            ctx.observe(
                 "format.inapplicable-fields",
                 f"{name} of a {made.body.get('type')} destination",
                 seen,
@@ -171,12 +171,12 @@ def test_inapplicable_fields(trial: Trial) -> None:
 
 
 @check("destination.card")
-def test_card_destination(trial: Trial) -> None:
+def test_card_destination(ctx: CheckContext) -> None:
     """Notes what a card destination with the fields that every destination has is answered."""
-    bank = trial.suite.samples.bank_accounts()[0]
+    bank = ctx.run.samples.bank_accounts()[0]
     body = {"type": "card", "country": bank["country"], "currency": bank["currency"], "label": bank["label"]}
-    answer = create(trial, body, "a card destination")
-    trial.observe(
+    answer = create(ctx, body, "a card destination")
+    ctx.observe(
         "destination.card",
         "a card destination with country, currency and label",
         "accepted" if answer.succeeded else answer.described(),
@@ -185,20 +185,20 @@ def test_card_destination(trial: Trial) -> None:
 
 
 @check("destination.second-default")
-def test_second_default(trial: Trial) -> None:
+def test_second_default(ctx: CheckContext) -> None:
     """Notes what happens to a beneficiary's default destination when a second one is created as default."""
-    scene = trial.scene(fresh=True)
+    fixture = ctx.fixture(fresh=True)
     calls = [
-        scene.call("createPayoutDestination", {**trial.suite.bank_account(scene), "is_default": True})
+        fixture.call("createPayoutDestination", {**ctx.run.bank_account(fixture), "is_default": True})
         for _ in range(2)
     ]
-    first = trial.accept(calls[0], "a first default destination")
-    second = trial.send(calls[1], "a second default destination")
+    first = ctx.accept(calls[0], "a first default destination")
+    second = ctx.send(calls[1], "a second default destination")
     if not second.succeeded:
         question = "a second default destination"
-        trial.observe("destination.second-default", question, second.described(), second)
+        ctx.observe("destination.second-default", question, second.described(), second)
         return
-    read = trial.send(scene.call("getBeneficiary"), "which one is the default?")
+    read = ctx.send(fixture.call("getBeneficiary"), "which one is the default?")
     default = {
         str(one.get("id")): one.get("is_default")
         for one in objects(document(read).get("payout_destinations"))
@@ -210,6 +210,4 @@ def test_second_default(trial: Trial) -> None:
         (False, False): "none is a default",
     }
     pair = default.get(identifier(first)) is True, default.get(identifier(second)) is True
-    trial.observe(
-        "destination.second-default", "a second default destination", seen[pair], first, second, read
-    )
+    ctx.observe("destination.second-default", "a second default destination", seen[pair], first, second, read)

@@ -7,11 +7,11 @@ from typing import Any
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
 from conformance.fixtures.account import call
-from conformance.fixtures.bodies import Shapes
+from conformance.fixtures.bodies import AcceptedBodies
 from conformance.fixtures.samples import marker
 from conformance.harness.check import check
-from conformance.harness.context import Trial
-from conformance.harness.invalid_bodies import Bench
+from conformance.harness.context import CheckContext
+from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.wire.messages import Exchange
 
 #: A destination's response members -> the request fields that they show.
@@ -23,30 +23,30 @@ _SHOWN = {
 }
 
 
-def _observe(trial: Trial, rule: str, question: str, bench: Bench, body: Any) -> Exchange:
-    answer = trial.send(call(trial.operation.id, bench.ids, body), question)
-    if trial.usable(rule, answer):
-        trial.observe(rule, question, "accepted" if answer.succeeded else "refused", answer)
+def _observe(ctx: CheckContext, rule: str, question: str, invalid: InvalidBodies, body: Any) -> Exchange:
+    answer = ctx.send(call(ctx.operation.id, invalid.ids, body), question)
+    if ctx.usable(rule, answer):
+        ctx.observe(rule, question, "accepted" if answer.succeeded else "refused", answer)
     return answer
 
 
 @check("body.unknown-fields")
-def test_unknown_field(trial: Trial) -> None:
+def test_unknown_field(ctx: CheckContext) -> None:
     """Whether a request with an unknown field is accepted is recorded."""
-    sound = trial.sound()
-    answer = trial.send(sound.with_field("conformance_unknown", "1"), "an unknown field")
-    if trial.usable("body.unknown-fields", answer):
+    valid = ctx.valid()
+    answer = ctx.send(valid.with_field("conformance_unknown", "1"), "an unknown field")
+    if ctx.usable("body.unknown-fields", answer):
         shown = "ignored" if answer.succeeded else "refused"
-        trial.observe("body.unknown-fields", "an unknown field", shown, answer)
+        ctx.observe("body.unknown-fields", "an unknown field", shown, answer)
 
 
 @check("fields.lenient-values")
-def test_lenient_values(trial: Trial) -> None:
+def test_lenient_values(ctx: CheckContext) -> None:
     """Whether lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are
     accepted is recorded."""
-    bench = Bench(trial)
+    invalid = InvalidBodies(ctx)
     for question, name, value in (
-        ("a lower-case country code", "country_code", str(bench.good("country_code")).lower()),
+        ("a lower-case country code", "country_code", str(invalid.good("country_code")).lower()),
         ("an e-mail address without @", "email", f"{marker()}.example.com"),
         ("a phone number without country code", "phone", "2025550123"),
         ("a phone number of letters", "phone", "unknown"),
@@ -55,20 +55,20 @@ def test_lenient_values(trial: Trial) -> None:
         ("spaces around first_name", "first_name", " Ada "),
         ("an upper-case beneficiary_type", "beneficiary_type", "INDIVIDUAL"),
     ):
-        _observe(trial, "fields.lenient-values", question, bench, bench.having(name, value))
+        _observe(ctx, "fields.lenient-values", question, invalid, invalid.having(name, value))
 
 
 @check("fields.null-optional")
-def test_optional_field_null(trial: Trial) -> None:
+def test_optional_field_null(ctx: CheckContext) -> None:
     """Whether an optional field may be sent as null is recorded, for those that a response shows as null."""
-    bench = Bench(trial)
+    invalid = InvalidBodies(ctx)
     shown = response_schema("getBeneficiary")["properties"]
-    for field in request_fields(trial.operation.id):
+    for field in request_fields(ctx.operation.id):
         if not field.required and field.name != "company_name" and _nullable(shown[field.name]):
             body = {field.name: None}
-            if trial.operation.id == "createBeneficiary":
-                body = {**bench.sound(), **body}
-            _observe(trial, "fields.null-optional", f"{field.name} null", bench, body)
+            if ctx.operation.id == "createBeneficiary":
+                body = {**invalid.valid(), **body}
+            _observe(ctx, "fields.null-optional", f"{field.name} null", invalid, body)
 
 
 def _nullable(schema: Any) -> bool:
@@ -76,37 +76,37 @@ def _nullable(schema: Any) -> bool:
 
 
 @check("fields.address-members")
-def test_address_without_a_member(trial: Trial) -> None:
+def test_address_without_a_member(ctx: CheckContext) -> None:
     """Which members of an address may be missing is recorded."""
-    bench = Bench(trial)
-    whole = bench.good("address")
+    invalid = InvalidBodies(ctx)
+    whole = invalid.good("address")
     incomplete: dict[str, dict[str, Any]] = {
         name: {key: value for key, value in whole.items() if key != name} for name in whole
     }
     for missing, address in {**incomplete, "members": {}}.items():
-        body = bench.having("address", address)
-        _observe(trial, "fields.address-members", f"an address without {missing}", bench, body)
+        body = invalid.having("address", address)
+        _observe(ctx, "fields.address-members", f"an address without {missing}", invalid, body)
 
 
 @check("format.inapplicable-fields")
-def test_destination_fields_that_do_not_apply(trial: Trial) -> None:
+def test_destination_fields_that_do_not_apply(ctx: CheckContext) -> None:
     """Whether destination fields that were not sent are null, absent or filled in is recorded."""
-    bench = Bench(trial)
-    shapes = Shapes(trial.suite, trial.operation.id)
-    required = response_schema(trial.operation.id).get("required", ())
+    invalid = InvalidBodies(ctx)
+    shapes = AcceptedBodies(ctx.run, ctx.operation.id)
+    required = response_schema(ctx.operation.id).get("required", ())
     for shape in shapes.names:
         if not shapes.accepted(shape) or shape == "SWIFT code":
             continue
-        body = shapes.body(shape, bench.scene)
-        answer = trial.send(call(trial.operation.id, bench.ids, body), f"a destination, {shape}")
+        body = shapes.body(shape, invalid.fixture)
+        answer = ctx.send(call(ctx.operation.id, invalid.ids, body), f"a destination, {shape}")
         if not answer.succeeded or not isinstance(answer.document, dict):
             continue
         sent = answer.call.document
         states: dict[str, list[str]] = {}
-        for name in documented(trial.operation.id):
+        for name in documented(ctx.operation.id):
             if name not in required and _SHOWN.get(name, name) not in sent:
                 state = "filled in" if answer.get(name) is not None else "null"
                 states.setdefault(state if name in answer.document else "absent", []).append(name)
         shown = "; ".join(f"{state}: {', '.join(names)}" for state, names in states.items())
         question = f"{shape}: what does not apply is"
-        trial.observe("format.inapplicable-fields", question, shown or "nothing", answer)
+        ctx.observe("format.inapplicable-fields", question, shown or "nothing", answer)

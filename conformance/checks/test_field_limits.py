@@ -10,68 +10,68 @@ from conformance.fixtures.account import call
 from conformance.fixtures.bodies import by_shape
 from conformance.fixtures.corpora.fields import email, email_with_long_name, longest, too_long
 from conformance.harness.check import check
-from conformance.harness.context import Trial
-from conformance.harness.invalid_bodies import UNTOUCHED, Bench
+from conformance.harness.context import CheckContext
+from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
 from conformance.wire.messages import Call, Exchange
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
 _ASTRAL = "\U0001d49c"
 
 
-def _limited(trial: Trial) -> dict[str, list[Field]]:
-    operation = trial.operation.id
+def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
+    operation = ctx.operation.id
     return by_shape(operation, [one for one in request_fields(operation) if one.max_length is not None])
 
 
 @check("fields.max-length", UNTOUCHED, operations=RULES["fields.max-length"].operations)
-def test_longer_than_maximum(trial: Trial) -> None:
+def test_longer_than_maximum(ctx: CheckContext) -> None:
     """A sound body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn."""
-    for shape, fields in _limited(trial).items():
-        with Bench(trial, shape) as bench:
+    for shape, fields in _limited(ctx).items():
+        with InvalidBodies(ctx, shape) as invalid:
             for field in fields:
                 for kind, value in too_long(field):
-                    bench.refused(
+                    invalid.refused(
                         "fields.max-length",
-                        bench.having(field.name, value),
+                        invalid.having(field.name, value),
                         f"{field.name} of {kind} (at most {field.max_length})",
                     )
 
 
 @check("fields.max-length-accepted")
-def test_exactly_the_maximum(trial: Trial) -> None:
+def test_exactly_the_maximum(ctx: CheckContext) -> None:
     """A field of exactly its maximum length, in letters outside ASCII where it is free text, is accepted and
     comes back whole. An e-mail address of 254 characters will do where the server keeps the limits of
     RFC 5321, which allows no longer one."""
-    for shape, fields in _limited(trial).items():
-        bench = Bench(trial, shape)
+    for shape, fields in _limited(ctx).items():
+        invalid = InvalidBodies(ctx, shape)
         for field in fields:
             value = longest(field)
             if value is not None:
-                _judge_longest(trial, bench, field, value)
+                _judge_longest(ctx, invalid, field, value)
 
 
-def _judge_longest(trial: Trial, bench: Bench, field: Field, value: str) -> None:
+def _judge_longest(ctx: CheckContext, invalid: InvalidBodies, field: Field, value: str) -> None:
     rule, what = "fields.max-length-accepted", f"{field.name} of {len(value)} characters, its maximum,"
     if not value.isascii():
         what = f"{field.name} of {len(value)} non-ASCII letters, its maximum,"
-    answer = trial.send(_call(trial, bench, {field.name: value}), what)
+    answer = ctx.send(_call(ctx, invalid, {field.name: value}), what)
     if answer.refused and field.name == "email":
-        long_name = _call(trial, bench, {"email": email_with_long_name()})
-        lenient = trial.send(long_name, "email with 65 characters before the @")
+        long_name = _call(ctx, invalid, {"email": email_with_long_name()})
+        lenient = ctx.send(long_name, "email with 65 characters before the @")
         if not lenient.succeeded:
             value, what = email(254), "email of 254 characters, as long as RFC 5321 allows,"
-            answer = trial.send(_call(trial, bench, {"email": value}), what)
-    if bench.stop and not answer.succeeded:
-        bench.set_aside(rule, what, answer)
+            answer = ctx.send(_call(ctx, invalid, {"email": value}), what)
+    if invalid.stop and not answer.succeeded:
+        invalid.skip_judgement(rule, what, answer)
         return
     if answer.refused and not answer.throttled:
-        control = trial.send(_call(trial, bench, {}), "the same body with a shorter value")
+        control = ctx.send(_call(ctx, invalid, {}), "the same body with a shorter value")
         if not control.succeeded:
-            trial.set_aside(rule, f"{what} was refused, but so was a shorter one", answer, control)
+            ctx.skip_judgement(rule, f"{what} was refused, but so was a shorter one", answer, control)
             return
-    if trial.succeeded(rule, answer, what) and (harm := _harm(answer, field.name, value)):
-        trial.judge(rule, False, f"{what} to come back whole", harm, answer)
+    if ctx.succeeded(rule, answer, what) and (harm := _harm(answer, field.name, value)):
+        ctx.judge(rule, False, f"{what} to come back whole", harm, answer)
 
 
 def _harm(answer: Exchange, name: str, value: str) -> str:
@@ -84,25 +84,25 @@ def _harm(answer: Exchange, name: str, value: str) -> str:
     return "other letters" if len(got) == len(value) and ("?" in got or "\ufffd" in got) else ""
 
 
-def _call(trial: Trial, bench: Bench, changes: dict[str, Any]) -> Call:
+def _call(ctx: CheckContext, invalid: InvalidBodies, changes: dict[str, Any]) -> Call:
     """A sound call with some fields changed; each wallet in an account of its own."""
-    if trial.operation.id == "updateBeneficiary":
-        return call(trial.operation.id, bench.ids, changes or bench.sound())
-    if trial.operation.id == "createWallet":
-        scene = trial.scene(fresh=True)
-        return scene.call("createWallet", {**scene.body("createWallet"), **changes})
-    return call(trial.operation.id, bench.ids, {**bench.sound(), **changes})
+    if ctx.operation.id == "updateBeneficiary":
+        return call(ctx.operation.id, invalid.ids, changes or invalid.valid())
+    if ctx.operation.id == "createWallet":
+        fixture = ctx.fixture(fresh=True)
+        return fixture.call("createWallet", {**fixture.body("createWallet"), **changes})
+    return call(ctx.operation.id, invalid.ids, {**invalid.valid(), **changes})
 
 
 @check("fields.max-length-astral")
-def test_characters_outside_the_basic_plane(trial: Trial) -> None:
+def test_characters_outside_the_basic_plane(ctx: CheckContext) -> None:
     """Whether a character outside the basic plane counts once or twice towards a maximum is recorded."""
     rule, limit = "fields.max-length-astral", 255
-    bench = Bench(trial)
+    invalid = InvalidBodies(ctx)
     for count in (limit, limit // 2):
         what = f"{count} characters outside the basic plane, {limit} being the maximum"
-        answer = trial.send(_call(trial, bench, {"name": _ASTRAL * count}), what)
-        if trial.usable(rule, answer):
-            trial.observe(rule, what, "accepted" if answer.succeeded else "refused", answer)
+        answer = ctx.send(_call(ctx, invalid, {"name": _ASTRAL * count}), what)
+        if ctx.usable(rule, answer):
+            ctx.observe(rule, what, "accepted" if answer.succeeded else "refused", answer)
         if answer.succeeded:
             break

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from conformance.contract.fields import request_field, request_fields
 from conformance.contract.rules import RULES
-from conformance.fixtures.bodies import Shapes, by_shape
+from conformance.fixtures.bodies import AcceptedBodies, by_shape
 from conformance.fixtures.corpora.fields import wrong_optional_types, wrong_types
 from conformance.harness.check import check
-from conformance.harness.context import Trial
-from conformance.harness.invalid_bodies import UNTOUCHED, Bench
+from conformance.harness.context import CheckContext
+from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
 
 #: Optional fields that another field's value may call for, with a sound value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}
@@ -18,115 +18,117 @@ _STANDING_IN = "1"
 
 
 @check("fields.required", UNTOUCHED, operations=RULES["fields.required"].operations)
-def test_required_field_missing(trial: Trial) -> None:
+def test_required_field_missing(ctx: CheckContext) -> None:
     """A sound body without one required field is refused: each field in turn, in each kind of body that the
     server accepts, then all of them at once; afterwards nothing has been created."""
     rule = "fields.required"
-    names = trial.operation.required_fields
-    with Bench(trial) as bench:
+    names = ctx.operation.required_fields
+    with InvalidBodies(ctx) as invalid:
         for name in names:
-            bench.refused(rule, bench.without(name), f"a body without {name}")
-        if bench.sound().keys() != set(names) or len(names) > 1:
-            bench.refused(rule, {}, "an empty object")
-    shapes = Shapes(trial.suite, trial.operation.id)
+            invalid.refused(rule, invalid.without(name), f"a body without {name}")
+        if invalid.valid().keys() != set(names) or len(names) > 1:
+            invalid.refused(rule, {}, "an empty object")
+    shapes = AcceptedBodies(ctx.run, ctx.operation.id)
     for shape in ("business", "wallet"):
         if shape in shapes.names and shapes.accepted(shape):
-            with Bench(trial, shape) as bench:
+            with InvalidBodies(ctx, shape) as invalid:
                 for name in names:
-                    bench.refused(rule, bench.without(name), f"a {shape} body without {name}")
+                    invalid.refused(rule, invalid.without(name), f"a {shape} body without {name}")
 
 
 @check("fields.required-null", UNTOUCHED, operations=RULES["fields.required-null"].operations)
-def test_required_field_null(trial: Trial) -> None:
+def test_required_field_null(ctx: CheckContext) -> None:
     """A sound body whose required field is null is refused, each field in turn."""
-    with Bench(trial) as bench:
-        for name in trial.operation.required_fields:
-            bench.refused("fields.required-null", bench.having(name, None), f"{name} null")
+    with InvalidBodies(ctx) as invalid:
+        for name in ctx.operation.required_fields:
+            invalid.refused("fields.required-null", invalid.having(name, None), f"{name} null")
 
 
 @check("fields.type", UNTOUCHED, operations=RULES["fields.type"].operations)
-def test_required_field_of_another_type(trial: Trial) -> None:
+def test_required_field_of_another_type(ctx: CheckContext) -> None:
     """A sound body in which a required field holds a number, a boolean, an array or an object instead of a
     string (or anything but an object instead of an address) is refused, on update as well."""
-    with Bench(trial) as bench:
-        for field in request_fields(trial.operation.id):
+    with InvalidBodies(ctx) as invalid:
+        for field in request_fields(ctx.operation.id):
             if field.required:
-                for kind, value in wrong_types(field, bench.good(field.name)):
-                    bench.refused("fields.type", bench.having(field.name, value), f"{field.name} as {kind}")
+                for kind, value in wrong_types(field, invalid.good(field.name)):
+                    invalid.refused(
+                        "fields.type", invalid.having(field.name, value), f"{field.name} as {kind}"
+                    )
 
 
 @check("fields.address", UNTOUCHED, operations=RULES["fields.address"].operations)
-def test_address_that_is_no_object(trial: Trial) -> None:
+def test_address_that_is_no_object(ctx: CheckContext) -> None:
     """A sound body whose address is a string, a number, a boolean or an array is refused."""
-    field = request_field(trial.operation.id, "address")
-    with Bench(trial) as bench:
-        for kind, value in wrong_types(field, bench.good("address")):
-            bench.refused("fields.address", bench.having("address", value), f"address as {kind}")
+    field = request_field(ctx.operation.id, "address")
+    with InvalidBodies(ctx) as invalid:
+        for kind, value in wrong_types(field, invalid.good("address")):
+            invalid.refused("fields.address", invalid.having("address", value), f"address as {kind}")
 
 
 @check("fields.optional-type", UNTOUCHED, operations=RULES["fields.optional-type"].operations)
-def test_optional_field_of_another_type(trial: Trial) -> None:
+def test_optional_field_of_another_type(ctx: CheckContext) -> None:
     """A sound body in which an optional field holds an array or an object instead of a string or a boolean
     (or a string or an array instead of an address) is refused, in a body where the field is shown or means
     something."""
-    optional = [field for field in request_fields(trial.operation.id) if not field.required]
-    shapes = by_shape(trial.operation.id, optional)
-    if trial.operation.id != "updateBeneficiary":
+    optional = [field for field in request_fields(ctx.operation.id) if not field.required]
+    shapes = by_shape(ctx.operation.id, optional)
+    if ctx.operation.id != "updateBeneficiary":
         # Where nothing calls for them a server may ignore them; one that shows them does not.
         called_for = [field for field in optional if field.name in _CALLED_FOR]
-        shapes["sample"] += [field for field in called_for if _shown(trial, field.name)]
+        shapes["sample"] += [field for field in called_for if _shown(ctx, field.name)]
     for shape, fields in shapes.items():
-        with Bench(trial, shape) as bench:
+        with InvalidBodies(ctx, shape) as invalid:
             for field in fields:
-                for kind, value in wrong_optional_types(field, bench.good(field.name, _STANDING_IN)):
-                    body = bench.having(field.name, value)
-                    bench.refused("fields.optional-type", body, f"{field.name} as {kind}")
+                for kind, value in wrong_optional_types(field, invalid.good(field.name, _STANDING_IN)):
+                    body = invalid.having(field.name, value)
+                    invalid.refused("fields.optional-type", body, f"{field.name} as {kind}")
 
 
-def _shown(trial: Trial, name: str) -> bool:
+def _shown(ctx: CheckContext, name: str) -> bool:
     """Whether a sound body with an optional field that nothing calls for creates something that shows it."""
-    bench, value = Bench(trial), _CALLED_FOR[name]
-    answer = bench.send(bench.having(name, value), f"a sound body with {name}")
+    invalid, value = InvalidBodies(ctx), _CALLED_FOR[name]
+    answer = invalid.send(invalid.having(name, value), f"a sound body with {name}")
     return answer.succeeded and answer.get(name) == value
 
 
 @check("fields.company-name", UNTOUCHED, operations=RULES["fields.company-name"].operations)
-def test_business_without_company_name(trial: Trial) -> None:
+def test_business_without_company_name(ctx: CheckContext) -> None:
     """A business beneficiary is refused without its company_name, and with null for it."""
     rule, name = "fields.company-name", "company_name"
-    with Bench(trial, "business") as bench:
-        bench.refused(rule, bench.without(name), "a business without company_name")
-        bench.refused(rule, bench.having(name, None), "a business whose company_name is null")
+    with InvalidBodies(ctx, "business") as invalid:
+        invalid.refused(rule, invalid.without(name), "a business without company_name")
+        invalid.refused(rule, invalid.having(name, None), "a business whose company_name is null")
 
 
 @check("fields.network", UNTOUCHED, operations=RULES["fields.network"].operations)
-def test_wallet_destination_without_network(trial: Trial) -> None:
+def test_wallet_destination_without_network(ctx: CheckContext) -> None:
     """A wallet destination is refused without its network, and with null for it."""
     rule, name = "fields.network", "network"
-    with Bench(trial, "wallet") as bench:
-        accepted = bench.sound()
-        bench.refused(rule, bench.without(name), "a wallet destination without network")
-        bench.refused(rule, bench.having(name, None), "a wallet destination whose network is null")
-        for body in Shapes(trial.suite, trial.operation.id).bodies("wallet", bench.scene):
+    with InvalidBodies(ctx, "wallet") as invalid:
+        accepted = invalid.valid()
+        invalid.refused(rule, invalid.without(name), "a wallet destination without network")
+        invalid.refused(rule, invalid.having(name, None), "a wallet destination whose network is null")
+        for body in AcceptedBodies(ctx.run, ctx.operation.id).bodies("wallet", invalid.fixture):
             if body["currency"] != accepted["currency"]:
                 # The server may take no wallet of this currency at all, so that only acceptance tells.
                 del body[name]
-                answer = bench.send(body, f"a wallet destination in {body['currency']} without network")
+                answer = invalid.send(body, f"a wallet destination in {body['currency']} without network")
                 if answer.succeeded:
-                    trial.refused(rule, answer, answer.purpose)
+                    ctx.refused(rule, answer, answer.purpose)
 
 
 @check("http.validation-status")
-def test_status_of_a_field_failure(trial: Trial) -> None:
+def test_status_of_a_field_failure(ctx: CheckContext) -> None:
     """How a missing required field (on update, one of the wrong type) is refused is recorded."""
-    bench = Bench(trial)
-    bench.must_accept()
-    fields = request_fields(trial.operation.id)
+    invalid = InvalidBodies(ctx)
+    invalid.must_accept()
+    fields = request_fields(ctx.operation.id)
     required = next(field for field in fields if field.required and field.type == "string")
-    if trial.operation.id == "updateBeneficiary":
-        question, body = "a field of the wrong type", {required.name: [bench.good(required.name)]}
+    if ctx.operation.id == "updateBeneficiary":
+        question, body = "a field of the wrong type", {required.name: [invalid.good(required.name)]}
     else:
-        question, body = "a missing required field", bench.without(required.name)
-    answer = bench.send(body, question)
-    if trial.usable("http.validation-status", answer):
-        trial.observe("http.validation-status", question, answer.described(), answer)
+        question, body = "a missing required field", invalid.without(required.name)
+    answer = invalid.send(body, question)
+    if ctx.usable("http.validation-status", answer):
+        ctx.observe("http.validation-status", question, answer.described(), answer)

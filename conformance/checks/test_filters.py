@@ -14,7 +14,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.timestamps import parse, whole_second
 from conformance.harness import paging
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.filters import (
     FAR_FUTURE,
     FAR_PAST,
@@ -47,26 +47,26 @@ _SIZE = 3
 
 
 @check("list.start-date", "list.complete", operations=tuple(RULES["list.start-date"].operations))
-def test_start_date(trial: Trial) -> None:
+def test_start_date(ctx: CheckContext) -> None:
     """Filters by the created of elements, exactly as shown, by seconds, and far off: at or after it."""
-    _judge_dates(trial, "list.start-date", start_date, "start_date", operator.ge)
+    _judge_dates(ctx, "list.start-date", start_date, "start_date", operator.ge)
 
 
 @check("list.end-date", "list.complete", operations=tuple(RULES["list.end-date"].operations))
-def test_end_date(trial: Trial) -> None:
+def test_end_date(ctx: CheckContext) -> None:
     """Filters by the created of elements, exactly as shown, by seconds, and far off: before it."""
-    _judge_dates(trial, "list.end-date", end_date, "end_date", operator.lt)
+    _judge_dates(ctx, "list.end-date", end_date, "end_date", operator.lt)
 
 
 def _judge_dates(
-    trial: Trial,
+    ctx: CheckContext,
     rule: str,
     query: Callable[[str], Parameters],
     name: str,
     keeps: Callable[[Fraction, Fraction], bool],
 ) -> None:
     """Filters by several dates; `keeps` says whether an element of one instant passes the filter by another."""
-    lists = Filtered(trial)
+    lists = Filtered(ctx)
     for what, text in _dates(lists.elements):
         instant = parse(text)
         assert instant is not None
@@ -99,16 +99,16 @@ def _dates(elements: list[Element]) -> list[tuple[str, str]]:
 
 
 @check("list.status-filter", "list.complete", operations=tuple(RULES["list.status-filter"].operations))
-def test_status_filter(trial: Trial) -> None:
+def test_status_filter(ctx: CheckContext) -> None:
     """Filters by each status: the elements that have it, none for a status that no element has."""
-    lists = Filtered(trial)
-    for status in _statuses(trial):
+    lists = Filtered(ctx)
+    for status in _statuses(ctx):
         what = f"{lists.status_name} {status}"
-        parameters = status_filter(trial, status)
+        parameters = status_filter(ctx, status)
         expected = [one for one in lists.elements if one.status == status]
         exchange = lists.send(parameters, what)
-        if exchange.refused and status not in _NAMED_STATUSES[trial.operation.id]:
-            trial.set_aside(
+        if exchange.refused and status not in _NAMED_STATUSES[ctx.operation.id]:
+            ctx.skip_judgement(
                 "list.status-filter",
                 f"{what} was refused, which may be as the server does not know it",
                 exchange,
@@ -117,16 +117,16 @@ def test_status_filter(trial: Trial) -> None:
             lists.judge("list.status-filter", exchange, expected, what)
 
 
-def _statuses(trial: Trial) -> list[str]:
+def _statuses(ctx: CheckContext) -> list[str]:
     """The statuses of a list's resource, those first that its query names (section 3)."""
-    shown = item_fields(trial.operation.id)["status"].get("enum", ())
-    return list(dict.fromkeys([*_NAMED_STATUSES[trial.operation.id], *shown]))
+    shown = item_fields(ctx.operation.id)["status"].get("enum", ())
+    return list(dict.fromkeys([*_NAMED_STATUSES[ctx.operation.id], *shown]))
 
 
 @check("list.currency-filter", "list.complete", operations=tuple(RULES["list.currency-filter"].operations))
-def test_currency_filter(trial: Trial) -> None:
+def test_currency_filter(ctx: CheckContext) -> None:
     """Filters by each currency in the list, and by currencies that nothing in it has."""
-    lists = Filtered(trial)
+    lists = Filtered(ctx)
     for currency in sorted({one.currency for one in lists.elements}):
         lists.keeps(
             "list.currency-filter",
@@ -135,7 +135,7 @@ def test_currency_filter(trial: Trial) -> None:
             f"currency {currency}",
         )
     refused = []
-    for currency in absent_currencies(trial.operation.id, lists.elements):
+    for currency in absent_currencies(ctx.operation.id, lists.elements):
         what = f"currency {currency}, which nothing has"
         exchange = lists.send([("currency", currency)], what)
         if exchange.refused:
@@ -144,7 +144,7 @@ def test_currency_filter(trial: Trial) -> None:
         else:
             lists.judge("list.currency-filter", exchange, [], what)
     for what, exchange in refused:
-        trial.set_aside("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
+        ctx.skip_judgement("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
 
 
 # ---------------------------------------------------------------------- several filters
@@ -156,34 +156,34 @@ def test_currency_filter(trial: Trial) -> None:
     "list.pages",
     operations=tuple(RULES["list.filters-combine"].operations),
 )
-def test_filters_combine(trial: Trial) -> None:
+def test_filters_combine(ctx: CheckContext) -> None:
     """Joins filters of which each alone keeps something else, and pages through what they keep."""
-    lists = Filtered(trial)
-    sound = _sound_filters(trial, lists)
-    names = list(sound)
+    lists = Filtered(ctx)
+    valid = _sound_filters(ctx, lists)
+    names = list(valid)
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
-            neutral = all(sound[name].kept(lists.elements) == lists.ids for name in (first, second))
+            neutral = all(valid[name].kept(lists.elements) == lists.ids for name in (first, second))
             if first.partition(" ")[0] != second.partition(" ")[0] and not neutral:
-                _combine(trial, lists, [sound[first], sound[second]], f"{first} and {second}")
-    everything = [sound[name] for name in ("currency", "status", "start_date", "end_date") if name in sound]
+                _combine(ctx, lists, [valid[first], valid[second]], f"{first} and {second}")
+    everything = [valid[name] for name in ("currency", "status", "start_date", "end_date") if name in valid]
     if len(everything) > 2:
-        _combine(trial, lists, everything, "all filters together")
-        _combine(trial, lists, everything[::-1], "all filters together, in reverse order")
-    if (unused := "status that nothing has") in sound and {"start_date", "end_date"} <= sound.keys():
-        names_of_all = [name for name in ("currency", unused, "start_date", "end_date") if name in sound]
-        _combine(trial, lists, [sound[name] for name in names_of_all], f"{unused}, with all other filters")
+        _combine(ctx, lists, everything, "all filters together")
+        _combine(ctx, lists, everything[::-1], "all filters together, in reverse order")
+    if (unused := "status that nothing has") in valid and {"start_date", "end_date"} <= valid.keys():
+        names_of_all = [name for name in ("currency", unused, "start_date", "end_date") if name in valid]
+        _combine(ctx, lists, [valid[name] for name in names_of_all], f"{unused}, with all other filters")
     walked = [
         ("start_date",),
-        ("currency",) if "currency" in sound else ("end_date",),
+        ("currency",) if "currency" in valid else ("end_date",),
         ("start_date", "end_date"),
         ("status", "end_date"),
     ]
-    if {"start_date", "end_date"} <= sound.keys():
-        _no_period(trial, lists)
-    plain = walk(trial, lists.call, size=_SIZE)
+    if {"start_date", "end_date"} <= valid.keys():
+        _no_period(ctx, lists)
+    plain = walk(ctx, lists.call, size=_SIZE)
     if plain.broken or plain.repeated or plain.total != len(plain.ids):
-        trial.set_aside(
+        ctx.skip_judgement(
             _COMBINE,
             "the list cannot be paged through even without filters",
             *plain.exchanges[:2],
@@ -191,47 +191,47 @@ def test_filters_combine(trial: Trial) -> None:
         )
         return
     for filters in [
-        *([sound[name] for name in names] for names in walked if sound.keys() >= set(names)),
+        *([valid[name] for name in names] for names in walked if valid.keys() >= set(names)),
         everything,
     ]:
         if filters:
-            _walk(trial, lists, filters)
+            _walk(ctx, lists, filters)
 
 
-def _sound_filters(trial: Trial, lists: Filtered) -> dict[str, Filters]:
+def _sound_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
     """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
-    sound = {}
+    valid = {}
     for name, one in lists.filters().items():
         exchange = lists.send(one.parameters, f"{name} alone")
         found = page_of(exchange)
         if found is None or set(found.ids) & lists.ids != one.kept(lists.elements):
-            trial.set_aside(_COMBINE, f"the filter {name} does not work alone", exchange, cause=one.rule)
+            ctx.skip_judgement(_COMBINE, f"the filter {name} does not work alone", exchange, cause=one.rule)
             continue
-        sound[name] = one
-        paging.totals(trial, _COMBINE, [found], len(found.ids), f"{name} alone")
-    return sound
+        valid[name] = one
+        paging.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
+    return valid
 
 
-def _combine(trial: Trial, lists: Filtered, filters: list[Filters], what: str) -> None:
+def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filters], what: str) -> None:
     expected = [one for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
     parameters = [pair for each in filters for pair in each.parameters]
     exchange = lists.send(parameters, what)
     found = lists.judge(_COMBINE, exchange, expected, what)
     if found:
-        paging.totals(trial, _COMBINE, [found], len(found.ids), what)
+        paging.totals(ctx, _COMBINE, [found], len(found.ids), what)
 
 
-def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
+def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     kept = [one.id for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
     parameters = [pair for each in filters for pair in each.parameters]
     named = " and ".join(dict.fromkeys(name for name, _ in parameters))
     size = _SIZE if len(kept) > _SIZE + 1 else 1
     what = f"pages of size {size} filtered by {named}"
-    done = walk(trial, lists.call, size=size, filters=parameters)
-    if not kept or not paging.whole(trial, _COMBINE, done, kept, what):
+    done = walk(ctx, lists.call, size=size, filters=parameters)
+    if not kept or not paging.whole(ctx, _COMBINE, done, kept, what):
         return
     extra = (set(done.ids) & lists.ids) - set(kept)
-    trial.judge(
+    ctx.judge(
         _COMBINE,
         not extra,
         f"{what}: none but the {len(kept)} elements that fit",
@@ -239,13 +239,13 @@ def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
         *done.exchanges[:4],
     )
     if len(set(done.ids)) == len(kept):
-        paging.totals(trial, _COMBINE, done.pages, len(kept), what)
+        paging.totals(ctx, _COMBINE, done.pages, len(kept), what)
     for found in done.pages:
-        paging.count_of_pages(trial, found, size, what)
+        paging.count_of_pages(ctx, found, size, what)
         # Only the number of pages of all elements is sure to be a mistake about the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
         if found.pages is not None and right != unfiltered:
-            trial.judge(
+            ctx.judge(
                 _COMBINE,
                 found.pages != unfiltered,
                 f"{what}: pages {right}, as many as the {len(kept)} elements fill",
@@ -254,13 +254,13 @@ def _walk(trial: Trial, lists: Filtered, filters: list[Filters]) -> None:
             )
 
 
-def _no_period(trial: Trial, lists: Filtered) -> None:
+def _no_period(ctx: CheckContext, lists: Filtered) -> None:
     """A period that begins and ends at one instant holds nothing; a server may refuse it as none."""
     text = lists.elements[len(lists.elements) // 2].text
     what = "start_date and end_date at the same instant"
     exchange = lists.send([*start_date(text), *end_date(text)], what)
     if exchange.refused:
-        trial.set_aside(_COMBINE, "a period of no length was refused", exchange)
+        ctx.skip_judgement(_COMBINE, "a period of no length was refused", exchange)
     else:
         lists.judge(_COMBINE, exchange, [], what)
 
@@ -269,13 +269,13 @@ def _no_period(trial: Trial, lists: Filtered) -> None:
 
 
 @check("list.several-statuses")
-def test_several_statuses(trial: Trial) -> None:
+def test_several_statuses(ctx: CheckContext) -> None:
     """Sends two statuses in the style that the target file names."""
-    lists = Filtered(trial)
-    style = trial.target.array_style
+    lists = Filtered(ctx)
+    style = ctx.target.array_style
     for values in (("active", "inactive"), ("inactive", "active")):
         exchange = lists.send(statuses(style, *values), f"statuses {' and '.join(values)}")
-        trial.observe(
+        ctx.observe(
             "list.several-statuses",
             f"statuses {', '.join(values)} ({style})",
             _effect(lists, exchange),
@@ -284,24 +284,24 @@ def test_several_statuses(trial: Trial) -> None:
 
 
 @check("list.odd-filters")
-def test_odd_filters(trial: Trial) -> None:
+def test_odd_filters(ctx: CheckContext) -> None:
     """Filters by statuses, dates and currencies that are none, or written in another way."""
-    lists = Filtered(trial)
+    lists = Filtered(ctx)
     probes: dict[str, Parameters] = {
-        "an unknown status": status_filter(trial, "conformance"),
-        "an empty status": status_filter(trial, ""),
+        "an unknown status": status_filter(ctx, "conformance"),
+        "an empty status": status_filter(ctx, ""),
         "a malformed start_date": start_date("yesterday"),
         "a malformed end_date": end_date("2026-02-30T00:00:00Z"),
         "a start_date without a time": start_date(FAR_FUTURE[:10]),
         "a start_date with another offset": start_date(FAR_FUTURE.replace("Z", "+02:00")),
         "start_date after end_date": [*start_date(FAR_FUTURE), *end_date(FAR_PAST)],
     }
-    if "currency" in trial.operation.query_parameters:
+    if "currency" in ctx.operation.query_parameters:
         probes["a malformed currency"] = [("currency", "E")]
         probes["a currency in lower case"] = [("currency", lists.elements[0].currency.lower())]
     for what, parameters in probes.items():
         exchange = lists.send(parameters, what)
-        trial.observe("list.odd-filters", what, _effect(lists, exchange), exchange)
+        ctx.observe("list.odd-filters", what, _effect(lists, exchange), exchange)
 
 
 def _effect(lists: Filtered, exchange: Exchange) -> str:

@@ -14,20 +14,20 @@ from conformance.judging.findings import Finding, Inconclusive, Verdict
 from conformance.target.applicability import absent
 
 if TYPE_CHECKING:
-    from conformance.fixtures.run_context import Suite
+    from conformance.fixtures.run_context import RunContext
     from conformance.harness.exploration import FuzzSettings
 
 
 @exploration(*OPERATIONS)
-def test_schema_fuzzing(suite: Suite, part: str, settings: FuzzSettings) -> list[Finding]:
+def test_schema_fuzzing(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
     rule = RULES["http.success-json"]
     name = "test_fuzz.test_schema_fuzzing"
-    if reason := absent(rule, part, suite.target):
+    if reason := absent(rule, part, run.target):
         return [Finding(rule.id, part, Verdict.NOT_APPLICABLE, name, summary=reason)]
     from conformance.fuzz.schema.explore import fuzz
 
     try:
-        return fuzz(suite, part, settings, name)
+        return fuzz(run, part, settings, name)
     except Inconclusive as stop:
         return [
             Finding(
@@ -36,7 +36,7 @@ def test_schema_fuzzing(suite: Suite, part: str, settings: FuzzSettings) -> list
                 Verdict.INCONCLUSIVE,
                 name,
                 summary=stop.reason,
-                cure=stop.cure,
+                remedy=stop.remedy,
                 cause=stop.cause,
             )
         ]

@@ -12,7 +12,7 @@ from conformance.harness.exploration import exploration
 from conformance.judging.findings import Finding, Inconclusive, Verdict
 
 if TYPE_CHECKING:
-    from conformance.fixtures.run_context import Suite
+    from conformance.fixtures.run_context import RunContext
     from conformance.harness.exploration import FuzzSettings
 
 #: What is raced for -> the rule and operation that stand for it where nothing came to be judged.
@@ -25,12 +25,12 @@ RACES = {
 
 
 @exploration(*RACES)
-def test_has_legal_order(suite: Suite, part: str, settings: FuzzSettings) -> list[Finding]:
+def test_has_legal_order(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
     from conformance.fuzz.histories.explore import explore_histories
 
     name = "test_histories.test_has_legal_order"
     try:
-        return explore_histories(suite, part, settings, name)
+        return explore_histories(run, part, settings, name)
     except Inconclusive as stop:
         rule, operation = RACES[part]
         return [
@@ -40,7 +40,7 @@ def test_has_legal_order(suite: Suite, part: str, settings: FuzzSettings) -> lis
                 Verdict.INCONCLUSIVE,
                 name,
                 summary=stop.reason,
-                cure=stop.cure,
+                remedy=stop.remedy,
                 cause=stop.cause,
             )
         ]

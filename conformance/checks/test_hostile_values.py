@@ -7,10 +7,10 @@ from typing import Any
 
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import Scene
+from conformance.fixtures.account import AccountFixture
 from conformance.harness.authentication import common_scene
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 
 RULE = "http.no-server-error"
 
@@ -29,29 +29,29 @@ def odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
 
 
 @check(RULE, operations=_BODIES)
-def test_odd_values_of_every_field(trial: Trial) -> None:
+def test_odd_values_of_every_field(ctx: CheckContext) -> None:
     """Every field is sent as an empty text, and optional ones as null and in types that the checks of types
     leave out, one at a time in a sound body; whatever the answer is, it comes, with a status below 500."""
-    scene = _scene(trial)
-    sound = scene.body(trial.operation.id)
-    for field in request_fields(trial.operation.id):
-        for named, value in odd_values(field, trial.operation.id):
+    fixture = _scene(ctx)
+    valid = fixture.body(ctx.operation.id)
+    for field in request_fields(ctx.operation.id):
+        for named, value in odd_values(field, ctx.operation.id):
             what = f"{field.name} as {named}"
-            answer = trial.send(scene.call(trial.operation.id, {**sound, field.name: value}), what)
+            answer = ctx.send(fixture.call(ctx.operation.id, {**valid, field.name: value}), what)
             if answer.throttled or answer.unsent:
-                trial.set_aside(RULE, f"{what} was answered {answer.described()}", answer)
+                ctx.skip_judgement(RULE, f"{what} was answered {answer.described()}", answer)
                 continue
             good = answer.status is not None and (
-                answer.status < 500 or (answer.status == 501 and trial.operation.id == "createPayin")
+                answer.status < 500 or (answer.status == 501 and ctx.operation.id == "createPayin")
             )
             wanted = f"{what}: an answer with a status below 500"
-            trial.judge(RULE, good, wanted, answer.described(), answer)
+            ctx.judge(RULE, good, wanted, answer.described(), answer)
 
 
-def _scene(trial: Trial) -> Scene:
+def _scene(ctx: CheckContext) -> AccountFixture:
     """A place of its own, because some of this may be accepted."""
-    if trial.operation.id == "createPayout":
-        return trial.suite.payouts()
-    if trial.operation.id == "createWallet":
-        return trial.suite.fresh()
-    return common_scene(trial.suite, "hostile")
+    if ctx.operation.id == "createPayout":
+        return ctx.run.payouts()
+    if ctx.operation.id == "createWallet":
+        return ctx.run.fresh()
+    return common_scene(ctx.run, "hostile")

@@ -8,10 +8,10 @@ from typing import Any
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import new_key
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import (
+    IdempotentRequest,
     LongScene,
-    Original,
     changes_around,
     further_originals,
     other_bodies,
@@ -19,7 +19,7 @@ from conformance.harness.idempotency import (
     place,
 )
 from conformance.harness.preconditions import locked_out
-from conformance.harness.side_effects import UNTOUCHED, Effects
+from conformance.harness.side_effects import UNTOUCHED, SideEffects
 from conformance.judging.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
@@ -32,17 +32,17 @@ INVALID = ("validation_error", "invalid_idempotency_key")
 
 
 @check("idempotency.key-required", UNTOUCHED, operations=RULES["idempotency.key-required"].operations)
-def test_missing_key(trial: Trial) -> None:
+def test_missing_key(ctx: CheckContext) -> None:
     """A POST without Idempotency-Key is refused and does nothing; the same request with a key is accepted."""
-    scene = place(trial)
-    sound = scene.call(trial.operation.id)
-    with Effects(trial, scene) as effects:
-        bare = sound.but(idempotency_key=None)
-        answer = trial.send(bare, "no Idempotency-Key")
-        trial.refused("idempotency.key-required", answer, "a POST without Idempotency-Key")
+    fixture = place(ctx)
+    valid = fixture.call(ctx.operation.id)
+    with SideEffects(ctx, fixture) as effects:
+        bare = valid.but(idempotency_key=None)
+        answer = ctx.send(bare, "no Idempotency-Key")
+        ctx.refused("idempotency.key-required", answer, "a POST without Idempotency-Key")
         if answer.succeeded:
             # Only implied: such a server refuses nothing here.
-            trial.judge(
+            ctx.judge(
                 UNTOUCHED,
                 True,
                 "no effect of a POST refused for want of Idempotency-Key",
@@ -54,9 +54,9 @@ def test_missing_key(trial: Trial) -> None:
             UNTOUCHED,
             "a POST without Idempotency-Key",
             [answer],
-            lambda: trial.send(bare, "no Idempotency-Key, again"),
+            lambda: ctx.send(bare, "no Idempotency-Key, again"),
         )
-    trial.accept(sound, "the same request with a key")
+    ctx.accept(valid, "the same request with a key")
 
 
 def invalid_keys() -> Iterator[tuple[str, str]]:
@@ -75,24 +75,24 @@ def invalid_keys() -> Iterator[tuple[str, str]]:
 
 
 @check("idempotency.key-invalid", UNTOUCHED, operations=RULES["idempotency.key-invalid"].operations)
-def test_invalid_key(trial: Trial) -> None:
+def test_invalid_key(ctx: CheckContext) -> None:
     """A key that is no UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the
     request is accepted."""
-    scene = place(trial)
-    sound = scene.call(trial.operation.id)
+    fixture = place(ctx)
+    valid = fixture.call(ctx.operation.id)
     rule = "idempotency.key-invalid"
-    with Effects(trial, scene) as effects:
-        answers = [trial.send(sound.but(idempotency_key=key), what) for what, key in invalid_keys()]
+    with SideEffects(ctx, fixture) as effects:
+        answers = [ctx.send(valid.but(idempotency_key=key), what) for what, key in invalid_keys()]
         for answer in answers:
-            if not locked_out(trial, rule, answer):
-                trial.error(rule, answer, answer.purpose, type=INVALID[0], code=INVALID[1])
+            if not locked_out(ctx, rule, answer):
+                ctx.error(rule, answer, answer.purpose, type=INVALID[0], code=INVALID[1])
         effects.judge_refused(
             "requests with an invalid Idempotency-Key",
             answers,
             rule,
-            lambda: trial.send(answers[0].call, "an invalid key, again"),
+            lambda: ctx.send(answers[0].call, "an invalid key, again"),
         )
-    trial.accept(sound, "the same request with a UUID as key")
+    ctx.accept(valid, "the same request with a UUID as key")
 
 
 def _v4_keys() -> Iterator[tuple[str, str]]:
@@ -120,25 +120,25 @@ def _with_letters() -> str:
 
 
 @check("idempotency.key-accepted", "idempotency.key-other-uuids")
-def test_valid_keys(trial: Trial) -> None:
+def test_valid_keys(ctx: CheckContext) -> None:
     """Version 4 UUIDs in lower case are accepted as keys, and so are other versions and upper case."""
     answers: list[tuple[str, Exchange]] = []
     keys = [("idempotency.key-accepted", *one) for one in _v4_keys()]
     keys += [("idempotency.key-other-uuids", *one) for one in _other_keys()]
     for rule, what, key in keys:
         # Where a request can be made only once in an account, each key has an account of its own.
-        answers.append((rule, trial.send(trial.sound().but(idempotency_key=key), what)))
+        answers.append((rule, ctx.send(ctx.valid().but(idempotency_key=key), what)))
     # Some servers let a wallet's pair be had once in all accounts: then no key does any more.
     still_accepts = (
         all(answer.succeeded for _, answer in answers)
-        or trial.send(trial.sound(), "a request like these with a key of the usual form").succeeded
+        or ctx.send(ctx.valid(), "a request like these with a key of the usual form").succeeded
     )
     for rule, answer in answers:
         if answer.succeeded or still_accepts or _about_the_key(answer):
-            trial.succeeded(rule, answer, answer.purpose)
-        elif trial.usable(rule, answer):
-            reason = f"the sound {trial.operation.id} was answered {answer.described()} with every key"
-            trial.set_aside(rule, reason, answer)
+            ctx.succeeded(rule, answer, answer.purpose)
+        elif ctx.usable(rule, answer):
+            reason = f"the sound {ctx.operation.id} was answered {answer.described()} with every key"
+            ctx.skip_judgement(rule, reason, answer)
 
 
 def _about_the_key(answer: Exchange) -> bool:
@@ -146,7 +146,7 @@ def _about_the_key(answer: Exchange) -> bool:
 
 
 @check("idempotency.key-forms")
-def test_key_forms(trial: Trial) -> None:
+def test_key_forms(ctx: CheckContext) -> None:
     """Records whether other forms of a UUID, and an empty header, are accepted as Idempotency-Key."""
     forms = {
         "a UUID without hyphens": new_key().replace("-", ""),
@@ -155,20 +155,20 @@ def test_key_forms(trial: Trial) -> None:
         "an empty Idempotency-Key": "",
     }
     for what, key in forms.items():
-        answer = trial.send(trial.sound().but(idempotency_key=key), what)
-        if trial.usable("idempotency.key-forms", answer):
-            trial.observe("idempotency.key-forms", what, _outcome(answer), answer)
+        answer = ctx.send(ctx.valid().but(idempotency_key=key), what)
+        if ctx.usable("idempotency.key-forms", answer):
+            ctx.observe("idempotency.key-forms", what, _outcome(answer), answer)
 
 
 @check("idempotency.key-elsewhere")
-def test_key_on_get_and_patch(trial: Trial) -> None:
+def test_key_on_get_and_patch(ctx: CheckContext) -> None:
     """Records what an Idempotency-Key on GET or PATCH does."""
     rule = "idempotency.key-elsewhere"
     key = new_key()
     for what in ("an Idempotency-Key", "the same Idempotency-Key again"):
-        answer = trial.send(trial.sound().but(idempotency_key=key), f"{what} on {trial.operation.method}")
-        if trial.usable(rule, answer):
-            trial.observe(rule, f"{what} on {trial.operation.method}", _outcome(answer), answer)
+        answer = ctx.send(ctx.valid().but(idempotency_key=key), f"{what} on {ctx.operation.method}")
+        if ctx.usable(rule, answer):
+            ctx.observe(rule, f"{what} on {ctx.operation.method}", _outcome(answer), answer)
 
 
 def _outcome(answer: Exchange) -> str:
@@ -179,15 +179,15 @@ def _outcome(answer: Exchange) -> str:
 
 
 @check("idempotency.replay")
-def test_replay(trial: Trial) -> None:
+def test_replay(ctx: CheckContext) -> None:
     """The same key and body on the same path bring the original status and body, also after another key was
     used, and nothing is done again."""
     rule = "idempotency.replay"
-    original = Original(trial)
-    if trial.operation.id == "disableBeneficiary":
+    original = IdempotentRequest(ctx)
+    if ctx.operation.id == "disableBeneficiary":
         # Doing it again shows in `updated`, once the server's clock has moved on.
         wait_past(original.exchange.get("updated"))
-    with Effects(trial, original.scene) as effects:
+    with SideEffects(ctx, original.fixture) as effects:
         effects.accepted.add(original.id)
         answer = original.replay(rule, "the same key and body again")
         effects.judge(
@@ -201,22 +201,22 @@ def test_replay(trial: Trial) -> None:
 
 
 @check("idempotency.replay-after-change")
-def test_replay_after_change(trial: Trial) -> None:
+def test_replay_after_change(ctx: CheckContext) -> None:
     """After the resource, or what surrounds it, has changed, the same key and body still bring the original
     response and do not undo the change."""
     rule = "idempotency.replay-after-change"
-    scene = own_place(trial)
+    fixture = own_place(ctx)
     # Another default destination may change the first one.
-    default = trial.operation.id == "createPayoutDestination"
-    body = {**scene.body(trial.operation.id), "is_default": True} if default else None
-    original = Original(trial, scene, body)
-    changed = [exchange for exchange in changes_around(trial, original) if exchange.succeeded]
+    default = ctx.operation.id == "createPayoutDestination"
+    body = {**fixture.body(ctx.operation.id), "is_default": True} if default else None
+    original = IdempotentRequest(ctx, fixture, body)
+    changed = [exchange for exchange in changes_around(ctx, original) if exchange.succeeded]
     if not changed:
         raise Inconclusive("none of the requests that change what surrounds the resource was accepted")
-    if trial.operation.id == "disableBeneficiary":
+    if ctx.operation.id == "disableBeneficiary":
         wait_past(changed[-1].get("updated"))
-    shown_by = "updateBeneficiary" if trial.operation.id == "createBeneficiary" else ""
-    with Effects(trial, original.scene, shown_by) as effects:
+    shown_by = "updateBeneficiary" if ctx.operation.id == "createBeneficiary" else ""
+    with SideEffects(ctx, original.fixture, shown_by) as effects:
         effects.accepted.update(str(one.get("id")) for one in (original.exchange, *changed))
         answer = original.replay(rule, "the same key and body after a change")
         effects.judge(
@@ -233,52 +233,57 @@ def test_replay_after_change(trial: Trial) -> None:
     UNTOUCHED,
     operations=RULES["idempotency.conflict"].operations,
 )
-def test_conflict(trial: Trial) -> None:
+def test_conflict(ctx: CheckContext) -> None:
     """A used key with a valid body that differs in any one field is refused with idempotency_key_conflict,
     nothing is done, and the original request still brings the original response."""
     rule = "idempotency.conflict"
-    originals = [_long_original(trial)]
-    originals += further_originals(trial, originals[0])
-    scene = originals[0].scene
+    originals = [_long_original(ctx)]
+    originals += further_originals(ctx, originals[0])
+    fixture = originals[0].fixture
     answers: list[Exchange] = []
     seen: set[str] = set()
     # A beneficiary's own fields are all that shows whether another body had an effect.
-    shown_by = "updateBeneficiary" if trial.operation.id == "createBeneficiary" else ""
-    with Effects(trial, scene, shown_by) as effects:
+    shown_by = "updateBeneficiary" if ctx.operation.id == "createBeneficiary" else ""
+    with SideEffects(ctx, fixture, shown_by) as effects:
         effects.accepted.update(original.id for original in originals)
         for original in originals:
-            for what, body in other_bodies(trial, original, seen):
-                _judge_conflict(trial, rule, original, what, body, answers)
+            for what, body in other_bodies(ctx, original, seen):
+                _judge_conflict(ctx, rule, original, what, body, answers)
         effects.judge_refused(
             "requests with a used key and another body",
             answers,
             rule,
-            lambda: trial.send(answers[-1].call, "a used key with another body, again"),
+            lambda: ctx.send(answers[-1].call, "a used key with another body, again"),
         )
         refused = [answer for answer in answers if answer.refused]
         if shown_by and refused:
-            Effects(trial, scene).judge(UNTOUCHED, "requests with a used key and another body", refused)
+            SideEffects(ctx, fixture).judge(UNTOUCHED, "requests with a used key and another body", refused)
     originals[0].replay("idempotency.replay", "the original key and body after the conflicts")
 
 
-def _long_original(trial: Trial) -> Original:
+def _long_original(ctx: CheckContext) -> IdempotentRequest:
     """An accepted request with long texts, or else with the sample's."""
     try:
-        return Original(trial, own_place(trial, LongScene))
+        return IdempotentRequest(ctx, own_place(ctx, LongScene))
     except Inconclusive:
-        return Original(trial)
+        return IdempotentRequest(ctx)
 
 
 def _judge_conflict(
-    trial: Trial, rule: str, original: Original, what: str, body: dict[str, Any], answers: list[Exchange]
+    ctx: CheckContext,
+    rule: str,
+    original: IdempotentRequest,
+    what: str,
+    body: dict[str, Any],
+    answers: list[Exchange],
 ) -> None:
-    answer = trial.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
+    answer = ctx.send(original.call.but(body=to_json(body)), f"a used key, but {what}")
     answers.append(answer)
     if answer.refused and not _conflicts(answer):
         # Perhaps this server does not take such a value at all, and says so first.
         alone = original.with_fresh_key(body)
         if not alone.succeeded:
-            trial.set_aside(
+            ctx.skip_judgement(
                 rule,
                 f"{what}: such a body is refused with a fresh key, too ({alone.described()})",
                 answer,
@@ -286,7 +291,7 @@ def _judge_conflict(
             )
             return
         answers.append(alone)
-    trial.error(rule, answer, answer.purpose, type=CONFLICT[0], code=CONFLICT[1])
+    ctx.error(rule, answer, answer.purpose, type=CONFLICT[0], code=CONFLICT[1])
 
 
 def _conflicts(answer: Exchange) -> bool:
@@ -298,14 +303,14 @@ def _conflicts(answer: Exchange) -> bool:
     "idempotency.replay",
     operations=RULES["idempotency.conflict-no-body"].operations,
 )
-def test_conflict_without_body(trial: Trial) -> None:
+def test_conflict_without_body(ctx: CheckContext) -> None:
     """A key first used without a body is refused when it comes with one, and still brings the original
     response without."""
     rule = "idempotency.conflict-no-body"
-    original = Original(trial)
+    original = IdempotentRequest(ctx)
     what = "a key used without a body, now with one"
-    answer = trial.send(original.call.but(body=b'{"note":"another request"}'), what)
-    trial.refused(rule, answer, what)
+    answer = ctx.send(original.call.but(body=b'{"note":"another request"}'), what)
+    ctx.refused(rule, answer, what)
     original.replay("idempotency.replay", "the original request without a body, afterwards")
 
 
@@ -313,43 +318,43 @@ def test_conflict_without_body(trial: Trial) -> None:
 
 
 @check("idempotency.equivalent-body")
-def test_equivalent_body(trial: Trial) -> None:
+def test_equivalent_body(ctx: CheckContext) -> None:
     """Records whether the same JSON with other white space or key order is a replay or a conflict."""
     import json
 
     rule = "idempotency.equivalent-body"
-    original = Original(trial)
+    original = IdempotentRequest(ctx)
     document = original.call.document
     spaced = json.dumps(document, ensure_ascii=False, indent=1).encode()
     forms = {"the same JSON with other white space": spaced}
     if len(document) > 1:
         forms["the same JSON with another key order"] = to_json(dict(reversed(document.items())))
     for what, body in forms.items():
-        answer = trial.send(original.call.but(body=body), what)
-        if trial.usable(rule, answer):
-            trial.observe(rule, what, original.relation(answer), answer)
+        answer = ctx.send(original.call.but(body=body), what)
+        if ctx.usable(rule, answer):
+            ctx.observe(rule, what, original.relation(answer), answer)
 
 
 @check("idempotency.other-path")
-def test_other_path(trial: Trial) -> None:
+def test_other_path(ctx: CheckContext) -> None:
     """Records what the same key and body do on another path."""
     rule = "idempotency.other-path"
-    original = Original(trial)
-    elsewhere = trial.scene(fresh=True).call(trial.operation.id)
-    answer = trial.send(original.call.but(target=elsewhere.target), "the same key and body on another path")
-    if trial.usable(rule, answer):
-        trial.observe(rule, "the same key and body on another path", original.relation(answer), answer)
+    original = IdempotentRequest(ctx)
+    elsewhere = ctx.fixture(fresh=True).call(ctx.operation.id)
+    answer = ctx.send(original.call.but(target=elsewhere.target), "the same key and body on another path")
+    if ctx.usable(rule, answer):
+        ctx.observe(rule, "the same key and body on another path", original.relation(answer), answer)
 
 
 @check("idempotency.after-refusal")
-def test_after_refusal(trial: Trial) -> None:
+def test_after_refusal(ctx: CheckContext) -> None:
     """Records whether a refused request uses up its key: the same key then comes with a sound body."""
     rule = "idempotency.after-refusal"
-    sound = place(trial).call(trial.operation.id)
-    refused = trial.send(sound.but(body=b"{}"), "a request without its required fields")
+    valid = place(ctx).call(ctx.operation.id)
+    refused = ctx.send(valid.but(body=b"{}"), "a request without its required fields")
     if not refused.refused:
         reason = f"a request without its required fields was answered {refused.described()}"
         raise Inconclusive(reason, cause="fields.required")
-    answer = trial.send(sound, "the key of a refused request with a sound body")
-    if trial.usable(rule, answer):
-        trial.observe(rule, "the key of a refused request with a sound body", _outcome(answer), answer)
+    answer = ctx.send(valid, "the key of a refused request with a sound body")
+    if ctx.usable(rule, answer):
+        ctx.observe(rule, "the key of a refused request with a sound body", _outcome(answer), answer)

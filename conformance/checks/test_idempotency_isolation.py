@@ -2,55 +2,57 @@
 
 from __future__ import annotations
 
-from conformance.fixtures.account import Scene, new_key
+from conformance.fixtures.account import AccountFixture, new_key
 from conformance.harness.check import check
-from conformance.harness.context import Trial
-from conformance.harness.idempotency import Original
+from conformance.harness.context import CheckContext
+from conformance.harness.idempotency import IdempotentRequest
 from conformance.wire.messages import Call, Exchange
 
 RULE = "idempotency.other-organization"
 
 
 @check(RULE)
-def test_key_of_another_organization(trial: Trial) -> None:
+def test_key_of_another_organization(ctx: CheckContext) -> None:
     """Another organization's request with the same key and body is treated as new: it makes a resource of its
     own, or is refused as with a fresh key; and sent to the first one's path it never brings the first one's
     response.
 
     A payout's body names its beneficiary, so the other organization's necessarily differs.
     """
-    original = Original(trial)
-    scene = _place(trial)
-    own = _own_call(trial, scene, original)
-    answer = trial.send(own, "another organization's key, in the own account", "secondary")
-    _judge_new(trial, scene, original, own, answer)
-    _judge_first_path(trial, original)
-    _judge_still_there(trial, original)
+    original = IdempotentRequest(ctx)
+    fixture = _place(ctx)
+    own = _own_call(ctx, fixture, original)
+    answer = ctx.send(own, "another organization's key, in the own account", "secondary")
+    _judge_new(ctx, fixture, original, own, answer)
+    _judge_first_path(ctx, original)
+    _judge_still_there(ctx, original)
 
 
-def _place(trial: Trial) -> Scene:
-    suite, operation = trial.suite, trial.operation.id
+def _place(ctx: CheckContext) -> AccountFixture:
+    run, operation = ctx.run, ctx.operation.id
     if operation == "createWallet":
-        return suite.fresh("secondary")
+        return run.fresh("secondary")
     if operation == "createPayout":
-        return suite.payouts("secondary")
-    return Scene(suite, "secondary", account_id=suite.shared("secondary").account_id)
+        return run.payouts("secondary")
+    return AccountFixture(run, "secondary", account_id=run.shared("secondary").account_id)
 
 
-def _own_call(trial: Trial, scene: Scene, original: Original) -> Call:
+def _own_call(ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest) -> Call:
     """The original's key and bytes in the other organization's scene."""
-    own = scene.call(trial.operation.id).but(idempotency_key=original.call.idempotency_key)
-    if trial.operation.id == "createPayout":
+    own = fixture.call(ctx.operation.id).but(idempotency_key=original.call.idempotency_key)
+    if ctx.operation.id == "createPayout":
         named = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
         return own.with_json({**original.call.document, **named})
     return own.but(body=original.call.body)
 
 
-def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer: Exchange) -> None:
+def _judge_new(
+    ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest, own: Call, answer: Exchange
+) -> None:
     what = "another organization's request with the same key"
-    if not trial.usable(RULE, answer):
+    if not ctx.usable(RULE, answer):
         return
-    trial.judge(
+    ctx.judge(
         RULE,
         not _shows(answer, original),
         f"{what}: nothing of the first organization's resource",
@@ -60,17 +62,17 @@ def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer
     )
     if answer.succeeded:
         expected = f"{what}: a resource of its own"
-        if trial.operation.id == "disableBeneficiary":
-            trial.judge(
+        if ctx.operation.id == "disableBeneficiary":
+            ctx.judge(
                 RULE,
-                answer.get("id") == scene.beneficiary_id,
+                answer.get("id") == fixture.beneficiary_id,
                 expected,
                 "the answer of another request",
                 original.exchange,
                 answer,
             )
         else:
-            trial.judge(
+            ctx.judge(
                 RULE,
                 not _of_the_first(answer, original),
                 expected,
@@ -80,13 +82,13 @@ def _judge_new(trial: Trial, scene: Scene, original: Original, own: Call, answer
             )
         return
     again = own.but(idempotency_key=new_key())
-    fresh = trial.send(again, "the same request of the other organization with a fresh key", "secondary")
+    fresh = ctx.send(again, "the same request of the other organization with a fresh key", "secondary")
     if fresh.succeeded or _differs(answer, fresh):
         expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
-        trial.judge(RULE, False, expected, answer.described(), original.exchange, answer, fresh)
+        ctx.judge(RULE, False, expected, answer.described(), original.exchange, answer, fresh)
     else:
         expected = f"{what}: the refusal that a fresh key brings"
-        trial.judge(RULE, True, expected, answer.described(), answer, fresh)
+        ctx.judge(RULE, True, expected, answer.described(), answer, fresh)
 
 
 def _differs(answer: Exchange, fresh: Exchange) -> bool:
@@ -97,20 +99,20 @@ def _kind(answer: Exchange) -> tuple[object, object, object]:
     return answer.status, answer.error_type, answer.error_code
 
 
-def _of_the_first(answer: Exchange, original: Original) -> bool:
+def _of_the_first(answer: Exchange, original: IdempotentRequest) -> bool:
     """Whether a created resource names a parent of the first organization's."""
     named = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
     return any(isinstance(one, str) and one in original.call.target.split("/") for one in named)
 
 
-def _judge_first_path(trial: Trial, original: Original) -> None:
+def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
     """The other organization repeats the original request itself."""
     what = "another organization's repetition of the very request"
-    answer = trial.send(original.call, what, "secondary")
-    if not trial.usable(RULE, answer):
+    answer = ctx.send(original.call, what, "secondary")
+    if not ctx.usable(RULE, answer):
         return
-    trial.refused(RULE, answer, what)
-    trial.judge(
+    ctx.refused(RULE, answer, what)
+    ctx.judge(
         RULE,
         not _body_repeats(answer, original),
         f"{what}: nothing of the original response",
@@ -120,19 +122,19 @@ def _judge_first_path(trial: Trial, original: Original) -> None:
     )
 
 
-def _judge_still_there(trial: Trial, original: Original) -> None:
+def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
     """The first organization's key still brings its own response, where a used key does so at all."""
     what = "the first organization's key and body, after the other organization used them"
-    answer = trial.send(original.call, what)
-    if not trial.usable(RULE, answer):
+    answer = ctx.send(original.call, what)
+    if not ctx.usable(RULE, answer):
         return
     if not original.brings(answer):
-        alone = Original(trial)
-        if not alone.brings(trial.send(alone.call, "a key that no other organization used, again")):
+        alone = IdempotentRequest(ctx)
+        if not alone.brings(ctx.send(alone.call, "a key that no other organization used, again")):
             reason = "no used key brings the original response"
-            trial.set_aside(RULE, reason, answer, cause="idempotency.replay")
+            ctx.skip_judgement(RULE, reason, answer, cause="idempotency.replay")
             return
-    trial.judge(
+    ctx.judge(
         RULE,
         original.brings(answer),
         f"{what}: the original response",
@@ -142,11 +144,11 @@ def _judge_still_there(trial: Trial, original: Original) -> None:
     )
 
 
-def _shows(answer: Exchange, original: Original) -> bool:
+def _shows(answer: Exchange, original: IdempotentRequest) -> bool:
     return bool(answer.get("id") == original.id)
 
 
-def _body_repeats(answer: Exchange, original: Original) -> bool:
+def _body_repeats(answer: Exchange, original: IdempotentRequest) -> bool:
     """Whether an answer holds the original resource's id although the request did not name it."""
     if original.id in original.call.target:
         return _shows(answer, original)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import Scene, call, new_key
+from conformance.fixtures.account import AccountFixture, call, new_key
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
 from conformance.wire.messages import Call
 
@@ -19,31 +19,31 @@ def resembling(key: str, place: int) -> str:
 
 
 @check(RULE, operations=RULES["idempotency.conflict"].operations)
-def test_resembling_keys(trial: Trial) -> None:
+def test_resembling_keys(ctx: CheckContext) -> None:
     """Beside a used key, one that differs in its last character, and one that differs in its first, are
     accepted with another body: they are other keys."""
-    operation = trial.operation.id
+    operation = ctx.operation.id
     for place, named in ((-1, "last"), (0, "first")):
-        scene, key = own_place(trial), new_key()
-        trial.accept(scene.call(operation).but(idempotency_key=key), "the first use of an idempotency key")
+        fixture, key = own_place(ctx), new_key()
+        ctx.accept(fixture.call(operation).but(idempotency_key=key), "the first use of an idempotency key")
         what = f"a key that differs from a used one in its {named} character"
-        answer = trial.send(_another(trial, scene).but(idempotency_key=resembling(key, place)), what)
-        if answer.succeeded or not trial.usable(RULE, answer):
-            trial.succeeded(RULE, answer, what)
+        answer = ctx.send(_another(ctx, fixture).but(idempotency_key=resembling(key, place)), what)
+        if answer.succeeded or not ctx.usable(RULE, answer):
+            ctx.succeeded(RULE, answer, what)
             continue
-        control = trial.send(_another(trial, scene), "the same body with a key that resembles none")
+        control = ctx.send(_another(ctx, fixture), "the same body with a key that resembles none")
         if control.succeeded:
-            trial.succeeded(RULE, answer, what)
+            ctx.succeeded(RULE, answer, what)
         else:
-            trial.set_aside(
+            ctx.skip_judgement(
                 RULE, f"with any key the body was answered {control.described()}", answer, control
             )
 
 
-def _another(trial: Trial, scene: Scene) -> Call:
+def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:
     """A sound call of the operation in the same place, with a body of its own."""
-    operation = trial.operation.id
+    operation = ctx.operation.id
     if operation != "createWallet":
-        return scene.call(operation)
-    index = min(1, len(trial.suite.samples.wallet_pairs) - 1)
-    return call(operation, scene.ids(operation), trial.suite.samples.wallet(index))
+        return fixture.call(operation)
+    index = min(1, len(ctx.run.samples.wallet_pairs) - 1)
+    return call(operation, fixture.ids(operation), ctx.run.samples.wallet(index))

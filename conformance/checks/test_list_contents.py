@@ -10,7 +10,7 @@ from conformance.fixtures.lists import CREATES
 from conformance.fixtures.run_context import refusal_of_sound
 from conformance.harness import paging
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import active, compared, in_order, mistyped, stocked
 from conformance.harness.pagination import steady, walk
 from conformance.judging.comparison import show
@@ -22,49 +22,51 @@ _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 
 
 @check("list.complete", "list.envelope", "list.item-fields", "list.wallet-items", "list.order")
-def test_list_shows_what_was_created(trial: Trial) -> None:
+def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     """Compares each element with the answer that created it, and looks for elements of other parents."""
-    stock = stocked(trial)
-    trial.accept(stock.call, "the list")
+    list_fixture = stocked(ctx)
+    ctx.accept(list_fixture.call, "the list")
 
     def read() -> tuple[list[Page], bool]:
-        done = walk(trial, stock.call)
+        done = walk(ctx, list_fixture.call)
         pages = list(done.pages)
-        if set(stock.created) - set(done.ids):
-            pages += walk(trial, stock.call, size=DEFAULT_SIZE).pages
+        if set(list_fixture.created) - set(done.ids):
+            pages += walk(ctx, list_fixture.call, size=DEFAULT_SIZE).pages
         return pages, done.cut
 
-    pages, cut = steady(trial, stock.call, read)
+    pages, cut = steady(ctx, list_fixture.call, read)
     shown = [one for page in pages for one in page.ids]
     exchanges = [page.exchange for page in pages[:3]]
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
-    missing = [one for one in [*stock.created, *stock.known] if one not in shown]
+    missing = [one for one in [*list_fixture.created, *list_fixture.known] if one not in shown]
     if missing and cut:
-        trial.set_aside(
+        ctx.skip_judgement(
             "list.complete",
             f"{len(pages)} pages of more were read; {len(missing)} elements were not on them",
             *exchanges,
         )
     else:
-        trial.judge(
+        ctx.judge(
             "list.complete",
             not missing,
-            f"each of {len(stock.created) + len(stock.known)} known elements in the list",
+            f"each of {len(list_fixture.created) + len(list_fixture.known)} known elements in the list",
             f"{len(missing)} are not" if missing else "they are",
             *exchanges,
         )
-    paging.belongs(trial, shown, stock.created, stock.strangers, stock.exact, "the list", *exchanges)
-    compared(trial, [item for page in pages for item in page.items], stock.created, exchanges)
-    for rule in (one for one in _SCHEMA_RULES if one in trial.rules):
+    paging.belongs(
+        ctx, shown, list_fixture.created, list_fixture.strangers, list_fixture.exact, "the list", *exchanges
+    )
+    compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
+    for rule in (one for one in _SCHEMA_RULES if one in ctx.rules):
         problems = [
             (problem, page)
             for page in pages
-            for problem in response_problems(trial.operation.id, page.exchange.document)
+            for problem in response_problems(ctx.operation.id, page.exchange.document)
             if problem.rule == rule
         ]
         got = f"{problems[0][0].pointer}: {problems[0][0].message}" if problems else "as stated"
-        trial.judge(
+        ctx.judge(
             rule,
             not problems,
             RULES[rule].statement,
@@ -75,46 +77,46 @@ def test_list_shows_what_was_created(trial: Trial) -> None:
         # To JSON Schema 12.0 is an integer, to most clients it is none.
         value = pages[0].exchange.get(name)
         if isinstance(value, float):
-            trial.judge("list.envelope", False, f"{name}: an integer", show(value), pages[0].exchange)
-    wrong = [one for page in pages for one in mistyped(trial.operation.id, page.items)]
-    trial.judge(
+            ctx.judge("list.envelope", False, f"{name}: an integer", show(value), pages[0].exchange)
+    wrong = [one for page in pages for one in mistyped(ctx.operation.id, page.items)]
+    ctx.judge(
         "list.item-fields",
         not wrong,
         "each item with its documented fields, of their types",
         wrong[0] if wrong else "they are there",
         *exchanges,
     )
-    trial.observe("list.order", "in which order?", in_order(shown, list(stock.created)), exchanges[0])
+    ctx.observe("list.order", "in which order?", in_order(shown, list(list_fixture.created)), exchanges[0])
 
 
 @check("list.complete", operations=("listAccounts",))
-def test_new_account_shows(trial: Trial) -> None:
+def test_new_account_shows(ctx: CheckContext) -> None:
     """Walks the accounts before and after one is added: all that were there, and the new one."""
-    scene = trial.scene()
-    listing = scene.call("listAccounts")
-    trial.accept(listing, "the list")
-    before = walk(trial, listing)
-    created = scene.create("createAccount")
-    after = steady(trial, listing, lambda: walk(trial, listing))
+    fixture = ctx.fixture()
+    listing = fixture.call("listAccounts")
+    ctx.accept(listing, "the list")
+    before = walk(ctx, listing)
+    created = fixture.create("createAccount")
+    after = steady(ctx, listing, lambda: walk(ctx, listing))
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
-        paging.page(trial, "list.complete", after.exchanges[-1], what)
+        paging.page(ctx, "list.complete", after.exchanges[-1], what)
         return
     if not after.cut and (after.repeated or after.total != len(after.ids)):
-        trial.set_aside(
+        ctx.skip_judgement(
             "list.complete", "the list cannot be read as a whole", *after.exchanges[:2], cause="list.walk"
         )
         return
     shown = set(after.ids)
     if after.cut:
         # Of very many accounts only the first pages were read; a new one may be on the last.
-        rest = trial.send(
+        rest = ctx.send(
             listing.with_query(query(pages_of(after.total or 0, MAX_SIZE), MAX_SIZE)), "the last page"
         )
         shown |= set(last.ids if (last := page_of(rest)) else ())
     else:
         gone = set(before.ids) - shown
-        trial.judge(
+        ctx.judge(
             "list.complete",
             not gone,
             f"{what}: all that it showed before",
@@ -122,7 +124,7 @@ def test_new_account_shows(trial: Trial) -> None:
             after.pages[-1].exchange,
         )
     if created.get("id") in shown or not after.cut:
-        trial.judge(
+        ctx.judge(
             "list.complete",
             created.get("id") in shown,
             f"{what}: that account in it",
@@ -131,7 +133,7 @@ def test_new_account_shows(trial: Trial) -> None:
             after.pages[-1].exchange,
         )
     else:
-        trial.set_aside(
+        ctx.skip_judgement(
             "list.complete", "the new account is neither on the first pages nor on the last", created
         )
 
@@ -144,59 +146,59 @@ def test_new_account_shows(trial: Trial) -> None:
     "list.defaults",
     operations=tuple(RULES["list.empty"].operations),
 )
-def test_new_elements_show(trial: Trial) -> None:
+def test_new_elements_show(ctx: CheckContext) -> None:
     """Reads a list before and after each of two elements is added: first empty, then with what was added."""
-    scene = trial.scene(fresh=True)
-    listing = scene.call(trial.operation.id)
-    trial.accept(stocked(trial).call, "a list that is not empty")
+    fixture = ctx.fixture(fresh=True)
+    listing = fixture.call(ctx.operation.id)
+    ctx.accept(stocked(ctx).call, "a list that is not empty")
     probes = {
         "an empty list": query(1, DEFAULT_SIZE),
         "an empty list at size 1": query(1, 1),
         "an empty list without a query": [],
-        "the active ones of an empty list": query(1, DEFAULT_SIZE, active(trial)),
+        "the active ones of an empty list": query(1, DEFAULT_SIZE, active(ctx)),
     }
     for what, parameters in probes.items():
-        exchange = trial.send(listing.with_query(parameters), what)
-        _judge_empty(trial, exchange, what, 1 if "size 1" in what else DEFAULT_SIZE)
+        exchange = ctx.send(listing.with_query(parameters), what)
+        _judge_empty(ctx, exchange, what, 1 if "size 1" in what else DEFAULT_SIZE)
         if not parameters and (found := page_of(exchange)) is not None:
-            paging.number(trial, "list.defaults", found, "page", 1, what)
-            paging.number(trial, "list.defaults", found, "size", DEFAULT_SIZE, what)
+            paging.number(ctx, "list.defaults", found, "page", 1, what)
+            paging.number(ctx, "list.defaults", found, "size", DEFAULT_SIZE, what)
     made: dict[str, Exchange] = {}
-    for body in _two_bodies(trial):
-        created = trial.send(scene.call(CREATES[trial.operation.id], body), "an element to be listed")
+    for body in _two_bodies(ctx):
+        created = ctx.send(fixture.call(CREATES[ctx.operation.id], body), "an element to be listed")
         if not created.succeeded:
-            trial.set_aside("list.complete", refusal_of_sound(created).reason, created)
+            ctx.skip_judgement("list.complete", refusal_of_sound(created).reason, created)
             break
         made[str(created.get("id"))] = created
         what = f"the list after {len(made)} of its elements"
-        exchange = trial.send(listing.with_query(query(1, DEFAULT_SIZE)), what)
-        found = paging.page(trial, "list.complete", exchange, what)
+        exchange = ctx.send(listing.with_query(query(1, DEFAULT_SIZE)), what)
+        found = paging.page(ctx, "list.complete", exchange, what)
         if found is not None:
             missing = [one for one in made if one not in found.ids]
-            trial.judge(
+            ctx.judge(
                 "list.complete", not missing, f"{what}: each of them", f"{len(missing)} missing", exchange
             )
-            paging.belongs(trial, found.ids, made, {}, True, what, exchange)
+            paging.belongs(ctx, found.ids, made, {}, True, what, exchange)
 
 
-def _two_bodies(trial: Trial) -> list[dict[str, Any] | None]:
+def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:
     """What to create two elements with, None for the sample; wallets differ in their pairs."""
-    samples = trial.suite.samples
-    if trial.operation.id == "listWallets":
+    samples = ctx.run.samples
+    if ctx.operation.id == "listWallets":
         return [samples.wallet(index) for index in range(min(2, len(samples.wallet_pairs)))]
     return [None, None]
 
 
-def _judge_empty(trial: Trial, exchange: Exchange, what: str, size: int) -> None:
-    found = paging.page(trial, "list.empty", exchange, what)
+def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:
+    found = paging.page(ctx, "list.empty", exchange, what)
     if found is None:
         if exchange.succeeded and exchange.get("items") is not MISSING:
-            trial.judge(
+            ctx.judge(
                 "list.empty", False, f"{what}: items []", f"items {show(exchange.get('items'))}", exchange
             )
         return
-    trial.judge("list.empty", not found.items, f"{what}: no items", f"{len(found.items)} items", exchange)
-    paging.number(trial, "list.empty", found, "total", 0, what)
+    ctx.judge("list.empty", not found.items, f"{what}: no items", f"{len(found.items)} items", exchange)
+    paging.number(ctx, "list.empty", found, "total", 0, what)
     if not found.items:
-        paging.count_of_pages(trial, found, size, what, 0)
-        trial.observe("list.pages-empty", "pages of an empty list", str(found.pages), exchange)
+        paging.count_of_pages(ctx, found, size, what, 0)
+        ctx.observe("list.pages-empty", "pages of an empty list", str(found.pages), exchange)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.harness import paging
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import active, out_of_range, stocked
 from conformance.harness.pagination import steady, walk
 from conformance.wire.messages import Exchange
@@ -12,54 +12,54 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, page_of, pages_of, qu
 
 
 @check("list.size-range", "list.out-of-range")
-def test_size_out_of_range(trial: Trial) -> None:
+def test_size_out_of_range(ctx: CheckContext) -> None:
     """Asks for sizes that are none, below 1 or above 100: refused, or a page of 1 to 100 elements."""
-    stock = stocked(trial)
-    trial.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    list_fixture = stocked(ctx)
+    ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-100", "101", "1000", "99999999999", "abc", "1.5", "")
     for value in values:
-        exchange = trial.send(stock.call.with_query([("size", value)]), f"size={value}")
-        paging.size_in_range(trial, exchange, f"size={value}")
-        out_of_range(trial, exchange, "size", value)
+        exchange = ctx.send(list_fixture.call.with_query([("size", value)]), f"size={value}")
+        paging.size_in_range(ctx, exchange, f"size={value}")
+        out_of_range(ctx, exchange, "size", value)
     beside = [[("page", "2"), ("size", "101")], [("page", "1"), ("size", "0")]]
-    if trial.operation.id != "listAccounts":
-        beside += [[*active(trial), ("size", "101")], [("size", "-1"), *active(trial)]]
+    if ctx.operation.id != "listAccounts":
+        beside += [[*active(ctx), ("size", "101")], [("size", "-1"), *active(ctx)]]
     for parameters in beside:
         what = "&".join("=".join(pair) for pair in parameters)
-        exchange = trial.send(stock.call.with_query(parameters), what)
-        paging.size_in_range(trial, exchange, what, filled=("page", "2") not in parameters)
+        exchange = ctx.send(list_fixture.call.with_query(parameters), what)
+        paging.size_in_range(ctx, exchange, what, filled=("page", "2") not in parameters)
 
 
 @check("list.page-range", "list.out-of-range")
-def test_page_out_of_range(trial: Trial) -> None:
+def test_page_out_of_range(ctx: CheckContext) -> None:
     """Asks for pages that are none or below 1: refused, or the items of a page that there is."""
-    stock = stocked(trial)
-    trial.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    list_fixture = stocked(ctx)
+    ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
     values = ("0", "-1", "-2", "abc", "1.5", "")
 
     def read() -> list[tuple[str, int, Exchange, Exchange | None]]:
         answers = []
         for size in (3, MAX_SIZE):
-            sound: dict[int, Exchange] = {}
+            valid: dict[int, Exchange] = {}
             for value in values if size == 3 else values[:2]:
-                exchange = trial.send(
-                    stock.call.with_query([("page", value), ("size", str(size))]),
+                exchange = ctx.send(
+                    list_fixture.call.with_query([("page", value), ("size", str(size))]),
                     f"page={value} at size {size}",
                 )
                 number = (found := page_of(exchange)) and found.page
-                if number is not None and number >= 1 and number not in sound:
-                    sound[number] = trial.send(
-                        stock.call.with_query(query(number, size)), f"page {number} of size {size}"
+                if number is not None and number >= 1 and number not in valid:
+                    valid[number] = ctx.send(
+                        list_fixture.call.with_query(query(number, size)), f"page {number} of size {size}"
                     )
-                answers.append((value, size, exchange, sound.get(number or 0)))
+                answers.append((value, size, exchange, valid.get(number or 0)))
         return answers
 
-    for value, size, exchange, sound in steady(trial, stock.call, read):
-        paging.page_in_range(trial, exchange, sound, f"page={value} at size {size}")
+    for value, size, exchange, valid in steady(ctx, list_fixture.call, read):
+        paging.page_in_range(ctx, exchange, valid, f"page={value} at size {size}")
         if size == 3:
-            out_of_range(trial, exchange, "page", value)
-    alone = trial.send(stock.call.with_query([("page", "0")]), "page=0 alone")
-    paging.page_in_range(trial, alone, None, "page=0 alone")
+            out_of_range(ctx, exchange, "page", value)
+    alone = ctx.send(list_fixture.call.with_query([("page", "0")]), "page=0 alone")
+    paging.page_in_range(ctx, alone, None, "page=0 alone")
 
 
 #: Pages whose offset at size 16 is 0 again in 64 bits, or which hardly fit 64 bits themselves.
@@ -67,13 +67,13 @@ _BEYOND_NUMBERS = {"page=2**60+1 at size 16": 2**60 + 1, "page=2**63-1 at size 1
 
 
 @check("list.page-beyond", "list.out-of-range")
-def test_page_past_the_last(trial: Trial) -> None:
+def test_page_past_the_last(ctx: CheckContext) -> None:
     """Asks for pages past the last, also so far that a 64-bit offset overflows: no items, or a refusal."""
-    stock = stocked(trial)
-    trial.accept(stock.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
+    list_fixture = stocked(ctx)
+    ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
 
     def read() -> list[tuple[str, Exchange]]:
-        done = walk(trial, stock.call)
+        done = walk(ctx, list_fixture.call)
         count = max(len(set(done.ids)), done.total or 0)
         probes = []
         for size, steps in ((DEFAULT_SIZE, (1, 2, 100)), (1, (1, 2)), (MAX_SIZE, (1,))):
@@ -87,21 +87,23 @@ def test_page_past_the_last(trial: Trial) -> None:
             ("page=268435457 at size 16", query(2**28 + 1, 16)),
         ]
         probes += [(what, query(far, 16)) for what, far in _BEYOND_NUMBERS.items()]
-        if trial.operation.id != "listAccounts":
+        if ctx.operation.id != "listAccounts":
             last = max(1, pages_of(count, DEFAULT_SIZE))
             probes.append(
-                ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(trial)))
+                ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(ctx)))
             )
-        return [(what, trial.send(stock.call.with_query(parameters), what)) for what, parameters in probes]
+        return [
+            (what, ctx.send(list_fixture.call.with_query(parameters), what)) for what, parameters in probes
+        ]
 
     rule = "list.page-beyond"
-    for what, exchange in steady(trial, stock.call, read):
+    for what, exchange in steady(ctx, list_fixture.call, read):
         expected = f"{what}: no items, or a refusal (4xx)"
-        found = paging.page_or_refusal(trial, rule, exchange, expected, what)
+        found = paging.page_or_refusal(ctx, rule, exchange, expected, what)
         if found is not None:
             # What does not fit the server's numbers, it may take for none and answer as another page.
             other = what in _BEYOND_NUMBERS and found.page not in _BEYOND_NUMBERS.values()
-            trial.judge(rule, other or not found.items, expected, f"{len(found.items)} items", exchange)
+            ctx.judge(rule, other or not found.items, expected, f"{len(found.items)} items", exchange)
         if what in ("page 1 past the last of size 10", "page=1000000000000"):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
-            trial.observe("list.out-of-range", what, answer, exchange)
+            ctx.observe("list.out-of-range", what, answer, exchange)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from conformance.fixtures.lists import MORE_PAIRS, large
+from conformance.fixtures.lists import MORE_PAIRS, large_list
 from conformance.harness import paging
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import PageReading, active, read_at_all_sizes, stocked
 from conformance.harness.pagination import steady
 from conformance.wire.messages import Exchange
@@ -13,16 +13,16 @@ from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")
-def test_walking_pages(trial: Trial) -> None:
+def test_walking_pages(ctx: CheckContext) -> None:
     """Walks a list at sizes 100, 10, 2 and 1: each element once, full pages, numbers that agree."""
-    stock = stocked(trial)
-    reading = steady(trial, stock.call, lambda: read_at_all_sizes(trial, stock.call, (10, 2, 1)))
+    list_fixture = stocked(ctx)
+    reading = steady(ctx, list_fixture.call, lambda: read_at_all_sizes(ctx, list_fixture.call, (10, 2, 1)))
     if len(reading.known) > 1:
-        _judge_walks(trial, reading)
+        _judge_walks(ctx, reading)
     else:
         for rule in ("list.walk", "list.stable"):
-            trial.set_aside(rule, f"a list of one element is no list to walk. {MORE_PAIRS}")
-    _judge_numbers(trial, reading)
+            ctx.skip_judgement(rule, f"a list of one element is no list to walk. {MORE_PAIRS}")
+    _judge_numbers(ctx, reading)
 
 
 @check(
@@ -33,35 +33,36 @@ def test_walking_pages(trial: Trial) -> None:
     "list.size-range",
     operations=("listPayoutDestinations", "listVirtualAccounts"),
 )
-def test_more_elements_than_a_page_holds(trial: Trial) -> None:
+def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
     """Walks a list of 101 elements, and asks for more of them at once than a page may hold."""
-    stock = large(trial.suite, trial.operation.id)
-    reading = read_at_all_sizes(trial, stock.call, (50, 10, 1))
-    _judge_walks(trial, reading)
-    _judge_numbers(trial, reading)
-    missing = [one for one in stock.created if one not in reading.known]
-    trial.judge(
+    list_fixture = large_list(ctx.run, ctx.operation.id)
+    reading = read_at_all_sizes(ctx, list_fixture.call, (50, 10, 1))
+    _judge_walks(ctx, reading)
+    _judge_numbers(ctx, reading)
+    missing = [one for one in list_fixture.created if one not in reading.known]
+    ctx.judge(
         "list.complete",
         not missing,
-        f"each of {len(stock.created)} created elements in the list",
+        f"each of {len(list_fixture.created)} created elements in the list",
         f"{len(missing)} are not" if missing else "they are",
         *reading.walks[0].exchanges,
     )
     for value in ("0", "-1", "101", "1000"):
-        probe = trial.send(
-            stock.call.with_query([("size", value)]), f"size={value} of {len(stock.created)} elements"
+        probe = ctx.send(
+            list_fixture.call.with_query([("size", value)]),
+            f"size={value} of {len(list_fixture.created)} elements",
         )
-        paging.size_in_range(trial, probe, f"size={value} of {len(stock.created)} elements")
+        paging.size_in_range(ctx, probe, f"size={value} of {len(list_fixture.created)} elements")
 
 
-def _judge_walks(trial: Trial, reading: PageReading) -> None:
+def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
     """Judges list.walk, and list.stable where the trial cites it."""
     known, first = reading.known, reading.walks[0]
     for done in reading.walks:
         what = f"pages of size {done.size}"
-        sound = paging.whole(trial, "list.walk", done, known, what)
-        if sound and reading.in_order and not done.cut and "list.stable" in trial.rules:
-            trial.judge(
+        valid = paging.whole(ctx, "list.walk", done, known, what)
+        if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
+            ctx.judge(
                 "list.stable",
                 done.ids == first.ids,
                 f"{what}: the order that size {MAX_SIZE} shows",
@@ -69,14 +70,14 @@ def _judge_walks(trial: Trial, reading: PageReading) -> None:
                 *done.exchanges[:2],
             )
         if not any(one.cut for one in reading.walks):
-            paging.totals(trial, "list.walk", done.pages, len(known), what)
+            paging.totals(ctx, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
         what = f"page {number} of size {size}"
-        found = paging.page(trial, "list.walk", exchange, what)
+        found = paging.page(ctx, "list.walk", exchange, what)
         part = first.ids[(number - 1) * size : number * size]
         if found is not None and reading.in_order and (part or not first.cut):
             others = len(set(found.ids) - set(part))
-            trial.judge(
+            ctx.judge(
                 "list.walk",
                 found.ids == part,
                 f"{what}: the {len(part)} elements that follow those of page {number - 1}",
@@ -85,7 +86,7 @@ def _judge_walks(trial: Trial, reading: PageReading) -> None:
             )
 
 
-def _judge_numbers(trial: Trial, reading: PageReading) -> None:
+def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
     """Judges list.echo and list.pages on every page that was read."""
     count = None if reading.walks[0].cut else len(reading.known) or None
     pages = [(done.size, index, page) for done in reading.walks for index, page in enumerate(done.pages, 1)]
@@ -94,18 +95,18 @@ def _judge_numbers(trial: Trial, reading: PageReading) -> None:
     ]
     for size, number, page in pages:
         what = f"page {number} of size {size}"
-        paging.echo(trial, page, number, size, what)
-        paging.count_of_pages(trial, page, size, what, count)
+        paging.echo(ctx, page, number, size, what)
+        paging.count_of_pages(ctx, page, size, what, count)
 
 
 @check("list.defaults")
-def test_defaults(trial: Trial) -> None:
+def test_defaults(ctx: CheckContext) -> None:
     """Leaves out page, size or both, and compares with what asking for page 1 and size 10 brings."""
-    stock = stocked(trial)
-    trial.accept(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
+    list_fixture = stocked(ctx)
+    ctx.accept(list_fixture.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
 
     def read() -> list[tuple[str, int, int, Exchange, Exchange]]:
-        first = trial.send(stock.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
+        first = ctx.send(list_fixture.call.with_query(query(1, DEFAULT_SIZE)), "page 1 of size 10")
         found = page_of(first)
         last = pages_of(found.total, DEFAULT_SIZE) if found and found.total else 2
         probes = [
@@ -115,45 +116,47 @@ def test_defaults(trial: Trial) -> None:
         ]
         if last > 1:
             probes.append(("the last page alone", query(page=last), last, DEFAULT_SIZE))
-        if trial.operation.id != "listAccounts":
-            probes.append(("a filter alone", active(trial), 1, DEFAULT_SIZE))
+        if ctx.operation.id != "listAccounts":
+            probes.append(("a filter alone", active(ctx), 1, DEFAULT_SIZE))
         answers = []
         for what, parameters, number, size in probes:
             explicit = first
             if (number, size) != (1, DEFAULT_SIZE) or what == "a filter alone":
-                filters = active(trial) if what == "a filter alone" else []
-                explicit = trial.send(
-                    stock.call.with_query(query(number, size, filters)), f"{what}, spelt out"
+                filters = active(ctx) if what == "a filter alone" else []
+                explicit = ctx.send(
+                    list_fixture.call.with_query(query(number, size, filters)), f"{what}, spelt out"
                 )
             answers.append(
-                (what, number, size, trial.send(stock.call.with_query(parameters), what), explicit)
+                (what, number, size, ctx.send(list_fixture.call.with_query(parameters), what), explicit)
             )
         return answers
 
-    for what, number, size, exchange, explicit in steady(trial, stock.call, read):
-        found = paging.page(trial, "list.defaults", exchange, what)
+    for what, number, size, exchange, explicit in steady(ctx, list_fixture.call, read):
+        found = paging.page(ctx, "list.defaults", exchange, what)
         if found is not None:
-            _judge_defaults(trial, found, explicit, what, number, size)
+            _judge_defaults(ctx, found, explicit, what, number, size)
 
 
-def _judge_defaults(trial: Trial, found: Page, explicit: Exchange, what: str, number: int, size: int) -> None:
+def _judge_defaults(
+    ctx: CheckContext, found: Page, explicit: Exchange, what: str, number: int, size: int
+) -> None:
     expected = page_of(explicit)
     for name, wanted in (("page", number), ("size", size)):
         if expected is not None and getattr(expected, name) != wanted:
-            trial.set_aside(
+            ctx.skip_judgement(
                 "list.defaults", f"{name} is wrong even if spelt out", explicit, cause="list.echo"
             )
         else:
-            paging.number(trial, "list.defaults", found, name, wanted, what)
+            paging.number(ctx, "list.defaults", found, name, wanted, what)
     if expected is None or found.ids == expected.ids:
         return
-    again = page_of(trial.send(explicit.call, f"{what}, spelt out again"))
+    again = page_of(ctx.send(explicit.call, f"{what}, spelt out again"))
     if again is None or again.ids != expected.ids:
-        trial.set_aside(
+        ctx.skip_judgement(
             "list.defaults", f"what page={number}&size={size} shows changes", explicit, cause="list.stable"
         )
     else:
-        trial.judge(
+        ctx.judge(
             "list.defaults",
             False,
             f"{what}: the {len(expected.items)} items of page={number}&size={size}",
@@ -164,33 +167,33 @@ def _judge_defaults(trial: Trial, found: Page, explicit: Exchange, what: str, nu
 
 
 @check("list.stable")
-def test_order_is_stable(trial: Trial) -> None:
+def test_order_is_stable(ctx: CheckContext) -> None:
     """Reads the same pages several times, other pages in between: the same elements in the same order."""
-    stock = stocked(trial, 2)
+    list_fixture = stocked(ctx, 2)
     # Of two elements in an arbitrary order, each further look finds out with a probability of one half.
-    times = 3 if len(stock.created) > 4 else 8
+    times = 3 if len(list_fixture.created) > 4 else 8
     queries = {"page 1 of size 100": query(1, MAX_SIZE), "no query": []}
     # A second page that there is: one past the last may be refused.
-    second = 3 if len(stock.created) > 3 else 1
-    if len(stock.created) > second:
+    second = 3 if len(list_fixture.created) > 3 else 1
+    if len(list_fixture.created) > second:
         queries[f"page 2 of size {second}"] = query(2, second)
-    if trial.operation.id != "listAccounts":
-        queries["page 1 of the active ones"] = query(1, MAX_SIZE, active(trial))
-    trial.accept(stock.call, "the list")
+    if ctx.operation.id != "listAccounts":
+        queries["page 1 of the active ones"] = query(1, MAX_SIZE, active(ctx))
+    ctx.accept(list_fixture.call, "the list")
 
     def read() -> dict[str, list[Exchange]]:
         answers: dict[str, list[Exchange]] = {what: [] for what in queries}
         for _ in range(times):
             for what, parameters in queries.items():
-                answers[what].append(trial.send(stock.call.with_query(parameters), what))
+                answers[what].append(ctx.send(list_fixture.call.with_query(parameters), what))
         return answers
 
-    for what, exchanges in steady(trial, stock.call, read).items():
-        found = [paging.page(trial, "list.stable", one, what) for one in exchanges]
+    for what, exchanges in steady(ctx, list_fixture.call, read).items():
+        found = [paging.page(ctx, "list.stable", one, what) for one in exchanges]
         orders = [one.ids for one in found if one is not None]
         changed = [index for index, ids in enumerate(orders, 1) if ids != orders[0]]
         if orders:
-            trial.judge(
+            ctx.judge(
                 "list.stable",
                 not changed,
                 f"{what}, read {len(orders)} times: the same elements in the same order",

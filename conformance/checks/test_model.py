@@ -11,7 +11,7 @@ from conformance.harness.exploration import exploration
 from conformance.judging.findings import Finding, Inconclusive, Verdict
 
 if TYPE_CHECKING:
-    from conformance.fixtures.run_context import Suite
+    from conformance.fixtures.run_context import RunContext
     from conformance.harness.exploration import FuzzSettings
 
 #: Theme -> the operation that stands for it where nothing came to be judged.
@@ -19,12 +19,12 @@ THEMES = {"payees": "createBeneficiary", "holdings": "createVirtualAccount", "ev
 
 
 @exploration(*THEMES)
-def test_agrees_with_model(suite: Suite, part: str, settings: FuzzSettings) -> list[Finding]:
+def test_agrees_with_model(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
     from conformance.fuzz.stateful.explore import explore_model
 
     name = "test_model.test_agrees_with_model"
     try:
-        return explore_model(suite, part, settings, name)
+        return explore_model(run, part, settings, name)
     except Inconclusive as stop:
         return [
             Finding(
@@ -33,7 +33,7 @@ def test_agrees_with_model(suite: Suite, part: str, settings: FuzzSettings) -> l
                 Verdict.INCONCLUSIVE,
                 name,
                 summary=stop.reason,
-                cure=stop.cure,
+                remedy=stop.remedy,
                 cause=stop.cause,
             )
         ]

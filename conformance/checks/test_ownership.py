@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract.resources import INITIAL, PARENTS, initial_state
-from conformance.fixtures.account import Scene, call, identifier
+from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.creations import place
 from conformance.fixtures.samples import digits, marker
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members
 from conformance.judging.comparison import alike, document, objects, same_amount, show, shown
 from conformance.judging.findings import Inconclusive
@@ -109,19 +109,19 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
 
 
 @check("create.server-owned")
-def test_server_owned_fields_on_create(trial: Trial) -> None:
+def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
     """Server-owned fields are sent beside a sound body, all at once and, where a server refuses that, one
     by one. What is created all the same is in the stated initial state, in the answer and when it is
     looked at again."""
-    operation = trial.operation.id
-    scene = place(trial.suite, operation)
-    created = trial.accept(scene.call(operation), "the same without server-owned fields")
-    without = Shown(created, _look(trial, scene, created))
-    owned = owned_fields(operation, _other_parent(trial))
-    answer = _create(trial, owned, without, "all server-owned fields")
+    operation = ctx.operation.id
+    fixture = place(ctx.run, operation)
+    created = ctx.accept(fixture.call(operation), "the same without server-owned fields")
+    without = Shown(created, _look(ctx, fixture, created))
+    owned = owned_fields(operation, _other_parent(ctx))
+    answer = _create(ctx, owned, without, "all server-owned fields")
     if answer.refused and not answer.throttled:
         for name, value in owned.items():
-            _create(trial, {name: value}, without, f"a {name} of the client's own")
+            _create(ctx, {name: value}, without, f"a {name} of the client's own")
 
 
 @dataclass(frozen=True)
@@ -132,147 +132,147 @@ class Shown:
     later: Exchange | None
 
 
-def _other_parent(trial: Trial) -> str:
+def _other_parent(ctx: CheckContext) -> str:
     """An existing parent of the same kind, beside the one in the path."""
-    suite = trial.suite
-    match PARENTS[trial.operation.id]:
+    run = ctx.run
+    match PARENTS[ctx.operation.id]:
         case "customer_id":
-            return trial.target.primary.other_customer_id or f"cus_{marker()}"
+            return ctx.target.primary.other_customer_id or f"cus_{marker()}"
         case "beneficiary_id":
-            return identifier(place(suite, "createBeneficiary").create("createBeneficiary"))
-    path = place(suite, trial.operation.id).account_id
-    others = suite.shared().account_id, place(suite, "createBeneficiary").account_id
+            return identifier(place(run, "createBeneficiary").create("createBeneficiary"))
+    path = place(run, ctx.operation.id).account_id
+    others = run.shared().account_id, place(run, "createBeneficiary").account_id
     return next(one for one in others if one != path)
 
 
-def _create(trial: Trial, owned: Mapping[str, Any], without: Shown, what: str) -> Exchange:
+def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: str) -> Exchange:
     """Sends a sound body with server-owned fields beside and judges what comes of it; what is wrong
     `without` them, too, does not come of them."""
-    operation = trial.operation.id
-    scene = place(trial.suite, operation)
-    body = scene.body(operation)
-    answer = trial.send(call(operation, scene.ids(operation), {**body, **owned}), what)
-    if not trial.usable(RULE, answer):
+    operation = ctx.operation.id
+    fixture = place(ctx.run, operation)
+    body = fixture.body(operation)
+    answer = ctx.send(call(operation, fixture.ids(operation), {**body, **owned}), what)
+    if not ctx.usable(RULE, answer):
         return answer
     if not answer.succeeded:
-        trial.judge(RULE, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
+        ctx.judge(RULE, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
         return answer
     expected = initial_state(operation, body)
     for name, value in owned.items():
         usual = without.created.get(name)
         if name in expected and alike(operation, name, usual, expected[name]):
-            judge_member(trial, RULE, answer, name, expected[name], what)
+            judge_member(ctx, RULE, answer, name, expected[name], what)
         elif not alike(operation, name, usual, value):
-            judge_ignored(trial, RULE, answer, name, value, what)
-    _judge_later(trial, scene, answer, without, what)
+            judge_ignored(ctx, RULE, answer, name, value, what)
+    _judge_later(ctx, fixture, answer, without, what)
     return answer
 
 
-def judge_ignored(trial: Trial, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
+def judge_ignored(ctx: CheckContext, rule: str, answer: Exchange, name: str, value: Any, what: str) -> None:
     """Judges that one member does not have the value that the client sent for it."""
     got = answer.get(name)
-    obeyed = alike(trial.operation.id, name, got, value)
+    obeyed = alike(ctx.operation.id, name, got, value)
     obeyed = obeyed or (name == "amount_in_usd" and same_amount(got, value))
     expected = f"{what}: a {name} other than the {show(value)} that was sent"
-    trial.judge(rule, got is MISSING or not obeyed, expected, shown(got), answer)
+    ctx.judge(rule, got is MISSING or not obeyed, expected, shown(got), answer)
 
 
-def _look(trial: Trial, scene: Scene, created: Exchange) -> Exchange | None:
+def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exchange | None:
     """The created resource, or the list it is in, shown once more; None where no operation shows it."""
-    operation = trial.operation.id
+    operation = ctx.operation.id
     if operation not in _LATER:
         return None
     read, parameter = _LATER[operation]
     try:
-        ids = scene.ids(operation) | ({parameter: identifier(created)} if parameter else {})
+        ids = fixture.ids(operation) | ({parameter: identifier(created)} if parameter else {})
     except Inconclusive:
         return None
     look = call(read, ids) if parameter else call(read, ids).with_query({"page": 1, "size": 100})
-    return trial.send(look, f"{created.purpose}, looked at again")
+    return ctx.send(look, f"{created.purpose}, looked at again")
 
 
-def _judge_later(trial: Trial, scene: Scene, created: Exchange, without: Shown, what: str) -> None:
+def _judge_later(
+    ctx: CheckContext, fixture: AccountFixture, created: Exchange, without: Shown, what: str
+) -> None:
     """Looks at the created resource again: an answer can hide what was stored."""
-    operation = trial.operation.id
+    operation = ctx.operation.id
     state = INITIAL[operation]
     if operation == "createAccount":
-        _judge_listed(trial, _account_item(trial, scene, created), created, without, what)
-    later = _look(trial, scene, created)
-    if later is None or not trial.usable(RULE, later):
+        _judge_listed(ctx, _account_item(ctx, fixture, created), created, without, what)
+    later = _look(ctx, fixture, created)
+    if later is None or not ctx.usable(RULE, later):
         return
     read, parameter = _LATER[operation]
     if not later.succeeded:
         if without.later is not None and without.later.succeeded:
             expected = f"{what}: {read} shows what was created"
-            trial.judge(RULE, False, expected, later.described(), later, created)
+            ctx.judge(RULE, False, expected, later.described(), later, created)
     elif operation == "createAccount":
         invented = [one for one in objects(later.get("balances")) if _is_sent(one)]
         expected = f"{what}: no balance of the client's own"
-        trial.judge(RULE, not invented, expected, show(invented), later, created)
+        ctx.judge(RULE, not invented, expected, show(invented), later, created)
     elif parameter:
         usual = document(without.later) if without.later is not None else {}
-        judge_members(trial, RULE, later, state, f"{what}, read again", otherwise=usual)
+        judge_members(ctx, RULE, later, state, f"{what}, read again", otherwise=usual)
     else:
-        _judge_listed(trial, later, created, without, what)
+        _judge_listed(ctx, later, created, without, what)
 
 
 def _is_sent(balance: Mapping[str, Any]) -> bool:
     return same_amount(balance.get("available_balance"), _AMOUNT)
 
 
-def _judge_listed(trial: Trial, listing: Exchange, created: Exchange, without: Shown, what: str) -> None:
+def _judge_listed(ctx: CheckContext, listing: Exchange, created: Exchange, without: Shown, what: str) -> None:
     """Judges the status of a created resource by the list it is in, if it is on that page."""
-    expected = INITIAL[trial.operation.id]["status"]
+    expected = INITIAL[ctx.operation.id]["status"]
     for item in objects(listing.get("items")):
         if item.get("id") == created.get("id") and isinstance(status := item.get("status"), str):
             good = status in (expected, without.created.get("status"))
             sentence = f"{what}, listed: status {show(expected)}"
-            trial.judge(RULE, good, sentence, show(status), listing, created)
+            ctx.judge(RULE, good, sentence, show(status), listing, created)
 
 
-def _account_item(trial: Trial, scene: Scene, created: Exchange) -> Exchange:
+def _account_item(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exchange:
     """The page of the customer's accounts that is likeliest to hold a new one: the first or the last."""
-    look = scene.call("listAccounts").with_query({"page": 1, "size": 100})
-    first = trial.send(look, "the first page of accounts")
+    look = fixture.call("listAccounts").with_query({"page": 1, "size": 100})
+    first = ctx.send(look, "the first page of accounts")
     pages = first.get("pages")
     known = [one.get("id") for one in objects(first.get("items"))]
     if created.get("id") in known or not isinstance(pages, int) or pages < 2:
         return first
-    return trial.send(look.with_query({"page": pages, "size": 100}), "the last page of accounts")
+    return ctx.send(look.with_query({"page": pages, "size": 100}), "the last page of accounts")
 
 
 @check("beneficiary.update-server-owned")
-def test_server_owned_fields_on_update(trial: Trial) -> None:
+def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
     """A PATCH with server-owned fields, all at once beside a sound one and, where a server refuses that,
     one by one, is refused or leaves them as they were, in its answer and in a later read."""
-    rule, scene = "beneficiary.update-server-owned", trial.scene(fresh=True)
-    _ = scene.destination
-    without = trial.accept(scene.call("updateBeneficiary"), "a PATCH without server-owned fields")
-    before = trial.accept(scene.call("getBeneficiary"), "the beneficiary as it is")
+    rule, fixture = "beneficiary.update-server-owned", ctx.fixture(fresh=True)
+    _ = fixture.destination
+    without = ctx.accept(fixture.call("updateBeneficiary"), "a PATCH without server-owned fields")
+    before = ctx.accept(fixture.call("getBeneficiary"), "the beneficiary as it is")
     owned = {
-        **owned_fields("createBeneficiary", trial.suite.shared().account_id),
+        **owned_fields("createBeneficiary", ctx.run.shared().account_id),
         "status": "disabled",
         "payout_destinations": [],
     }
 
     def patch(fields: Mapping[str, Any], what: str) -> Exchange:
-        body = {**scene.body("updateBeneficiary"), **fields}
-        answer = trial.send(scene.call("updateBeneficiary", body), what)
-        if not trial.usable(rule, answer):
+        body = {**fixture.body("updateBeneficiary"), **fields}
+        answer = ctx.send(fixture.call("updateBeneficiary", body), what)
+        if not ctx.usable(rule, answer):
             return answer
         if not answer.succeeded:
-            trial.judge(
-                rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer
-            )
-        after = trial.send(scene.call("getBeneficiary"), f"the beneficiary after {what}")
+            ctx.judge(rule, answer.refused, f"{what}: ignored, or refused (4xx)", answer.described(), answer)
+        after = ctx.send(fixture.call("getBeneficiary"), f"the beneficiary after {what}")
         # Each is compared with an answer of its own kind: what both show wrongly does not come of these
         # fields.
         for one, earlier, where in ((answer, without, "in the answer"), (after, before, "in a later read")):
             if one.succeeded:
                 stays = {name: earlier.get(name) for name in fields if name != "updated"}
-                judge_members(trial, rule, one, stays, f"{what}, {where}")
+                judge_members(ctx, rule, one, stays, f"{what}, {where}")
                 if "updated" in fields:
-                    judge_ignored(trial, rule, one, "updated", _PAST, f"{what}, {where}")
+                    judge_ignored(ctx, rule, one, "updated", _PAST, f"{what}, {where}")
         return answer
 
     if patch(owned, "a PATCH with all server-owned fields").refused:

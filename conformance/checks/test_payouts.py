@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from conformance.contract.operations import response_problems
-from conformance.fixtures.account import Scene, call, identifier
+from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.creations import place
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 
 #: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 
 
 @check("format.money", operations=("createPayout", "createPayin"))
-def test_amounts_have_no_exponent(trial: Trial) -> None:
+def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
     """Very small, large and round amounts come back as plain decimals, where the server accepts them."""
-    operation = trial.operation.id
-    scene = place(trial.suite, operation)
-    trial.accept(scene.call(operation), "the sample's amount")
+    operation = ctx.operation.id
+    fixture = place(ctx.run, operation)
+    ctx.accept(fixture.call(operation), "the sample's amount")
     for amount in TELLING_AMOUNTS:
-        answer = trial.send(scene.call(operation).with_field("amount", amount), f"an amount of {amount}")
+        answer = ctx.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
         if answer.succeeded:
             broken = [
                 one for one in response_problems(operation, answer.document) if one.rule == "format.money"
             ]
             got = "; ".join(f"{one.pointer} {one.message}" for one in broken)
-            trial.judge(
+            ctx.judge(
                 "format.money",
                 not broken,
                 f"an amount of {amount}: shown as a plain decimal",
@@ -35,15 +35,15 @@ def test_amounts_have_no_exponent(trial: Trial) -> None:
 
 
 @check("payout.disabled-beneficiary")
-def test_payout_to_a_disabled_beneficiary(trial: Trial) -> None:
+def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
     """Notes what a payout to a disabled beneficiary is answered, after one to an active beneficiary was
     accepted."""
-    payer = trial.suite.payouts()
-    trial.accept(payer.call("createPayout"), "a payout to an active beneficiary")
-    scene = Scene(trial.suite, account_id=payer.account_id)
-    payout = scene.call("createPayout")
-    ids = {"account_id": payer.account_id, "beneficiary_id": identifier(scene.beneficiary)}
-    disabled = trial.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
-    answer = trial.send(payout, "a payout to a disabled beneficiary")
+    payer = ctx.run.payouts()
+    ctx.accept(payer.call("createPayout"), "a payout to an active beneficiary")
+    fixture = AccountFixture(ctx.run, account_id=payer.account_id)
+    payout = fixture.call("createPayout")
+    ids = {"account_id": payer.account_id, "beneficiary_id": identifier(fixture.beneficiary)}
+    disabled = ctx.accept(call("disableBeneficiary", ids), "the beneficiary is disabled")
+    answer = ctx.send(payout, "a payout to a disabled beneficiary")
     seen = "accepted" if answer.succeeded else answer.described()
-    trial.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", seen, disabled, answer)
+    ctx.observe("payout.disabled-beneficiary", "a payout to a disabled beneficiary", seen, disabled, answer)

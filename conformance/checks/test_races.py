@@ -10,11 +10,11 @@ import time
 from decimal import Decimal
 
 from conformance.contract import signing
-from conformance.fixtures.account import Scene, identifier
+from conformance.fixtures.account import AccountFixture, identifier
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import ONCE, own_place
-from conformance.harness.side_effects import MONEY, Effects, walk
+from conformance.harness.side_effects import MONEY, SideEffects, walk
 from conformance.judging.comparison import same
 from conformance.wire.messages import Call, Exchange
 
@@ -35,20 +35,20 @@ def _answered(answers: list[Exchange]) -> list[Exchange]:
 
 
 @check("auth.nonce-race")
-def test_one_nonce(trial: Trial) -> None:
+def test_one_nonce(ctx: CheckContext) -> None:
     """Of simultaneous, rightly signed requests with the same nonce, at most one passes authentication."""
     rule = "auth.nonce-race"
-    scene = trial.scene(fresh=trial.operation.id in ONCE)
+    fixture = ctx.fixture(fresh=ctx.operation.id in ONCE)
     passed = 0
     for _ in range(ROUNDS):
         nonce = signing.new_nonce()
-        calls = [scene.call(trial.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
-        answers = trial.race(calls, "simultaneous requests with one nonce")
+        calls = [fixture.call(ctx.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
+        answers = ctx.race(calls, "simultaneous requests with one nonce")
         answered = _answered(answers)
         through = [one for one in answered if not one.refused_authentication and one.status != 425]
         passed += len(through)
         if len(answered) > 1 and through:
-            trial.judge(
+            ctx.judge(
                 rule,
                 len(through) <= 1,
                 f"{NONCES} simultaneous requests with one nonce: at most one passes authentication",
@@ -56,7 +56,7 @@ def test_one_nonce(trial: Trial) -> None:
                 *through[:3],
             )
     if not passed:
-        trial.set_aside(
+        ctx.skip_judgement(
             rule,
             "none of the simultaneous requests with one nonce passed authentication",
             cause="auth.accepts-valid",
@@ -67,23 +67,23 @@ def test_one_nonce(trial: Trial) -> None:
 
 
 @check("idempotency.race")
-def test_one_key(trial: Trial) -> None:
+def test_one_key(ctx: CheckContext) -> None:
     """Simultaneous requests with one key and body: every 2xx answer is the same response, the operation is
     done once, and a later repetition brings that response."""
     rule = "idempotency.race"
     doubled: list[bool] = []
     for _ in range(ROUNDS):
-        scene = own_place(trial) if trial.operation.id != "createPayout" else trial.scene()
-        one = scene.call(trial.operation.id)
-        with Effects(trial, scene) as effects:
-            answers = trial.race([one] * KEYS, "simultaneous requests with one key and body")
-            winner = _judge_answers(trial, rule, one, answers)
+        fixture = own_place(ctx) if ctx.operation.id != "createPayout" else ctx.fixture()
+        one = fixture.call(ctx.operation.id)
+        with SideEffects(ctx, fixture) as effects:
+            answers = ctx.race([one] * KEYS, "simultaneous requests with one key and body")
+            winner = _judge_answers(ctx, rule, one, answers)
             if winner is None:
                 continue
-            if trial.operation.id == "disableBeneficiary":
-                _judge_disabled(trial, rule, scene, winner)
-            elif trial.operation.id in MONEY:
-                doubled.append(_spent_more(trial, effects, one))
+            if ctx.operation.id == "disableBeneficiary":
+                _judge_disabled(ctx, rule, fixture, winner)
+            elif ctx.operation.id in MONEY:
+                doubled.append(_spent_more(ctx, effects, one))
             else:
                 effects.accepted.add(identifier(winner))
                 effects.judge(
@@ -91,7 +91,7 @@ def test_one_key(trial: Trial) -> None:
                 )
     if doubled and all(doubled):
         # Once may be somebody else's payout at the same moment.
-        trial.judge(
+        ctx.judge(
             rule,
             False,
             "simultaneous requests with one key and body: the balances change as by one of them",
@@ -99,32 +99,32 @@ def test_one_key(trial: Trial) -> None:
         )
 
 
-def _judge_answers(trial: Trial, rule: str, one: Call, answers: list[Exchange]) -> Exchange | None:
+def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchange]) -> Exchange | None:
     """Judges what the simultaneous requests were answered; the first 2xx answer, if need be a later one's."""
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
     for answer in succeeded[1:]:
         first = succeeded[0]
         expected = f"{what}: the same response for each that is answered 2xx"
-        if not trial.judge(rule, _alike(answer, first), expected, _difference(first, answer), first, answer):
+        if not ctx.judge(rule, _alike(answer, first), expected, _difference(first, answer), first, answer):
             break
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
-            trial.judge(rule, False, f"{what}: a 2xx or 4xx answer", answer.described(), answer)
-    later = trial.send(one, "the same key and body after the simultaneous requests")
+            ctx.judge(rule, False, f"{what}: a 2xx or 4xx answer", answer.described(), answer)
+    later = ctx.send(one, "the same key and body after the simultaneous requests")
     if later.status in (409, *_BUSY):
         # Perhaps the first one is still being put away.
         time.sleep(0.5)
-        later = trial.send(one, "the same key and body some time after the simultaneous requests")
+        later = ctx.send(one, "the same key and body some time after the simultaneous requests")
     if not succeeded:
         if later.succeeded:
             return later
         reason = f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}"
-        trial.set_aside(rule, reason, later, answers[0])
+        ctx.skip_judgement(rule, reason, later, answers[0])
         return None
-    if trial.usable(rule, later):
+    if ctx.usable(rule, later):
         repeated = any(_alike(later, answer) for answer in succeeded)
-        trial.judge(
+        ctx.judge(
             rule,
             repeated,
             f"{what}: the same response when they are repeated later",
@@ -146,11 +146,11 @@ def _alike(one: Exchange, other: Exchange) -> bool:
     return one.status == other.status and same(one.document, other.document)
 
 
-def _judge_disabled(trial: Trial, rule: str, scene: Scene, winner: Exchange) -> None:
+def _judge_disabled(ctx: CheckContext, rule: str, fixture: AccountFixture, winner: Exchange) -> None:
     """A beneficiary that was disabled once was not updated afterwards."""
-    found = trial.send(scene.call("getBeneficiary"), "the beneficiary after the simultaneous requests")
-    if found.succeeded and trial.usable(rule, found):
-        trial.equal(
+    found = ctx.send(fixture.call("getBeneficiary"), "the beneficiary after the simultaneous requests")
+    if found.succeeded and ctx.usable(rule, found):
+        ctx.equal(
             rule,
             found.get("updated"),
             winner.get("updated"),
@@ -160,11 +160,11 @@ def _judge_disabled(trial: Trial, rule: str, scene: Scene, winner: Exchange) -> 
         )
 
 
-def _spent_more(trial: Trial, effects: Effects, one: Call) -> bool:
+def _spent_more(ctx: CheckContext, effects: SideEffects, one: Call) -> bool:
     """Whether the simultaneous requests moved a balance by more than a single request does."""
     raced = effects.moved()
     effects.start()
-    trial.send(trial.scene().call(trial.operation.id, one.document), "a single request of the same amount")
+    ctx.send(ctx.fixture().call(ctx.operation.id, one.document), "a single request of the same amount")
     single = effects.moved()
     none = Decimal(0)
     return any(amount and raced.get(name, none) not in (amount, none) for name, amount in single.items())
@@ -174,35 +174,35 @@ def _spent_more(trial: Trial, effects: Effects, one: Call) -> bool:
 
 
 @check("wallet.race")
-def test_one_wallet(trial: Trial) -> None:
+def test_one_wallet(ctx: CheckContext) -> None:
     """Of simultaneous creates of one currency and network with different keys, exactly one wallet results,
     and exactly one is answered 2xx."""
     rule = "wallet.race"
-    pairs = trial.suite.samples.wallet_pairs
+    pairs = ctx.run.samples.wallet_pairs
     for number in range(ROUNDS):
-        scene = trial.suite.fresh()
+        fixture = ctx.run.fresh()
         index = number % len(pairs)
-        calls = [scene.call("createWallet", trial.suite.samples.wallet(index)) for _ in range(WALLETS)]
-        answers = trial.race(calls, "simultaneous creates of one wallet")
+        calls = [fixture.call("createWallet", ctx.run.samples.wallet(index)) for _ in range(WALLETS)]
+        answers = ctx.race(calls, "simultaneous creates of one wallet")
         answered, succeeded = _answered(answers), [one for one in answers if one.succeeded]
         what = f"{WALLETS} simultaneous creates of one currency and network"
-        items, listed = walk(trial, scene, "listWallets", "which wallets are there?")
+        items, listed = walk(ctx, fixture, "listWallets", "which wallets are there?")
         found = None
         if items is not None:
             of_pair = [one for one in items if (one.get("currency"), one.get("network")) == pairs[index]]
             found = {str(one.get("id")) for one in of_pair}
         if len(answered) == len(answers) and not succeeded and found is not None and not found:
-            _judge_none(trial, rule, index, answers[0])
+            _judge_none(ctx, rule, index, answers[0])
             continue
-        trial.judge(
+        ctx.judge(
             rule, len(succeeded) <= 1, f"{what}: one answered 2xx", f"{len(succeeded)} were", *succeeded[:3]
         )
         if found is None:
-            trial.set_aside(rule, f"listWallets was answered {listed.described()}", listed)
+            ctx.skip_judgement(rule, f"listWallets was answered {listed.described()}", listed)
         elif succeeded and not found:
-            trial.set_aside(rule, "listWallets does not show the wallet", listed, cause="list.complete")
+            ctx.skip_judgement(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         else:
-            trial.judge(
+            ctx.judge(
                 rule,
                 len(found) <= 1,
                 f"{what}: one wallet in listWallets",
@@ -212,14 +212,14 @@ def test_one_wallet(trial: Trial) -> None:
             )
 
 
-def _judge_none(trial: Trial, rule: str, index: int, refused: Exchange) -> None:
+def _judge_none(ctx: CheckContext, rule: str, index: int, refused: Exchange) -> None:
     """All were refused, and nothing exists: a fault, if the server takes such a wallet at all."""
-    scene = trial.suite.fresh()
-    alone = trial.accept(
-        scene.call("createWallet", trial.suite.samples.wallet(index)),
+    fixture = ctx.run.fresh()
+    alone = ctx.accept(
+        fixture.call("createWallet", ctx.run.samples.wallet(index)),
         "a single create of the same wallet elsewhere",
     )
-    trial.judge(
+    ctx.judge(
         rule,
         refused.status in _BUSY,
         "simultaneous creates of one wallet: one answered 2xx",

@@ -8,10 +8,10 @@ import contextlib
 from conformance.contract.operations import response_problems
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fixtures.account import Scene, call, identifier
-from conformance.fixtures.creations import Creation, creations
+from conformance.fixtures.account import AccountFixture, call, identifier
+from conformance.fixtures.creations import CreatedResource, creations
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members
 from conformance.judging.comparison import document, objects, shown
 from conformance.judging.findings import Inconclusive
@@ -35,64 +35,62 @@ FORMATS = (
 
 
 @check("create.echo")
-def test_what_was_sent_is_shown(trial: Trial) -> None:
+def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
     """Resources are created with all fields, with the required ones alone, with other values and with
     letters and signs that are easily spoiled; each answer shows every field as it was sent, and the ids of
     its parents."""
-    operation = trial.operation.id
-    for made in creations(trial.suite, operation):
+    operation = ctx.operation.id
+    for made in creations(ctx.run, operation):
         what = f"created with {made.kind}"
-        judge_members(trial, "create.echo", made.exchange, sent(operation, made.body), what)
+        judge_members(ctx, "create.echo", made.exchange, sent(operation, made.body), what)
         parent = PARENTS[operation]
-        judge_member(trial, "create.echo", made.exchange, parent, made.scene.ids(operation)[parent], what)
+        judge_member(ctx, "create.echo", made.exchange, parent, made.fixture.ids(operation)[parent], what)
 
 
 @check("create.initial-state")
-def test_initial_state(trial: Trial) -> None:
+def test_initial_state(ctx: CheckContext) -> None:
     """Whatever kind of body a resource is created with, its answer shows the stated initial state, and the
     stated default for a field that was not sent."""
-    operation = trial.operation.id
-    for made in creations(trial.suite, operation):
+    operation = ctx.operation.id
+    for made in creations(ctx.run, operation):
         expected = initial_state(operation, made.body)
-        judge_members(
-            trial, "create.initial-state", made.exchange, expected, f"newly created with {made.kind}"
-        )
+        judge_members(ctx, "create.initial-state", made.exchange, expected, f"newly created with {made.kind}")
 
 
 @check("format.nullable", operations=tuple(NULLABLE))
-def test_fields_left_out_are_null(trial: Trial) -> None:
+def test_fields_left_out_are_null(ctx: CheckContext) -> None:
     """Optional fields typed "or null" that were not sent are in the answer, with the value null."""
-    operation = trial.operation.id
-    for made in creations(trial.suite, operation):
+    operation = ctx.operation.id
+    for made in creations(ctx.run, operation):
         for name in NULLABLE[operation]:
             if name not in made.body:
                 value = made.exchange.get(name)
                 what = f"created with {made.kind}, {name} not sent: {name} null"
-                trial.judge("format.nullable", value is None, what, shown(value), made.exchange)
+                ctx.judge("format.nullable", value is None, what, shown(value), made.exchange)
 
 
 @check("format.id-unique")
-def test_every_resource_has_its_own_id(trial: Trial) -> None:
+def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
     """Two resources of one account (of the same body, too), one of another account and one of another
     organization all have ids that no other resource has."""
-    operation = trial.operation.id
-    made = [one.exchange for one in creations(trial.suite, operation)]
-    first = creations(trial.suite, operation)[0]
+    operation = ctx.operation.id
+    made = [one.exchange for one in creations(ctx.run, operation)]
+    first = creations(ctx.run, operation)[0]
     if operation != "createWallet":
-        again = call(operation, first.scene.ids(operation), first.body)
-        made.append(trial.send(again, "the same body again, with another key"))
+        again = call(operation, first.fixture.ids(operation), first.body)
+        made.append(ctx.send(again, "the same body again, with another key"))
     if operation != "createPayout":  # only the funded account can be relied on to pay
-        for organization in ("primary", *(("secondary",) if trial.target.secondary else ())):
+        for organization in ("primary", *(("secondary",) if ctx.target.secondary else ())):
             with contextlib.suppress(Inconclusive):
-                elsewhere = trial.suite.fresh(organization).call(operation)
-                made.append(trial.send(elsewhere, f"one in another account ({organization})", organization))
+                elsewhere = ctx.run.fresh(organization).call(operation)
+                made.append(ctx.send(elsewhere, f"one in another account ({organization})", organization))
     ids: dict[str, Exchange] = {}
     for exchange in made:
         made_id = exchange.get("id")
         if not exchange.succeeded or not isinstance(made_id, str):
             continue
         other = ids.setdefault(made_id, exchange)
-        trial.judge(
+        ctx.judge(
             "format.id-unique",
             other is exchange,
             f"{exchange.purpose}: an id of its own",
@@ -106,63 +104,63 @@ def test_every_resource_has_its_own_id(trial: Trial) -> None:
 
 
 @check("read.equals-create")
-def test_read_equals_create(trial: Trial) -> None:
+def test_read_equals_create(ctx: CheckContext) -> None:
     """After several were created with different bodies, each is read, twice, and shows what its create
     answered."""
     create = {"getBeneficiary": "createBeneficiary", "getVirtualAccount": "createVirtualAccount"}[
-        trial.operation.id
+        ctx.operation.id
     ]
-    made = creations(trial.suite, create)
+    made = creations(ctx.run, create)
     for one in [*made, made[0]]:
-        judge_read(trial, one, f"read after it was created with {one.kind}")
+        judge_read(ctx, one, f"read after it was created with {one.kind}")
 
 
-def judge_read(trial: Trial, made: Creation, what: str) -> None:
+def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
     """Judges read.equals-create on one resource."""
     parameter = {"beneficiary": "beneficiary_id", "virtual_account": "virtual_account_id"}[
-        trial.operation.resource
+        ctx.operation.resource
     ]
     try:
-        ids = {"account_id": made.scene.account_id, parameter: identifier(made.exchange)}
+        ids = {"account_id": made.fixture.account_id, parameter: identifier(made.exchange)}
     except Inconclusive as stop:
-        trial.set_aside("read.equals-create", stop.reason, made.exchange, cause=stop.cause)
+        ctx.skip_judgement("read.equals-create", stop.reason, made.exchange, cause=stop.cause)
         return
-    answer = trial.send(call(trial.operation.id, ids), what)
-    if trial.succeeded("read.equals-create", answer, what) and isinstance(answer.document, dict):
+    answer = ctx.send(call(ctx.operation.id, ids), what)
+    if ctx.succeeded("read.equals-create", answer, what) and isinstance(answer.document, dict):
         create = made.exchange.operation or ""
-        truth = stated(create, made.body, made.scene.ids(create))
-        judge_members(trial, "read.equals-create", answer, document(made.exchange), what, otherwise=truth)
+        truth = stated(create, made.body, made.fixture.ids(create))
+        judge_members(ctx, "read.equals-create", answer, document(made.exchange), what, otherwise=truth)
 
 
 @check("balances.of-account")
-def test_balances_are_of_the_account(trial: Trial) -> None:
+def test_balances_are_of_the_account(ctx: CheckContext) -> None:
     """The balances of two new accounts, and of the funded one, carry the account's id and a currency only
     once."""
-    scenes = [("a new account", trial.suite.fresh()), ("another new account", trial.suite.fresh())]
-    if trial.target.primary.funded_account_id is not None and trial.target.features.payouts is not False:
-        scenes.append(("the funded account", trial.suite.payouts()))
-    if trial.target.secondary is not None:
+    scenes = [("a new account", ctx.run.fresh()), ("another new account", ctx.run.fresh())]
+    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
+        scenes.append(("the funded account", ctx.run.payouts()))
+    if ctx.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
-            scene = trial.suite.shared("secondary")
-            scene.ids("getAccountBalances")
-            scenes.append(("an account of another organization", scene))
+            fixture = ctx.run.shared("secondary")
+            fixture.ids("getAccountBalances")
+            scenes.append(("an account of another organization", fixture))
     # All accounts are there before the first is read: a server may show the newest one's balances.
-    for _, scene in scenes:
-        scene.ids("getAccountBalances")
-    for name, scene in [*scenes, scenes[0]]:
-        organization = scene.client.organization.name
+    for _, fixture in scenes:
+        fixture.ids("getAccountBalances")
+    for name, fixture in [*scenes, scenes[0]]:
+        organization = fixture.client.organization.name
         what = f"balances of {name}"
-        answer = trial.accept(scene.call("getAccountBalances"), what, organization)
-        judge_member(trial, "balances.of-account", answer, "id", scene.account_id, what)
+        answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
+        judge_member(ctx, "balances.of-account", answer, "id", fixture.account_id, what)
         balances = answer.get("balances")
         if not isinstance(balances, list):
-            trial.set_aside(
+            ctx.skip_judgement(
                 "balances.of-account", f"{what}: balances is no array", answer, cause="format.fields"
             )
             continue
         currencies = [str(one.get("currency")) for one in objects(balances)]
         twice = sorted({one for one in currencies if currencies.count(one) > 1})
-        trial.judge(
+        ctx.judge(
             "balances.of-account",
             not twice,
             f"{what}: one element for each currency",
@@ -174,44 +172,44 @@ def test_balances_are_of_the_account(trial: Trial) -> None:
 # ---------------------------------------------------------------------- formats
 
 
-def populated(trial: Trial) -> Scene:
+def small_list(ctx: CheckContext) -> AccountFixture:
     """A scene in which the trial's operation has something to show."""
-    if "populated" not in trial.suite.shelf:
-        trial.suite.shelf["populated"] = trial.suite.fresh()
-    scene: Scene = trial.suite.shelf["populated"]
-    match trial.operation.id:
+    if "populated" not in ctx.run.shelf:
+        ctx.run.shelf["populated"] = ctx.run.fresh()
+    fixture: AccountFixture = ctx.run.shelf["populated"]
+    match ctx.operation.id:
         case "getAccountBalances":
-            return trial.suite.payouts() if trial.target.primary.funded_account_id else scene
+            return ctx.run.payouts() if ctx.target.primary.funded_account_id else fixture
         case "disableBeneficiary":
-            fresh = trial.suite.fresh()
+            fresh = ctx.run.fresh()
             _ = fresh.destination
             return fresh
         case "getBeneficiary" | "updateBeneficiary" | "listPayoutDestinations":
-            _ = scene.destination
+            _ = fixture.destination
         case "listVirtualAccounts":
-            _ = scene.virtual_account
+            _ = fixture.virtual_account
         case "listWallets":
-            return creations(trial.suite, "createWallet")[0].scene
+            return creations(ctx.run, "createWallet")[0].fixture
         case "listAccounts":
-            _ = scene.account
-    return scene
+            _ = fixture.account
+    return fixture
 
 
 @check(*FORMATS)
-def test_answers_have_the_documented_form(trial: Trial) -> None:
+def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
     """The answer of a sound request that has something to show is judged member by member, as every other
     answer of the run is as well."""
-    operation = trial.operation.id
+    operation = ctx.operation.id
     if operation in OPERATION_SETS["create"]:
-        answers = [made.exchange for made in creations(trial.suite, operation)]
+        answers = [made.exchange for made in creations(ctx.run, operation)]
     else:
-        answers = [trial.accept(populated(trial).call(operation), "a sound request with something to show")]
+        answers = [ctx.accept(small_list(ctx).call(operation), "a sound request with something to show")]
     for answer in answers:
         problems = response_problems(operation, answer.document)
-        for rule in trial.rules.values():
+        for rule in ctx.rules.values():
             broken = [problem for problem in problems if problem.rule == rule.id]
             got = "; ".join(f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
-            trial.judge(
+            ctx.judge(
                 rule.id,
                 not broken,
                 f"an answer as documented ({rule.statement.rstrip('.')})",

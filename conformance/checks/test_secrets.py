@@ -10,9 +10,9 @@ from typing import Any
 
 from conformance.checks.test_destinations import squeezed
 from conformance.fixtures import samples
-from conformance.fixtures.account import Scene, new_key, unknown_like
+from conformance.fixtures.account import AccountFixture, new_key, unknown_like
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
 from conformance.judging.invariants import HIDDEN_FIELDS
 from conformance.wire.messages import Call, Exchange
@@ -33,7 +33,7 @@ class Vault:
     """A beneficiary with a destination of every kind that the server accepts, and the numbers they were
     made with."""
 
-    scene: Scene
+    fixture: AccountFixture
     created: list[Exchange]
 
     @property
@@ -47,18 +47,18 @@ class Vault:
         return [(name, squeezed(value)) for name, value in found if len(value) >= 8]
 
 
-def new_vault(trial: Trial, scene: Scene) -> Vault:
+def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
     """A vault with the scene's beneficiary. Raises Inconclusive when the server accepts no destination."""
-    suite, vault = trial.suite, Vault(scene, [scene.destination])
+    run, vault = ctx.run, Vault(fixture, [fixture.destination])
     beside = {
-        **suite.bank_account(scene),
+        **run.bank_account(fixture),
         "iban": samples.iban(),
-        "wallet_address": suite.samples.wallet_destinations()[0]["wallet_address"],
+        "wallet_address": run.samples.wallet_destinations()[0]["wallet_address"],
     }
-    for bodies in ([suite.samples.bank_accounts()[-1]], suite.samples.wallet_destinations(), [beside]):
+    for bodies in ([run.samples.bank_accounts()[-1]], run.samples.wallet_destinations(), [beside]):
         for body in bodies:
-            made = trial.send(
-                scene.call("createPayoutDestination", body), "a destination whose number must stay hidden"
+            made = ctx.send(
+                fixture.call("createPayoutDestination", body), "a destination whose number must stay hidden"
             )
             if made.succeeded:
                 vault.created.append(made)
@@ -67,25 +67,25 @@ def new_vault(trial: Trial, scene: Scene) -> Vault:
 
 
 @check("secrets.hidden")
-def test_no_answer_shows_secrets(trial: Trial) -> None:
+def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     """In an account with destinations of every kind the operation is called soundly, again with its key,
     and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
     signing secret."""
-    vault = _vault(trial)
+    vault = _vault(ctx)
     for exchange in [
-        *(vault.created if trial.operation.id == "createPayoutDestination" else ()),
-        *_answers(trial, vault),
+        *(vault.created if ctx.operation.id == "createPayoutDestination" else ()),
+        *_answers(ctx, vault),
     ]:
         if exchange.status is None:
-            trial.set_aside(
+            ctx.skip_judgement(
                 "secrets.hidden",
                 f"{exchange.purpose} was not answered",
                 exchange,
                 cause="http.no-server-error",
             )
             continue
-        found = what_shows(trial, exchange, vault.numbers)
-        trial.judge(
+        found = what_shows(ctx, exchange, vault.numbers)
+        ctx.judge(
             "secrets.hidden",
             not found,
             f"{exchange.purpose}: an answer without secrets",
@@ -94,79 +94,81 @@ def test_no_answer_shows_secrets(trial: Trial) -> None:
         )
 
 
-def what_shows(trial: Trial, exchange: Exchange, numbers: list[tuple[str, str]]) -> str:
+def what_shows(ctx: CheckContext, exchange: Exchange, numbers: list[tuple[str, str]]) -> str:
     """Which secret an answer shows, in its body or its headers; empty if none."""
     text = exchange.response_body.decode("utf-8", "replace") + "\n".join(
         value for _, value in exchange.response_headers
     )
-    if any(secret and secret in text for secret in trial.target.secrets):
+    if any(secret and secret in text for secret in ctx.target.secrets):
         return "a signing secret"
     plain = squeezed(text)
     return next((f"the full {name} of a destination" for name, value in numbers if value in plain), "")
 
 
-def _vault(trial: Trial) -> Vault:
-    operation = trial.operation.id
+def _vault(ctx: CheckContext) -> Vault:
+    operation = ctx.operation.id
     if operation in ("createPayout", "disableBeneficiary"):
-        scene = trial.suite.payouts() if operation == "createPayout" else trial.suite.fresh()
-        return new_vault(trial, scene) if operation != "createPayout" else Vault(scene, [scene.destination])
-    if "vault" not in trial.suite.shelf:
+        fixture = ctx.run.payouts() if operation == "createPayout" else ctx.run.fresh()
+        return (
+            new_vault(ctx, fixture) if operation != "createPayout" else Vault(fixture, [fixture.destination])
+        )
+    if "vault" not in ctx.run.shelf:
         with contextlib.suppress(Inconclusive):
-            trial.suite.shelf["vault"] = new_vault(trial, trial.suite.fresh())
-    if "vault" in trial.suite.shelf:
-        vault: Vault = trial.suite.shelf["vault"]
+            ctx.run.shelf["vault"] = new_vault(ctx, ctx.run.fresh())
+    if "vault" in ctx.run.shelf:
+        vault: Vault = ctx.run.shelf["vault"]
         return vault
-    scene = trial.suite.shared()
-    return Vault(scene, [scene.destination] if operation in _NEAR else [])
+    fixture = ctx.run.shared()
+    return Vault(fixture, [fixture.destination] if operation in _NEAR else [])
 
 
-def _answers(trial: Trial, vault: Vault) -> Iterator[Exchange]:
-    operation, scene = trial.operation.id, vault.scene
+def _answers(ctx: CheckContext, vault: Vault) -> Iterator[Exchange]:
+    operation, fixture = ctx.operation.id, vault.fixture
     if operation == "createPayoutDestination":
-        sound = vault.created[-1].call
+        valid = vault.created[-1].call
         for one in vault.created:
-            yield trial.send(one.call, f"the key of a {one.call.document.get('type')} destination again")
+            yield ctx.send(one.call, f"the key of a {one.call.document.get('type')} destination again")
     else:
-        sound = scene.call(operation)
-        yield trial.send(sound, "a sound request")
-    for what, defective in _defects(trial, sound):
-        yield trial.send(defective, what)
+        valid = fixture.call(operation)
+        yield ctx.send(valid, "a sound request")
+    for what, defective in _defects(ctx, valid):
+        yield ctx.send(defective, what)
     if operation == "listPayoutDestinations":
-        yield trial.send(sound.with_query({"page": 1, "size": 100}), "a list of 100")
-        yield trial.send(sound.with_query({"size": 0}), "a size of 0")
+        yield ctx.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")
+        yield ctx.send(valid.with_query({"size": 0}), "a size of 0")
 
 
-def _defects(trial: Trial, sound: Call) -> Iterator[tuple[str, Call]]:
+def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     """Requests to be refused, each with one defect; their errors are where a server is tempted to quote."""
-    operation = trial.operation
-    yield "a wrong signature", sound.signed(mangle="flip")
-    parent = sound.path.split("/")[3]
-    yield "an unknown parent", _fresh(sound).but(target=sound.target.replace(parent, unknown_like(parent), 1))
+    operation = ctx.operation
+    yield "a wrong signature", valid.signed(mangle="flip")
+    parent = valid.path.split("/")[3]
+    yield "an unknown parent", _fresh(valid).but(target=valid.target.replace(parent, unknown_like(parent), 1))
     if operation.id not in _NEAR:
         return
-    yield "a header left out", sound.signed(omit=("X-Signature",))
-    yield "a timestamp of an hour ago", sound.signed(timestamp_offset=-3600)
+    yield "a header left out", valid.signed(omit=("X-Signature",))
+    yield "a timestamp of an hour ago", valid.signed(timestamp_offset=-3600)
     if operation.is_post:
-        yield "a key that is no UUID", sound.but(idempotency_key="not-a-uuid")
-    if operation.is_post and sound.body:
+        yield "a key that is no UUID", valid.but(idempotency_key="not-a-uuid")
+    if operation.is_post and valid.body:
         yield (
             "the same key with another body",
-            sound.with_field("label" if "label" in sound.document else "note", samples.marker()),
+            valid.with_field("label" if "label" in valid.document else "note", samples.marker()),
         )
-        yield "the key again", sound
-    if sound.body:
-        yield "a body cut short", _fresh(sound).but(body=sound.body[:-1])
-        yield "a body in an array", _fresh(sound).with_json([sound.document])
+        yield "the key again", valid
+    if valid.body:
+        yield "a body cut short", _fresh(valid).but(body=valid.body[:-1])
+        yield "a body in an array", _fresh(valid).with_json([valid.document])
         wrong: dict[str, Any] = {"country": "USA", "currency": "US", "note": 7, "label": ["x"]}
         for name, value in wrong.items():
-            if name in sound.document:
-                yield f"a wrong {name}", _fresh(sound).with_field(name, value)
+            if name in valid.document:
+                yield f"a wrong {name}", _fresh(valid).with_field(name, value)
         for name in operation.required_fields:
-            yield f"a body without {name}", _fresh(sound).without_field(name)
+            yield f"a body without {name}", _fresh(valid).without_field(name)
     elif operation.is_post:
-        yield "the key again", sound
+        yield "the key again", valid
 
 
-def _fresh(sound: Call) -> Call:
+def _fresh(valid: Call) -> Call:
     """The same call under a key that was not used yet."""
-    return sound.but(idempotency_key=new_key() if sound.idempotency_key else None)
+    return valid.but(idempotency_key=new_key() if valid.idempotency_key else None)

@@ -10,9 +10,9 @@ from conformance.contract import signing
 from conformance.contract.operations import match
 from conformance.fixtures.account import new_key, parameters, unknown_like
 from conformance.fixtures.samples import marker
-from conformance.harness.authentication import FREE_TEXT, Gate, common_scene, reworded
+from conformance.harness.authentication import FREE_TEXT, AuthProbes, common_scene, reworded
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.wire.messages import MANGLES, Call, to_json
 
 #: Letters of two, three and four bytes in UTF-8.
@@ -23,89 +23,90 @@ SPOILT = tuple(name for name in MANGLES if name not in ("", "upper"))
 
 
 @check("auth.signature")
-def test_signatures_of_another_making(trial: Trial) -> None:
+def test_signatures_of_another_making(ctx: CheckContext) -> None:
     """Signatures made with other secrets or of another request, and the right one spoilt in many ways."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     others = [
         ("a random secret", secrets.token_hex(20)),
-        ("the API key as the secret", trial.target.primary.api_key),
+        ("the API key as the secret", ctx.target.primary.api_key),
         ("an empty secret", ""),
     ]
-    if trial.target.secondary is not None:
-        others.append(("another organization's secret", trial.target.secondary.secret))
+    if ctx.target.secondary is not None:
+        others.append(("another organization's secret", ctx.target.secondary.secret))
     for what, secret in others:
-        gate.invalid_signature(
-            "auth.signature", gate.call().signed(secret=secret), f"a signature made with {what}"
+        probes.invalid_signature(
+            "auth.signature", probes.call().signed(secret=secret), f"a signature made with {what}"
         )
     for mangle in SPOILT:
-        gate.invalid_signature(
-            "auth.signature", gate.call().signed(mangle=mangle), f"a spoilt signature ({mangle})"
+        probes.invalid_signature(
+            "auth.signature", probes.call().signed(mangle=mangle), f"a spoilt signature ({mangle})"
         )
-    earlier = gate.passed(trial.send(gate.sound(), "a sound request, whose signature is used again"))
+    earlier = probes.passed(ctx.send(probes.valid(), "a sound request, whose signature is used again"))
     what = "the signature of an earlier request"
-    call = gate.call().signed(signature=earlier.request_header(signing.SIGNATURE))
-    gate.invalid_signature("auth.signature", call, what)
+    call = probes.call().signed(signature=earlier.request_header(signing.SIGNATURE))
+    probes.invalid_signature("auth.signature", call, what)
 
 
 @check("auth.signed-method")
-def test_method_is_signed(trial: Trial) -> None:
+def test_method_is_signed(ctx: CheckContext) -> None:
     """Requests signed for other methods than they are sent with, and for none."""
-    gate = Gate(trial)
-    gate.invalid_signature(
-        "auth.signed-method", gate.call().signed(signed_method=""), "a request signed without its method"
+    probes = AuthProbes(ctx)
+    probes.invalid_signature(
+        "auth.signed-method", probes.call().signed(signed_method=""), "a request signed without its method"
     )
     for method in ("GET", "POST", "PATCH"):
-        if method != trial.operation.method:
-            call = gate.call().signed(signed_method=method)
-            gate.invalid_signature("auth.signed-method", call, f"a request signed as {method}")
+        if method != ctx.operation.method:
+            call = probes.call().signed(signed_method=method)
+            probes.invalid_signature("auth.signed-method", call, f"a request signed as {method}")
 
 
 # ---------------------------------------------------------------------- path
 
 
-def _other_path(trial: Trial, gate: Gate) -> str:
+def _other_path(ctx: CheckContext, probes: AuthProbes) -> str:
     """The path of another operation."""
-    other = "listVirtualAccounts" if trial.operation.id.endswith(("Wallet", "Wallets")) else "listWallets"
-    return common_scene(trial.suite).call(other).target
+    other = "listVirtualAccounts" if ctx.operation.id.endswith(("Wallet", "Wallets")) else "listWallets"
+    return common_scene(ctx.run).call(other).target
 
 
-def _encoded(gate: Gate, sound: Call, *, lower: bool = False) -> Call:
+def _encoded(probes: AuthProbes, valid: Call, *, lower: bool = False) -> Call:
     """The call with one character of its last id percent-encoded, with hexadecimal digits of that case."""
-    found = match(sound.method, sound.path)
+    found = match(valid.method, valid.path)
     assert found is not None
-    last = found[1][parameters(gate.operation)[-1]]
+    last = found[1][parameters(probes.operation)[-1]]
     # A code with a letter in it, so that its case shows.
     letter = next((one for one in last if one.isascii() and not f"{ord(one):02x}".isdigit()), last[0])
     code = f"%{ord(letter):02x}" if lower else f"%{ord(letter):02X}"
-    return sound.but(target=sound.target.replace(last, last.replace(letter, code, 1), 1))
+    return valid.but(target=valid.target.replace(last, last.replace(letter, code, 1), 1))
 
 
 @check("auth.signed-path")
-def test_path_is_signed(trial: Trial) -> None:
+def test_path_is_signed(ctx: CheckContext) -> None:
     """Requests signed without /v1, with a slash more, cut short, for other resources and the decoded path."""
-    gate = Gate(trial)
-    target = gate.call().target
+    probes = AuthProbes(ctx)
+    target = probes.call().target
     signed = [
         ("without its path", ""),
         ("without /v1", target.removeprefix("/v1")),
         ("with a slash after the path", f"{target}/"),
         ("without the last segment", target.rpartition("/")[0]),
-        ("for the path of another operation", _other_path(trial, gate)),
+        ("for the path of another operation", _other_path(ctx, probes)),
     ]
-    ids = gate.scene.ids(gate.operation)
+    ids = probes.fixture.ids(probes.operation)
     signed += [
-        (f"for another {name}", gate.at(**{name: unknown_like(value)}).target) for name, value in ids.items()
+        (f"for another {name}", probes.at(**{name: unknown_like(value)}).target)
+        for name, value in ids.items()
     ]
     for what, signed_target in signed:
-        gate.invalid_signature(
-            "auth.signed-path", gate.call().signed(signed_target=signed_target), f"a request signed {what}"
+        probes.invalid_signature(
+            "auth.signed-path", probes.call().signed(signed_target=signed_target), f"a request signed {what}"
         )
     what = "a request with a percent-encoded path, signed for the decoded one"
-    answer = gate.send(_encoded(gate, gate.call()).signed(signed_target=target), what)
+    answer = probes.send(_encoded(probes, probes.call()).signed(signed_target=target), what)
     if answer.refused and not answer.refused_authentication:
-        trial.set_aside("auth.signed-path", f"{what} was answered {answer.described()}", answer)
+        ctx.skip_judgement("auth.signed-path", f"{what} was answered {answer.described()}", answer)
     else:
-        trial.error(
+        ctx.error(
             "auth.signed-path",
             answer,
             what,
@@ -116,13 +117,13 @@ def test_path_is_signed(trial: Trial) -> None:
 
 
 @check("auth.path-as-sent")
-def test_path_as_sent(trial: Trial) -> None:
+def test_path_as_sent(ctx: CheckContext) -> None:
     """A path with one character percent-encoded, in both cases, signed just so; it need not be found."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     for what, lower in (("upper-case", False), ("lower-case", True)):
         what = f"a path percent-encoded with {what} digits, signed as sent"
-        trial.authenticated(
-            "auth.path-as-sent", trial.send(_encoded(gate, gate.sound(), lower=lower), what), what
+        ctx.authenticated(
+            "auth.path-as-sent", ctx.send(_encoded(probes, probes.valid(), lower=lower), what), what
         )
 
 
@@ -130,22 +131,22 @@ def test_path_as_sent(trial: Trial) -> None:
 
 
 @check("auth.signed-query")
-def test_query_is_signed(trial: Trial) -> None:
+def test_query_is_signed(ctx: CheckContext) -> None:
     """Requests signed without their query, for other values, in another order, decoded, re-encoded or cut,
     and for a query that is not sent. Where an operation has no parameters, unknown ones are sent."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     rule = "auth.signed-query"
-    one, two = ("size=2", "page=1") if trial.operation.is_list else ("second=2", "first=1")
+    one, two = ("size=2", "page=1") if ctx.operation.is_list else ("second=2", "first=1")
     sent = f"{one}&{two}&probe=%5F"
     what = "a request with a query, signed as sent"
-    sound = trial.send(gate.sound().with_query(sent), what)
+    valid = ctx.send(probes.valid().with_query(sent), what)
     passes = (
-        sound.status is not None
-        and sound.status < 500
-        and not sound.throttled
-        and not sound.refused_authentication
+        valid.status is not None
+        and valid.status < 500
+        and not valid.throttled
+        and not valid.refused_authentication
     )
-    path = gate.call().target
+    path = probes.call().target
     for how, query in (
         ("without its query", ""),
         ("for another value in the query", f"{one[:-1]}3&{two}&probe=%5F"),
@@ -156,14 +157,14 @@ def test_query_is_signed(trial: Trial) -> None:
         ("for the first parameter only", one),
     ):
         target = f"{path}?{query}" if query else path
-        probe = gate.call().with_query(sent).signed(signed_target=target)
+        probe = probes.call().with_query(sent).signed(signed_target=target)
         if passes:
-            gate.invalid_signature(rule, probe, f"a request signed {how}")
+            probes.invalid_signature(rule, probe, f"a request signed {how}")
             continue
         # A server that leaves the query out refuses the sound request, and accepts this one.
-        answer = gate.send(probe, f"a request signed {how}")
-        if trial.usable(rule, answer) and not answer.refused_authentication:
-            trial.judge(
+        answer = probes.send(probe, f"a request signed {how}")
+        if ctx.usable(rule, answer) and not answer.refused_authentication:
+            ctx.judge(
                 rule,
                 False,
                 f"a request signed {how}: 401 authentication_error/invalid_signature",
@@ -171,11 +172,11 @@ def test_query_is_signed(trial: Trial) -> None:
                 answer,
             )
         else:
-            trial.set_aside(
-                rule, f"{what} was answered {sound.described()}", sound, cause="auth.query-as-sent"
+            ctx.skip_judgement(
+                rule, f"{what} was answered {valid.described()}", valid, cause="auth.query-as-sent"
             )
-    probe = gate.call().signed(signed_target=f"{path}?{sent}")
-    gate.invalid_signature(rule, probe, "a request signed for a query that is not sent")
+    probe = probes.call().signed(signed_target=f"{path}?{sent}")
+    probes.invalid_signature(rule, probe, "a request signed for a query that is not sent")
 
 
 #: Sound queries in ways that parsing and writing them again would change.
@@ -196,13 +197,13 @@ DATE_QUERIES = (
 
 
 @check("auth.query-as-sent")
-def test_query_as_sent(trial: Trial) -> None:
+def test_query_as_sent(ctx: CheckContext) -> None:
     """Parameters in several orders and encodings, signed just so; they need not be understood."""
-    gate = Gate(trial)
-    dates = DATE_QUERIES if "start_date" in trial.operation.query_parameters else ()
+    probes = AuthProbes(ctx)
+    dates = DATE_QUERIES if "start_date" in ctx.operation.query_parameters else ()
     for query in (*QUERIES, *dates):
         what = f"the query {query}, signed as sent"
-        trial.authenticated("auth.query-as-sent", trial.send(gate.sound().with_query(query), what), what)
+        ctx.authenticated("auth.query-as-sent", ctx.send(probes.valid().with_query(query), what), what)
 
 
 # ---------------------------------------------------------------------- timestamp and nonce
@@ -217,34 +218,34 @@ _NONCE_CHANGES: Mapping[str, Callable[[str], str]] = {
 
 
 @check("auth.signed-timestamp", "auth.signed-nonce")
-def test_timestamp_and_nonce_are_signed(trial: Trial) -> None:
+def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
     """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
-    gate = Gate(trial)
-    now = trial.suite.clock.now()
+    probes = AuthProbes(ctx)
+    now = ctx.run.clock.now()
     for what, signed in (
         ("for the second before", str(now - 1)),
         ("for the second after", str(now + 1)),
         ("without its timestamp", ""),
     ):
-        probe = gate.call().signed(timestamp=str(now), signed_timestamp=signed)
-        gate.invalid_signature("auth.signed-timestamp", probe, f"a request signed {what}")
+        probe = probes.call().signed(timestamp=str(now), signed_timestamp=signed)
+        probes.invalid_signature("auth.signed-timestamp", probe, f"a request signed {what}")
     for what, change in _NONCE_CHANGES.items():
         nonce = "a" + signing.new_nonce()[2:] + "b"
-        probe = gate.call().signed(nonce=nonce, signed_nonce=change(nonce))
-        gate.invalid_signature("auth.signed-nonce", probe, f"a request signed {what}")
-    first = gate.passed(trial.send(gate.sound(), "a sound request, which comes again with another nonce"))
+        probe = probes.call().signed(nonce=nonce, signed_nonce=change(nonce))
+        probes.invalid_signature("auth.signed-nonce", probe, f"a request signed {what}")
+    first = probes.passed(ctx.send(probes.valid(), "a sound request, which comes again with another nonce"))
     again = first.call.signed(timestamp=first.timestamp, signed_nonce=first.nonce)
-    if trial.operation.is_post:
+    if ctx.operation.is_post:
         again = again.but(idempotency_key=new_key())
-    gate.invalid_signature(
+    probes.invalid_signature(
         "auth.signed-nonce", again, "an accepted request again, with another nonce but its signature"
     )
 
 
 @check("auth.no-separators")
-def test_no_separators(trial: Trial) -> None:
+def test_no_separators(ctx: CheckContext) -> None:
     """Requests signed with separators between the parts of the signature string."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     for what, separator in (
         ("line feeds", "\n"),
         ("bars", "|"),
@@ -252,9 +253,9 @@ def test_no_separators(trial: Trial) -> None:
         ("spaces", " "),
         ("colons", ":"),
     ):
-        gate.invalid_signature(
+        probes.invalid_signature(
             "auth.no-separators",
-            gate.call().signed(separator=separator),
+            probes.call().signed(separator=separator),
             f"a request signed with {what} between the parts",
         )
 
@@ -262,24 +263,24 @@ def test_no_separators(trial: Trial) -> None:
 # ---------------------------------------------------------------------- body
 
 
-def _lettered(call: Call, gate: Gate) -> Call:
+def _lettered(call: Call, probes: AuthProbes) -> Call:
     """The call with letters outside ASCII in its body."""
-    name = FREE_TEXT[gate.operation]
+    name = FREE_TEXT[probes.operation]
     return call.with_field(name, f"conformance {marker()} {LETTERS}")
 
 
 @check("auth.signed-body")
-def test_body_is_signed(trial: Trial) -> None:
+def test_body_is_signed(ctx: CheckContext) -> None:
     """Bodies that differ from what was signed by a value, their end, white space, order or escapes only."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     rule = "auth.signed-body"
 
     def judge(what: str, sent: bytes, signed: bytes) -> None:
-        gate.invalid_signature(rule, gate.call().but(body=sent).signed(signed_body=signed), what)
+        probes.invalid_signature(rule, probes.call().but(body=sent).signed(signed_body=signed), what)
 
-    body = _lettered(gate.call(), gate).body or b""
+    body = _lettered(probes.call(), probes).body or b""
     changed = json.loads(body)
-    changed[FREE_TEXT[gate.operation]] = changed[FREE_TEXT[gate.operation]].replace(
+    changed[FREE_TEXT[probes.operation]] = changed[FREE_TEXT[probes.operation]].replace(
         "conformance", "conformancE"
     )
     judge("a body with one letter changed after signing", to_json(changed), body)
@@ -297,28 +298,28 @@ def test_body_is_signed(trial: Trial) -> None:
 
 
 @check("auth.signed-empty-body")
-def test_absent_body_is_signed_as_empty(trial: Trial) -> None:
+def test_absent_body_is_signed_as_empty(ctx: CheckContext) -> None:
     """Requests without a body, signed over one; on POST also a body that is sent but not signed."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
     rule = "auth.signed-empty-body"
     for body in (b"{}", b"null", b" "):
-        gate.invalid_signature(
+        probes.invalid_signature(
             rule,
-            gate.call().signed(signed_body=body),
+            probes.call().signed(signed_body=body),
             f"a request without a body, signed over {body.decode()!r}",
         )
-    if trial.operation.is_post:
-        probe = gate.call().but(body=b"{}").signed(signed_body=b"")
-        gate.invalid_signature(rule, probe, "a request with the body {}, signed as empty")
+    if ctx.operation.is_post:
+        probe = probes.call().but(body=b"{}").signed(signed_body=b"")
+        probes.invalid_signature(rule, probe, "a request with the body {}, signed as empty")
 
 
 @check("auth.body-as-sent")
-def test_body_as_sent(trial: Trial) -> None:
+def test_body_as_sent(ctx: CheckContext) -> None:
     """Bodies with white space, another order, letters outside ASCII and escapes, signed just so."""
-    gate = Gate(trial)
+    probes = AuthProbes(ctx)
 
     def letters() -> dict[str, object]:
-        document: dict[str, object] = json.loads(_lettered(gate.sound(), gate).body or b"{}")
+        document: dict[str, object] = json.loads(_lettered(probes.valid(), probes).body or b"{}")
         return document
 
     escaped = (
@@ -340,4 +341,4 @@ def test_body_as_sent(trial: Trial) -> None:
         ("a body with white space around it", b" \r\n\t" + to_json(letters()) + b"\r\n "),
     ):
         what = f"{what}, signed as sent"
-        trial.authenticated("auth.body-as-sent", trial.send(gate.sound().but(body=body), what), what)
+        ctx.authenticated("auth.body-as-sent", ctx.send(probes.valid().but(body=body), what), what)

@@ -6,12 +6,20 @@ import contextlib
 from collections.abc import Sequence
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import Scene, new_key, unknown_like
+from conformance.fixtures.account import AccountFixture, new_key, unknown_like
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.preconditions import locked_out
-from conformance.harness.side_effects import UNTOUCHED, Effects
-from conformance.harness.tenancy import Facts, almost, children_of, kept_scene, mixed, top_of, unknown
+from conformance.harness.side_effects import UNTOUCHED, SideEffects
+from conformance.harness.tenancy import (
+    PrivateData,
+    almost,
+    children_of,
+    mixed,
+    tenant_fixture,
+    top_of,
+    unknown,
+)
 from conformance.wire.messages import Call, Exchange
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
@@ -21,19 +29,19 @@ LEAK = "tenancy.no-leak"
 class _Watch(contextlib.ExitStack):
     """Looks for effects of refused writes on several owners' resources at once."""
 
-    def __init__(self, trial: Trial, scenes: Sequence[Scene]) -> None:
+    def __init__(self, ctx: CheckContext, scenes: Sequence[AccountFixture]) -> None:
         super().__init__()
-        self._trial = trial
-        self._scenes = scenes if UNTOUCHED in trial.rules else ()
-        self._effects: list[Effects] = []
+        self._trial = ctx
+        self._scenes = scenes if UNTOUCHED in ctx.rules else ()
+        self._effects: list[SideEffects] = []
 
     def __enter__(self) -> _Watch:
         super().__enter__()
-        self._effects = [self.enter_context(Effects(self._trial, scene)) for scene in self._scenes]
+        self._effects = [self.enter_context(SideEffects(self._trial, fixture)) for fixture in self._scenes]
         return self
 
     def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
-        """Judges that refused requests changed none of the scenes; see Effects.judge_refused."""
+        """Judges that refused requests changed none of the scenes; see SideEffects.judge_refused."""
         for effects in self._effects:
             effects.judge_refused(what, answers, cause, lambda: self._again(answers[-1]))
 
@@ -42,25 +50,25 @@ class _Watch(contextlib.ExitStack):
         return self._trial.send(again, f"{answer.purpose}, once more", answer.organization)
 
 
-def _status(trial: Trial, rule: str, answer: Exchange, what: str, *statuses: int) -> None:
-    if not locked_out(trial, rule, answer):
-        trial.status(rule, answer, what, *statuses)
+def _status(ctx: CheckContext, rule: str, answer: Exchange, what: str, *statuses: int) -> None:
+    if not locked_out(ctx, rule, answer):
+        ctx.status(rule, answer, what, *statuses)
 
 
-def _refused(trial: Trial, rule: str, answer: Exchange, what: str) -> None:
-    if not locked_out(trial, rule, answer):
-        trial.refused(rule, answer, what)
+def _refused(ctx: CheckContext, rule: str, answer: Exchange, what: str) -> None:
+    if not locked_out(ctx, rule, answer):
+        ctx.refused(rule, answer, what)
 
 
 # ---------------------------------------------------------------------- the top level
 
 
 @check(FOREIGN_PARENT, LEAK, UNTOUCHED, operations=RULES[FOREIGN_PARENT].operations)
-def test_foreign_parent(trial: Trial) -> None:
+def test_foreign_parent(ctx: CheckContext) -> None:
     """Another organization's customer or account is answered with 403, whatever stands below it in the path,
     in both directions; the refusal shows nothing of its resources and changes none."""
-    operation = trial.operation.id
-    own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
+    operation = ctx.operation.id
+    own, foreign = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "foreign")
     own_ids, foreign_ids = own.ids(operation), foreign.ids(operation)
     probes: list[tuple[str, Call]] = [("another organization's path", foreign.call(operation))]
     if children_of(operation):
@@ -76,37 +84,37 @@ def test_foreign_parent(trial: Trial) -> None:
     if operation == "createWallet":
         probes += _taken_wallet(foreign)
     # Money that moves shows in the funded account only.
-    home = trial.scene() if operation == "createPayout" else own
+    home = ctx.fixture() if operation == "createPayout" else own
     back = home.call(operation)
-    facts, own_facts = Facts(foreign, own), Facts(own, foreign)
-    with _Watch(trial, (home, foreign)) as watch:
-        answers = [trial.send(probe, what) for what, probe in probes]
-        answers.append(trial.send(back, "the first organization's path for the second", "secondary"))
+    facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
+    with _Watch(ctx, (home, foreign)) as watch:
+        answers = [ctx.send(probe, what) for what, probe in probes]
+        answers.append(ctx.send(back, "the first organization's path for the second", "secondary"))
         watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
     for answer in answers:
-        _status(trial, FOREIGN_PARENT, answer, answer.purpose, 403)
+        _status(ctx, FOREIGN_PARENT, answer, answer.purpose, 403)
     for answer in answers[:-1]:
-        judge_leak(trial, facts, answer)
-    judge_leak(trial, own_facts, answers[-1])
+        judge_leak(ctx, facts, answer)
+    judge_leak(ctx, own_facts, answers[-1])
 
 
-def _taken_wallet(foreign: Scene) -> list[tuple[str, Call]]:
+def _taken_wallet(foreign: AccountFixture) -> list[tuple[str, Call]]:
     """A create of a wallet that the other organization has: being its second is no reason to say so."""
-    samples = foreign.suite.samples
+    samples = foreign.run.samples
     if len(samples.wallet_pairs) < 2:
         return []
-    if "tenancy wallet" not in foreign.suite.shelf:
-        foreign.suite.shelf["tenancy wallet"] = foreign.create("createWallet", samples.wallet(1))
+    if "tenancy wallet" not in foreign.run.shelf:
+        foreign.run.shelf["tenancy wallet"] = foreign.create("createWallet", samples.wallet(1))
     taken = foreign.call("createWallet", samples.wallet(1))
     return [("another organization's account, which has that wallet", taken)]
 
 
-def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
+def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
     """Judges that a refusal shows nothing of the other organization."""
-    if not trial.usable(LEAK, answer):
+    if not ctx.usable(LEAK, answer):
         return
     if not answer.refused:
-        trial.set_aside(
+        ctx.skip_judgement(
             LEAK,
             f"{answer.purpose} was answered {answer.described()}, not refused",
             answer,
@@ -114,7 +122,7 @@ def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
         )
         return
     shown = facts.shown_by(answer)
-    trial.judge(
+    ctx.judge(
         LEAK,
         not shown,
         f"{answer.purpose}: a refusal that shows nothing of the other organization",
@@ -124,19 +132,19 @@ def judge_leak(trial: Trial, facts: Facts, answer: Exchange) -> None:
 
 
 @check("tenancy.unknown-parent")
-def test_unknown_parent(trial: Trial) -> None:
+def test_unknown_parent(ctx: CheckContext) -> None:
     """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere;
     ids that almost equal an existing one are refused."""
-    rule, operation = "tenancy.unknown-parent", trial.operation.id
-    own = kept_scene(trial.suite, "own")
+    rule, operation = "tenancy.unknown-parent", ctx.operation.id
+    own = tenant_fixture(ctx.run, "own")
     ids = own.ids(operation)
     probes = [("an unknown parent", mixed(operation, unknown(ids), ids, own))]
     if children_of(operation):
         probes.append(
             ("an unknown parent with an unknown child", mixed(operation, unknown(ids), unknown(ids), own))
         )
-        if trial.target.secondary is not None:
-            foreign = kept_scene(trial.suite, "foreign").ids(operation)
+        if ctx.target.secondary is not None:
+            foreign = tenant_fixture(ctx.run, "foreign").ids(operation)
             probes.append(
                 (
                     "an unknown parent with another organization's child",
@@ -144,22 +152,20 @@ def test_unknown_parent(trial: Trial) -> None:
                 )
             )
     for what, probe in probes:
-        _status(trial, rule, trial.send(probe, what), what, 404)
+        _status(ctx, rule, ctx.send(probe, what), what, 404)
     for what, near in almost(ids, top_of(operation)):
-        _refused(
-            trial, rule, trial.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}"
-        )
+        _refused(ctx, rule, ctx.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}")
 
 
 # ---------------------------------------------------------------------- children
 
 
 @check("tenancy.missing-child", UNTOUCHED, operations=RULES["tenancy.missing-child"].operations)
-def test_missing_child(trial: Trial) -> None:
+def test_missing_child(ctx: CheckContext) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
     child's are refused."""
-    rule, operation = "tenancy.missing-child", trial.operation.id
-    own = kept_scene(trial.suite, "own")
+    rule, operation = "tenancy.missing-child", ctx.operation.id
+    own = tenant_fixture(ctx.run, "own")
     ids = own.ids(operation)
     probes = []
     for child in children_of(operation):
@@ -167,43 +173,43 @@ def test_missing_child(trial: Trial) -> None:
         probes += [(f"{child}: {near}", nearly, False) for near, nearly in almost(ids, child)]
     calls = [(what, mixed(operation, ids, children, own), sure) for what, children, sure in probes]
     answers = []
-    with _Watch(trial, (own,)) as watch:
+    with _Watch(ctx, (own,)) as watch:
         for what, probe, sure in calls:
-            answers.append(trial.send(probe, what))
+            answers.append(ctx.send(probe, what))
             if sure:
-                _status(trial, rule, answers[-1], what, 404)
+                _status(ctx, rule, answers[-1], what, 404)
             else:
-                _refused(trial, rule, answers[-1], what)
+                _refused(ctx, rule, answers[-1], what)
         watch.judge("requests for missing children", answers, rule)
 
 
 @check("tenancy.sibling-child", UNTOUCHED, operations=RULES["tenancy.sibling-child"].operations)
-def test_child_of_sibling(trial: Trial) -> None:
+def test_child_of_sibling(ctx: CheckContext) -> None:
     """A child of another account of the same organization is answered with 404, in both directions, also
     where the other account is another customer's; it stays as it was."""
     rule = "tenancy.sibling-child"
-    own, sibling = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "sibling")
+    own, sibling = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "sibling")
     scenes = [own, sibling]
     pairs = [
         ("a child of another account", own, sibling),
         ("the other account with this one's child", sibling, own),
     ]
-    if trial.target.primary.other_customer_id is not None:
-        cousin = kept_scene(trial.suite, "cousin")
+    if ctx.target.primary.other_customer_id is not None:
+        cousin = tenant_fixture(ctx.run, "cousin")
         scenes.append(cousin)
         pairs.append(("a child of another customer's account", own, cousin))
     probes = [(what, parent, child, "primary") for what, parent, child in pairs]
-    _judge_elsewhere(trial, rule, scenes, probes, 404)
+    _judge_elsewhere(ctx, rule, scenes, probes, 404)
 
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED, operations=RULES["tenancy.foreign-child"].operations)
-def test_child_of_another_organization(trial: Trial) -> None:
+def test_child_of_another_organization(ctx: CheckContext) -> None:
     """A child that belongs to another organization, under an own account, is answered with 404, which shows
     nothing of it; it stays as it was."""
-    own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
-    facts, own_facts = Facts(foreign, own), Facts(own, foreign)
+    own, foreign = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "foreign")
+    facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     answers = _judge_elsewhere(
-        trial,
+        ctx,
         "tenancy.foreign-child",
         [own, foreign],
         [
@@ -212,16 +218,16 @@ def test_child_of_another_organization(trial: Trial) -> None:
         ],
         404,
     )
-    judge_leak(trial, facts, answers[0])
-    judge_leak(trial, own_facts, answers[1])
+    judge_leak(ctx, facts, answers[0])
+    judge_leak(ctx, own_facts, answers[1])
 
 
 @check("tenancy.other-customer-account")
-def test_account_of_another_customer(trial: Trial) -> None:
+def test_account_of_another_customer(ctx: CheckContext) -> None:
     """An account of another customer of the organization is answered with 404, in both directions."""
-    own, cousin = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "cousin")
+    own, cousin = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "cousin")
     _judge_elsewhere(
-        trial,
+        ctx,
         "tenancy.other-customer-account",
         [],
         [
@@ -233,13 +239,13 @@ def test_account_of_another_customer(trial: Trial) -> None:
 
 
 @check("tenancy.foreign-account", LEAK, operations=RULES["tenancy.foreign-account"].operations)
-def test_account_of_another_organization(trial: Trial) -> None:
+def test_account_of_another_organization(ctx: CheckContext) -> None:
     """Another organization's account under an own customer is answered with 403 or 404, which shows nothing
     of it."""
-    own, foreign = kept_scene(trial.suite, "own"), kept_scene(trial.suite, "foreign")
-    facts, own_facts = Facts(foreign, own), Facts(own, foreign)
+    own, foreign = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "foreign")
+    facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     answers = _judge_elsewhere(
-        trial,
+        ctx,
         "tenancy.foreign-account",
         [],
         [
@@ -249,24 +255,28 @@ def test_account_of_another_organization(trial: Trial) -> None:
         403,
         404,
     )
-    judge_leak(trial, facts, answers[0])
-    judge_leak(trial, own_facts, answers[1])
+    judge_leak(ctx, facts, answers[0])
+    judge_leak(ctx, own_facts, answers[1])
 
 
 def _judge_elsewhere(
-    trial: Trial, rule: str, scenes: list[Scene], probes: list[tuple[str, Scene, Scene, str]], *statuses: int
+    ctx: CheckContext,
+    rule: str,
+    scenes: list[AccountFixture],
+    probes: list[tuple[str, AccountFixture, AccountFixture, str]],
+    *statuses: int,
 ) -> list[Exchange]:
     """Sends calls with the parent of one scene and the children of another, in an organization's name."""
-    operation = trial.operation.id
+    operation = ctx.operation.id
     calls = [
         (what, mixed(operation, parent.ids(operation), child.ids(operation), parent), organization)
         for what, parent, child, organization in probes
     ]
     answers = []
-    with _Watch(trial, scenes) as watch:
+    with _Watch(ctx, scenes) as watch:
         for what, probe, organization in calls:
-            answers.append(trial.send(probe, what, organization))
-            _status(trial, rule, answers[-1], what, *statuses)
+            answers.append(ctx.send(probe, what, organization))
+            _status(ctx, rule, answers[-1], what, *statuses)
         watch.judge("requests for children of another parent", answers, rule)
     return answers
 
@@ -282,25 +292,25 @@ def _judge_elsewhere(
     LEAK,
     operations=("createPayout",),
 )
-def test_payout_references(trial: Trial) -> None:
+def test_payout_references(ctx: CheckContext) -> None:
     """A payout that names a beneficiary or destination which is unknown, another account's or another
     organization's is refused, implied with 404, and does nothing; a destination of another beneficiary is
     refused as well."""
     rule, status = "tenancy.payout-references", "tenancy.payout-references-status"
-    scene, sibling = trial.scene(), kept_scene(trial.suite, "sibling")
-    sound = scene.call("createPayout").document
+    fixture, sibling = ctx.fixture(), tenant_fixture(ctx.run, "sibling")
+    valid = fixture.call("createPayout").document
     references = [
-        ("unknown", unknown_like(scene.beneficiary_id), unknown_like(scene.destination_id)),
+        ("unknown", unknown_like(fixture.beneficiary_id), unknown_like(fixture.destination_id)),
         ("another account's", sibling.beneficiary_id, sibling.destination_id),
     ]
-    if trial.target.secondary is not None:
-        foreign = kept_scene(trial.suite, "foreign")
+    if ctx.target.secondary is not None:
+        foreign = tenant_fixture(ctx.run, "foreign")
         references.append(("another organization's", foreign.beneficiary_id, foreign.destination_id))
-        facts = Facts(foreign, kept_scene(trial.suite, "own"))
+        facts = PrivateData(foreign, tenant_fixture(ctx.run, "own"))
     # A second scene in the same account has another beneficiary.
-    other = Scene(trial.suite, account_id=scene.account_id)
+    other = AccountFixture(ctx.run, account_id=fixture.account_id)
     answers = []
-    with _Watch(trial, (scene,)) as watch:
+    with _Watch(ctx, (fixture,)) as watch:
         for whose, beneficiary, destination in references:
             to_beneficiary = {"beneficiary_id": beneficiary}
             to_destination = {"payout_destination_id": destination}
@@ -310,31 +320,31 @@ def test_payout_references(trial: Trial) -> None:
                 f"{whose} destination": to_destination,
             }
             for what, changed in changes.items():
-                answer = trial.send(
-                    scene.call("createPayout", {**sound, **changed}), f"a payout that names {what}"
+                answer = ctx.send(
+                    fixture.call("createPayout", {**valid, **changed}), f"a payout that names {what}"
                 )
-                _refused(trial, rule, answer, answer.purpose)
+                _refused(ctx, rule, answer, answer.purpose)
                 if answer.refused:
-                    _status(trial, status, answer, answer.purpose, 404)
-                if whose.endswith("organization's") and LEAK in trial.rules:
-                    judge_leak(trial, facts, answer)
+                    _status(ctx, status, answer, answer.purpose, 404)
+                if whose.endswith("organization's") and LEAK in ctx.rules:
+                    judge_leak(ctx, facts, answer)
                 answers.append(answer)
         watch.judge("payouts that name what is not under the account", answers, rule)
     what = "a payout that names a destination of another beneficiary of the account"
-    answer = trial.send(
-        scene.call("createPayout", {**sound, "payout_destination_id": other.destination_id}), what
+    answer = ctx.send(
+        fixture.call("createPayout", {**valid, "payout_destination_id": other.destination_id}), what
     )
-    _refused(trial, "tenancy.payout-destination-owner", answer, what)
-    trial.accept(
-        scene.call("createPayout", sound), "the payout that names its own beneficiary and destination"
+    _refused(ctx, "tenancy.payout-destination-owner", answer, what)
+    ctx.accept(
+        fixture.call("createPayout", valid), "the payout that names its own beneficiary and destination"
     )
 
 
 @check("tenancy.and-validation")
-def test_foreign_parent_and_invalid_body(trial: Trial) -> None:
+def test_foreign_parent_and_invalid_body(ctx: CheckContext) -> None:
     """Records which refusal comes when another organization's account is sent a body that is wrong, too."""
     rule = "tenancy.and-validation"
-    foreign = kept_scene(trial.suite, "foreign").call(trial.operation.id)
-    answer = trial.send(foreign.but(body=b"{}"), "another organization's account and an invalid body")
-    if trial.usable(rule, answer):
-        trial.observe(rule, "another organization's account and an invalid body", answer.described(), answer)
+    foreign = tenant_fixture(ctx.run, "foreign").call(ctx.operation.id)
+    answer = ctx.send(foreign.but(body=b"{}"), "another organization's account and an invalid body")
+    if ctx.usable(rule, answer):
+        ctx.observe(rule, "another organization's account and an invalid body", answer.described(), answer)

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from conformance.contract import signing
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import unknown_like
-from conformance.harness.authentication import AGED, REMEMBERED, Gate
+from conformance.harness.authentication import AGED, REMEMBERED, AuthProbes
 from conformance.harness.check import check
-from conformance.harness.context import Trial
-from conformance.harness.side_effects import Effects
+from conformance.harness.context import CheckContext
+from conformance.harness.side_effects import SideEffects
 from conformance.judging.comparison import same
 from conformance.wire.messages import Auth, Call, Exchange
 
@@ -26,23 +26,23 @@ _Form = tuple[str, Auth, int | None]
 
 
 def _otherwise_wrong(
-    trial: Trial, gate: Gate, used: Call, replayed: _Form
+    ctx: CheckContext, probes: AuthProbes, used: Call, replayed: _Form
 ) -> Iterator[tuple[str, Call, tuple[_Form, ...]]]:
     """Requests that something else is wrong with, too, and the ways in which each fails authentication.
 
     `used` is a call that was answered before, with the nonce that `replayed` sends again.
     """
-    for place, call in gate.elsewhere():
+    for place, call in probes.elsewhere():
         yield f"to {place}", call, (_WRONG, _UNSIGNED, replayed)
-    if trial.operation.request_schema is not None:
-        yield "with malformed JSON", gate.call().but(body=b'{"'), (_WRONG, _BARE)
-        yield "with an empty object", gate.call().but(body=b"{}"), (_WRONG, _BARE)
-        yield "with an empty array", gate.call().but(body=b"[]"), (replayed,)
-    if trial.operation.query_parameters:
-        yield "for page 0 of size x", gate.call().with_query("page=0&size=x"), (_WRONG, _BARE)
-    if trial.operation.is_post:
-        yield "without an idempotency key", gate.call().but(idempotency_key=None), (_WRONG, _BARE)
-        wrong_key = gate.call().but(idempotency_key="no-uuid")
+    if ctx.operation.request_schema is not None:
+        yield "with malformed JSON", probes.call().but(body=b'{"'), (_WRONG, _BARE)
+        yield "with an empty object", probes.call().but(body=b"{}"), (_WRONG, _BARE)
+        yield "with an empty array", probes.call().but(body=b"[]"), (replayed,)
+    if ctx.operation.query_parameters:
+        yield "for page 0 of size x", probes.call().with_query("page=0&size=x"), (_WRONG, _BARE)
+    if ctx.operation.is_post:
+        yield "without an idempotency key", probes.call().but(idempotency_key=None), (_WRONG, _BARE)
+        wrong_key = probes.call().but(idempotency_key="no-uuid")
         yield "with an idempotency key that is no UUID", wrong_key, (_WRONG, _BARE, replayed)
         yield "with a used idempotency key and its body", used, (_WRONG, _UNSIGNED, _BARE, _STALE, replayed)
         body = b"{}" if used.body is None else used.body + b" "
@@ -50,30 +50,30 @@ def _otherwise_wrong(
 
 
 @check("auth.comes-first")
-def test_authentication_comes_first(trial: Trial) -> None:
+def test_authentication_comes_first(ctx: CheckContext) -> None:
     """Requests that fail authentication and are wrong in another way as well (unknown or foreign resources,
     bodies, queries, idempotency keys, used ones included) are answered with an authentication error."""
     rule = "auth.comes-first"
-    gate = Gate(trial)
-    used = gate.passed(
-        trial.send(trial.sound(), "a sound request, whose nonce and idempotency key are used again")
+    probes = AuthProbes(ctx)
+    used = probes.passed(
+        ctx.send(ctx.valid(), "a sound request, whose nonce and idempotency key are used again")
     )
     replayed = ("with a used nonce", Auth(nonce=used.nonce, timestamp_offset=-2), 401)
-    for what, call, forms in _otherwise_wrong(trial, gate, used.call, replayed):
+    for what, call, forms in _otherwise_wrong(ctx, probes, used.call, replayed):
         for how, auth, status in forms:
             probe = f"a request {how} {what}"
-            answer = trial.send(call.but(auth=auth), probe)
-            if not trial.usable(rule, answer):
+            answer = ctx.send(call.but(auth=auth), probe)
+            if not ctx.usable(rule, answer):
                 continue
             good = _fails(answer, status)
             if not good and not _fails(
-                gate.send(gate.call().but(auth=auth), f"a control: a request {how}"), status
+                probes.send(probes.call().but(auth=auth), f"a control: a request {how}"), status
             ):
                 reason = f"a request {how} is not refused as such in any case"
-                trial.set_aside(rule, reason, answer, cause="auth.signature")
+                ctx.skip_judgement(rule, reason, answer, cause="auth.signature")
                 continue
             expected = f"{probe}: {status or 'any 4xx'} authentication_error"
-            trial.judge(rule, good, expected, answer.described(), answer)
+            ctx.judge(rule, good, expected, answer.described(), answer)
 
 
 def _fails(answer: Exchange, status: int | None) -> bool:
@@ -83,29 +83,30 @@ def _fails(answer: Exchange, status: int | None) -> bool:
 
 
 @check("refusal.changes-nothing")
-def test_failed_authentication_changes_nothing(trial: Trial) -> None:
+def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     """Sound requests that fail authentication in one way or another leave everything as it was."""
-    gate = Gate(trial)
-    one_off = trial.operation.id in ("createWallet", "disableBeneficiary")
-    scene = trial.scene(fresh=True) if one_off else gate.scene
-    used = trial.send(scene.call("listAccounts"), "a sound request, whose nonce is used again").nonce
+    probes = AuthProbes(ctx)
+    one_off = ctx.operation.id in ("createWallet", "disableBeneficiary")
+    fixture = ctx.fixture(fresh=True) if one_off else probes.fixture
+    used = ctx.send(fixture.call("listAccounts"), "a sound request, whose nonce is used again").nonce
     forms = (
         ("with a wrong signature", Auth(mangle="flip")),
         ("without X-Signature", Auth(omit=(signing.SIGNATURE,))),
-        ("with an unknown API key", Auth(api_key=unknown_like(trial.target.primary.api_key))),
+        ("with an unknown API key", Auth(api_key=unknown_like(ctx.target.primary.api_key))),
         ("with a timestamp an hour old", Auth(timestamp_offset=-3600)),
         ("with a used nonce", Auth(nonce=used)),
     )
 
     def attempt() -> list[Exchange]:
         return [
-            trial.send(
-                scene.call(gate.operation).but(auth=auth), f"a request {how}, to see whether it has an effect"
+            ctx.send(
+                fixture.call(probes.operation).but(auth=auth),
+                f"a request {how}, to see whether it has an effect",
             )
             for how, auth in forms
         ]
 
-    with Effects(trial, scene) as effects:
+    with SideEffects(ctx, fixture) as effects:
         answers = attempt()
         effects.judge_refused(
             "requests that fail authentication", answers, "auth.signature", lambda: attempt()[-1]
@@ -113,30 +114,30 @@ def test_failed_authentication_changes_nothing(trial: Trial) -> None:
 
 
 @check("auth.nonce-replay")
-def test_nonces_stay_used(trial: Trial) -> None:
+def test_nonces_stay_used(ctx: CheckContext) -> None:
     """The first nonce that this run used on the operation comes again, after all that was sent since then."""
-    gate = Gate(trial)
-    first = gate.first
-    if trial.suite.clock.now() - int(first.timestamp or 0) > REMEMBERED:
-        first = gate.passed(trial.send(gate.sound(), "a sound request, whose nonce is used again"))
-    gate.nonce_replay("auth.nonce-replay", first, gate.call(), "a nonce used before, many requests ago")
-    aged = trial.suite.shelf.get(f"aged nonce: {trial.operation.id}")
+    probes = AuthProbes(ctx)
+    first = probes.first
+    if ctx.run.clock.now() - int(first.timestamp or 0) > REMEMBERED:
+        first = probes.passed(ctx.send(probes.valid(), "a sound request, whose nonce is used again"))
+    probes.nonce_replay("auth.nonce-replay", first, probes.call(), "a nonce used before, many requests ago")
+    aged = ctx.run.shelf.get(f"aged nonce: {ctx.operation.id}")
     # A server that forgets it 300 seconds after the timestamp beside it has done so by now.
     if aged is not None and not aged.refused_authentication and time.time() - aged.started > 300 + AGED + 2:
         what = "a nonce used seconds ago beside a timestamp that was almost too old"
-        gate.nonce_replay("auth.nonce-replay", aged, gate.call(), what)
+        probes.nonce_replay("auth.nonce-replay", aged, probes.call(), what)
 
 
 @check("idempotency.replay", operations=RULES["idempotency.replay"].operations)
-def test_keys_stay_used(trial: Trial) -> None:
+def test_keys_stay_used(ctx: CheckContext) -> None:
     """The first sound request of this run to the operation comes again with its key, after all that was sent since."""
-    rule, first = "idempotency.replay", Gate(trial).first
+    rule, first = "idempotency.replay", AuthProbes(ctx).first
     what = "the first request again, with its key, many requests later"
     if not first.succeeded:
-        trial.no_occasion(rule, f"the first request was answered {first.described()}")
+        ctx.not_exercised(rule, f"the first request was answered {first.described()}")
         return
-    again = trial.send(first.call, what)
-    if trial.usable(rule, again):
+    again = ctx.send(first.call, what)
+    if ctx.usable(rule, again):
         good = again.status == first.status and same(again.document, first.document)
         got = "another answer" if again.status == first.status else again.described()
-        trial.judge(rule, good, f"{what}: the first answer", got, again, first)
+        ctx.judge(rule, good, f"{what}: the first answer", got, again, first)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from conformance.fixtures import samples
 from conformance.fixtures.account import call
-from conformance.fixtures.bodies import Shapes
+from conformance.fixtures.bodies import AcceptedBodies
 from conformance.fixtures.creations import LETTERS
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.beneficiaries import Beneficiary, Body, arrived, judge_moved, unreliable
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members
 from conformance.judging.comparison import document
 from conformance.wire.clock import wait_past
 
 
-def changes(suite: Suite) -> dict[str, Body]:
+def changes(run: RunContext) -> dict[str, Body]:
     """PATCH bodies by name: every field alone, then several at once. Where the target file says what this
     server wants in a field, the new value is no other kind than that."""
-    word, sample, told = samples.marker(), suite.samples.beneficiary(), suite.samples.over("beneficiary")
+    word, sample, told = samples.marker(), run.samples.beneficiary(), run.samples.over("beneficiary")
     elsewhere = {"address_line": "22 Other Road", "city": "Boston", "region": "MA", "postal_code": "02101"}
     if "address" in told:
         elsewhere = {"address_line": "22 Other Road"}
@@ -45,111 +45,111 @@ def changes(suite: Suite) -> dict[str, Body]:
 
 
 @check("beneficiary.update", "beneficiary.update-moves-updated")
-def test_update_changes_what_it_names(trial: Trial) -> None:
+def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     """Each field is changed alone, and several at once, each time on a beneficiary of its own with all
     fields set: the answer has the new values and all others as they were, updated moves, and a later read
     shows the same."""
-    scene = trial.scene(fresh=True)
-    bystander = Beneficiary(trial, scene)
+    fixture = ctx.fixture(fresh=True)
+    bystander = Beneficiary(ctx, fixture)
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
-    people = [(name, body, Beneficiary(trial, scene)) for name, body in changes(trial.suite).items()]
-    shapes = Shapes(trial.suite, "createBeneficiary")
+    people = [(name, body, Beneficiary(ctx, fixture)) for name, body in changes(ctx.run).items()]
+    shapes = AcceptedBodies(ctx.run, "createBeneficiary")
     company = {"company_name": f"Compilers {samples.marker()}"}
     if shapes.accepted("business"):
-        people.append(("company_name", company, Beneficiary(trial, scene, shapes.body("business", scene))))
-        business = Beneficiary(trial, scene, shapes.body("business", scene))
+        people.append(("company_name", company, Beneficiary(ctx, fixture, shapes.body("business", fixture))))
+        business = Beneficiary(ctx, fixture, shapes.body("business", fixture))
         people.append(("note of a business", {"note": "changed"}, business))
         to_business = {"beneficiary_type": "business", **company}
-        people.append(("beneficiary_type and company_name", to_business, Beneficiary(trial, scene)))
-    first_abroad, abroad_too = Beneficiary(trial, scene), Beneficiary(trial, scene)
+        people.append(("beneficiary_type and company_name", to_business, Beneficiary(ctx, fixture)))
+    first_abroad, abroad_too = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
     last = abroad_too.created
     # One wait for all: a server may show whole seconds.
     wait_past(last.get("updated"), arrived(last))
     for name, body, person in people:
-        _judge_update(trial, person, body, f"a PATCH of {name}", aside)
+        _judge_update(ctx, person, body, f"a PATCH of {name}", aside)
     # A server that serves some countries only may refuse another one.
     abroad = {"country_code": "GB" if first_abroad.created.get("country_code") != "GB" else "DE"}
     if first_abroad.patch(abroad, "a PATCH of another country_code").succeeded:
-        _judge_update(trial, abroad_too, abroad, "a PATCH of another country_code", aside)
+        _judge_update(ctx, abroad_too, abroad, "a PATCH of another country_code", aside)
     untouched = bystander.read("another beneficiary of the account, after all of that")
     if untouched.succeeded:
         what = "another beneficiary was changed"
-        judge_members(trial, "beneficiary.update", untouched, document(bystander.created), what, but=aside)
+        judge_members(ctx, "beneficiary.update", untouched, document(bystander.created), what, but=aside)
 
 
-def _judge_update(trial: Trial, person: Beneficiary, body: Body, what: str, aside: list[str]) -> None:
+def _judge_update(ctx: CheckContext, person: Beneficiary, body: Body, what: str, aside: list[str]) -> None:
     before = document(person.created)
     answer = person.patch(body, what)
-    if not trial.succeeded("beneficiary.update", answer, what):
+    if not ctx.succeeded("beneficiary.update", answer, what):
         return
     expected = {**before, **body}
     others = [name for name in aside if name not in body]
     known = {**person.stated, **body}
     judge_members(
-        trial, "beneficiary.update", answer, expected, what, but=["updated", *others], otherwise=known
+        ctx, "beneficiary.update", answer, expected, what, but=["updated", *others], otherwise=known
     )
     if any(before.get(name) != value for name, value in body.items()):
-        judge_moved(trial, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
+        judge_moved(ctx, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
     later = person.read(f"the beneficiary after {what}")
     if not later.succeeded:
         reason = f"the read after {what} was answered {later.described()}"
-        trial.set_aside("beneficiary.update", reason, later, cause="read.equals-create")
+        ctx.skip_judgement("beneficiary.update", reason, later, cause="read.equals-create")
         return
     expected = {**expected, "updated": answer.get("updated")}
     judge_members(
-        trial, "beneficiary.update", later, expected, f"a read after {what}", but=others, otherwise=known
+        ctx, "beneficiary.update", later, expected, f"a read after {what}", but=others, otherwise=known
     )
 
 
 @check("beneficiary.update")
-def test_updates_build_on_one_another(trial: Trial) -> None:
+def test_updates_build_on_one_another(ctx: CheckContext) -> None:
     """Of two PATCHes the second keeps what the first changed, also on a beneficiary that was created with
     the required fields only; a null that was left out stays null."""
-    scene = trial.scene(fresh=True)
-    sample = scene.body("createBeneficiary")
+    fixture = ctx.fixture(fresh=True)
+    sample = fixture.body("createBeneficiary")
     minimal = {
         name: sample[name] for name in sample if name not in ("title", "middle_name", "tax_id", "note")
     }
-    person = Beneficiary(trial, scene, minimal)
+    person = Beneficiary(ctx, fixture, minimal)
     expected = document(person.created)
     for body in ({"note": "first"}, {"title": "Dr", "last_name": "Byron"}, {"note": "second"}):
         what = f"a PATCH of {' and '.join(body)}, one of three in a row"
         answer = person.patch(body, what)
-        if trial.succeeded("beneficiary.update", answer, what):
+        if ctx.succeeded("beneficiary.update", answer, what):
             expected = {**expected, **body}
             person.stated |= body
             judge_members(
-                trial, "beneficiary.update", answer, expected, what, but=["updated"], otherwise=person.stated
+                ctx, "beneficiary.update", answer, expected, what, but=["updated"], otherwise=person.stated
             )
 
 
 @check("beneficiary.update")
-def test_update_of_a_disabled_beneficiary(trial: Trial) -> None:
+def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
     """A PATCH that a server accepts on a disabled beneficiary leaves it disabled, in its answer and when it is
     read; it may refuse it."""
     rule, what = "beneficiary.update", "a PATCH of note on a disabled beneficiary"
-    person = Beneficiary(trial, trial.scene(fresh=True))
+    person = Beneficiary(ctx, ctx.fixture(fresh=True))
     disabled = person.disable("a beneficiary is disabled")
     if disabled.get("status") != "disabled":
         reason = f"a beneficiary cannot be disabled: {disabled.described()}"
-        trial.set_aside(rule, reason, disabled, cause="beneficiary.disable")
+        ctx.skip_judgement(rule, reason, disabled, cause="beneficiary.disable")
         return
     answer = person.patch({"note": f"changed {samples.marker()}"}, what)
     if not answer.succeeded:
-        trial.no_occasion(rule, f"{what} was answered {answer.described()}")
+        ctx.not_exercised(rule, f"{what} was answered {answer.described()}")
         return
     for seen in (answer, person.read(f"the beneficiary after {what}")):
         if seen.succeeded:
-            judge_member(trial, rule, seen, "status", "disabled", seen.purpose)
+            judge_member(ctx, rule, seen, "status", "disabled", seen.purpose)
 
 
 @check("refusal.changes-nothing", operations=("updateBeneficiary",))
-def test_update_is_all_or_nothing(trial: Trial) -> None:
+def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
     """A PATCH with a sound field and an invalid one, in either order, is refused as a whole: a later read
     shows every field, updated included, as before."""
-    rule, scene = "refusal.changes-nothing", trial.scene(fresh=True)
-    person = Beneficiary(trial, scene)
-    before = trial.accept(call("getBeneficiary", person.ids), "the beneficiary as it is")
+    rule, fixture = "refusal.changes-nothing", ctx.fixture(fresh=True)
+    person = Beneficiary(ctx, fixture)
+    before = ctx.accept(call("getBeneficiary", person.ids), "the beneficiary as it is")
     too_long = "x" * 300
     probes: dict[str, Body] = {
         "a sound title, then last_name too long": {"title": "Dr", "last_name": too_long},
@@ -163,10 +163,10 @@ def test_update_is_all_or_nothing(trial: Trial) -> None:
     }
     for what, body in probes.items():
         answer = person.patch(body, f"a PATCH with {what}")
-        if not trial.usable(rule, answer):
+        if not ctx.usable(rule, answer):
             continue
         if not answer.refused:
-            trial.set_aside(
+            ctx.skip_judgement(
                 rule,
                 f"a PATCH with {what} was answered {answer.described()}",
                 answer,
@@ -175,30 +175,30 @@ def test_update_is_all_or_nothing(trial: Trial) -> None:
             before = person.read("the beneficiary as it is now")
             continue
         after = person.read(f"the beneficiary after a PATCH with {what}")
-        if trial.usable(rule, after) and after.succeeded and before.succeeded:
-            judge_members(trial, rule, after, document(before), f"after a refused PATCH with {what}")
+        if ctx.usable(rule, after) and after.succeeded and before.succeeded:
+            judge_members(ctx, rule, after, document(before), f"after a refused PATCH with {what}")
 
 
 @check("beneficiary.update-empty")
-def test_empty_update(trial: Trial) -> None:
+def test_empty_update(ctx: CheckContext) -> None:
     """A PATCH with an empty object is accepted; its answer and a later read show what was there."""
-    rule, scene = "beneficiary.update-empty", trial.scene(fresh=True)
-    _ = scene.destination
-    before = trial.accept(scene.call("getBeneficiary"), "the beneficiary as it is")
-    answer = trial.send(scene.call("updateBeneficiary", {}), "a PATCH with an empty object")
-    if not trial.succeeded(rule, answer, "a PATCH with an empty object"):
+    rule, fixture = "beneficiary.update-empty", ctx.fixture(fresh=True)
+    _ = fixture.destination
+    before = ctx.accept(fixture.call("getBeneficiary"), "the beneficiary as it is")
+    answer = ctx.send(fixture.call("updateBeneficiary", {}), "a PATCH with an empty object")
+    if not ctx.succeeded(rule, answer, "a PATCH with an empty object"):
         return
     judge_members(
-        trial,
+        ctx,
         rule,
         answer,
         document(before),
         "a PATCH with an empty object",
         but=["updated", "payout_destinations"],
-        otherwise=document(scene.beneficiary),
+        otherwise=document(fixture.beneficiary),
     )
-    after = trial.send(scene.call("getBeneficiary"), "the beneficiary after a PATCH with an empty object")
+    after = ctx.send(fixture.call("getBeneficiary"), "the beneficiary after a PATCH with an empty object")
     if after.succeeded:
         judge_members(
-            trial, rule, after, document(before), "a read after a PATCH with an empty object", but=["updated"]
+            ctx, rule, after, document(before), "a read after a PATCH with an empty object", but=["updated"]
         )

@@ -6,23 +6,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.fixtures.account import Scene, new_key
+from conformance.fixtures.account import AccountFixture, new_key
 from conformance.fixtures.creations import creations
 from conformance.harness.check import check
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.judging.comparison import identifiers, objects, same, shown
 from conformance.wire.messages import MISSING, Exchange
 
 
 @check("wallet.addresses")
-def test_new_wallets_have_addresses(trial: Trial) -> None:
+def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
     """Wallets of every pair the target offers have at least one address, with a tag that is a text or
     null."""
-    for made in creations(trial.suite, "createWallet"):
+    for made in creations(ctx.run, "createWallet"):
         addresses = made.exchange.get("addresses")
         what = f"a new wallet of {_pair(made.body)}: at least one address, each with address and tag"
         good = isinstance(addresses, list) and bool(addresses) and all(map(_sound, addresses))
-        trial.judge("wallet.addresses", good, what, shown(addresses), made.exchange)
+        ctx.judge("wallet.addresses", good, what, shown(addresses), made.exchange)
 
 
 def _sound(address: object) -> bool:
@@ -32,12 +32,12 @@ def _sound(address: object) -> bool:
 
 
 @check("wallet.duplicate")
-def test_second_wallet_of_a_pair(trial: Trial) -> None:
+def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
     """In an account with a wallet of each pair, each is created again under keys of its own, with the same
     label and with another: refused, while the list holds the first wallets only and their keys still bring
     the first answers."""
-    rule, sample = "wallet.duplicate", creations(trial.suite, "createWallet")[0]
-    made = [one for one in creations(trial.suite, "createWallet") if one.scene is sample.scene]
+    rule, sample = "wallet.duplicate", creations(ctx.run, "createWallet")[0]
+    made = [one for one in creations(ctx.run, "createWallet") if one.fixture is sample.fixture]
     refused: list[Exchange] = []
     for one in made:
         first, pair = one.exchange.call, _pair(one.body)
@@ -45,24 +45,24 @@ def test_second_wallet_of_a_pair(trial: Trial) -> None:
             "with the same body": first,
             "with its fields in another order": first.with_json(dict(reversed(one.body.items()))),
             # Last, so that a label that it overwrites stays so.
-            "with another label": first.with_field("label", trial.suite.samples.wallet()["label"]),
+            "with another label": first.with_field("label", ctx.run.samples.wallet()["label"]),
         }
         for how, duplicate in probes.items():
             what = f"a second wallet of {pair} {how}"
-            answer = trial.send(duplicate.but(idempotency_key=new_key()), what)
-            if trial.refused(rule, answer, what):
+            answer = ctx.send(duplicate.but(idempotency_key=new_key()), what)
+            if ctx.refused(rule, answer, what):
                 refused.append(answer)
-    _judge_list(trial, sample.scene, [one.exchange for one in made])
+    _judge_list(ctx, sample.fixture, [one.exchange for one in made])
     for one in made:
         what = f"the key of the first wallet of {_pair(one.body)}, after refused duplicates"
-        replay = trial.send(one.exchange.call, what)
-        if trial.usable(rule, replay):
+        replay = ctx.send(one.exchange.call, what)
+        if ctx.usable(rule, replay):
             good = replay.status == one.exchange.status and same(replay.document, one.exchange.document)
             got = "another answer" if replay.status == one.exchange.status else replay.described()
-            trial.judge(rule, good, f"{what}: the first answer", got, replay, one.exchange)
-    for body in map(trial.suite.samples.wallet, range(1, min(len(trial.suite.samples.wallet_pairs), 3))):
+            ctx.judge(rule, good, f"{what}: the first answer", got, replay, one.exchange)
+    for body in map(ctx.run.samples.wallet, range(1, min(len(ctx.run.samples.wallet_pairs), 3))):
         if _pair(body) not in [_pair(one.body) for one in made]:
-            _judge_other_pair(trial, sample.scene, body, refused)
+            _judge_other_pair(ctx, sample.fixture, body, refused)
 
 
 def _pair(body: Mapping[str, Any]) -> str:
@@ -70,14 +70,14 @@ def _pair(body: Mapping[str, Any]) -> str:
 
 
 def _judge_other_pair(
-    trial: Trial, scene: Scene, body: Mapping[str, Any], duplicates: list[Exchange]
+    ctx: CheckContext, fixture: AccountFixture, body: Mapping[str, Any], duplicates: list[Exchange]
 ) -> None:
     """A pair that is accepted in an account of its own may not be taken for a duplicate of another pair."""
-    answer = trial.send(
-        scene.call("createWallet", body), f"a wallet of {_pair(body)} beside one of another pair"
+    answer = ctx.send(
+        fixture.call("createWallet", body), f"a wallet of {_pair(body)} beside one of another pair"
     )
-    alone = trial.send(
-        trial.suite.fresh().call("createWallet", body), f"a wallet of {_pair(body)} alone in an account"
+    alone = ctx.send(
+        ctx.run.fresh().call("createWallet", body), f"a wallet of {_pair(body)} alone in an account"
     )
     # By its code: a message may name the pair, and every answer may have a number of its own.
     code = answer.error_code
@@ -88,16 +88,17 @@ def _judge_other_pair(
     )
     if alone.succeeded and taken_for_one:
         expected = f"a wallet of {_pair(body)} beside one of another pair: accepted"
-        trial.judge("wallet.duplicate", False, expected, answer.described(), answer, alone)
+        ctx.judge("wallet.duplicate", False, expected, answer.described(), answer, alone)
 
 
-def _judge_list(trial: Trial, scene: Scene, made: list[Exchange]) -> None:
-    listing = trial.send(
-        scene.call("listWallets").with_query({"page": 1, "size": 100}), "the wallets after refused duplicates"
+def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]) -> None:
+    listing = ctx.send(
+        fixture.call("listWallets").with_query({"page": 1, "size": 100}),
+        "the wallets after refused duplicates",
     )
     ids = identifiers(listing.get("items"))
     if not listing.succeeded or ids is None:
-        trial.set_aside(
+        ctx.skip_judgement(
             "wallet.duplicate",
             f"the list of wallets was answered {listing.described()}",
             listing,
@@ -107,12 +108,12 @@ def _judge_list(trial: Trial, scene: Scene, made: list[Exchange]) -> None:
     wanted = sorted(str(one.get("id")) for one in made)
     extra = [one for one in ids if one not in wanted]
     expected = f"after refused duplicates: {len(made)} in the list of wallets"
-    trial.judge("wallet.duplicate", not extra, expected, f"{len(extra)} more", listing)
+    ctx.judge("wallet.duplicate", not extra, expected, f"{len(extra)} more", listing)
     labels = {one.get("id"): one.get("label") for one in made}
     for item in objects(listing.get("items")):
         label = labels.get(item.get("id"), MISSING)
         if isinstance(label, str) and isinstance(item.get("label"), str) and label == label.strip():
-            trial.judge(
+            ctx.judge(
                 "wallet.duplicate",
                 item["label"] == label,
                 f"after refused duplicates: the first wallet's label, {shown(label)}",
@@ -122,11 +123,9 @@ def _judge_list(trial: Trial, scene: Scene, made: list[Exchange]) -> None:
 
 
 @check("wallet.pair-elsewhere")
-def test_same_pair_in_another_account(trial: Trial) -> None:
+def test_same_pair_in_another_account(ctx: CheckContext) -> None:
     """Notes whether a pair that one account has a wallet of is accepted in another account."""
-    taken = creations(trial.suite, "createWallet")[0].exchange
-    answer = trial.send(
-        trial.suite.fresh().call("createWallet"), "a wallet of the same pair in another account"
-    )
+    taken = creations(ctx.run, "createWallet")[0].exchange
+    answer = ctx.send(ctx.run.fresh().call("createWallet"), "a wallet of the same pair in another account")
     seen = "accepted" if answer.succeeded else answer.described()
-    trial.observe("wallet.pair-elsewhere", "a pair that another account has", seen, taken, answer)
+    ctx.observe("wallet.pair-elsewhere", "a pair that another account has", seen, taken, answer)

@@ -1,0 +1,1 @@
+"""The `conformance` command: one module a subcommand, argparse and messages only."""

@@ -72,9 +72,9 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
 def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
     """Name and first paragraph of each check, or how else the rule is judged."""
     from conformance.checks import load_checks
-    from conformance.judging.invariants import PASSIVE_RULES
+    from conformance.judging.invariants import INVARIANTS
 
-    if rule.id in PASSIVE_RULES:
+    if rule.id in INVARIANTS:
         yield (
             "every response",
             "Judged on every response that the suite receives, whatever check asked for it.",
@@ -111,7 +111,7 @@ def _registers(decorator: ast.expr, rule: str) -> bool:
 def _example(rule: Rule, operation: str) -> str:
     """The decisive exchange of the rule's check with a reference server in this process."""
     from conformance.checks import plan
-    from conformance.fixtures.run_context import Suite
+    from conformance.fixtures.run_context import RunContext
     from conformance.harness.check import run_check
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
@@ -122,17 +122,17 @@ def _example(rule: Rule, operation: str) -> str:
 
     server, seeded = new_server()
     target = build(target_tables(seeded, "http://reference"), "the reference server")
-    suite = Suite(target, transport=InProcessTransport(server))
+    run = RunContext(target, transport=InProcessTransport(server))
     shown: Exchange | None = None
     for check, one in plan({rule.id}, {operation}):
-        findings, _ = run_check(check, one, suite)
+        findings, _ = run_check(check, one, run)
         shown = next(
             (
-                suite.record[number]
+                run.record[number]
                 for finding in findings
                 if finding.rule == rule.id
                 for number in finding.exchanges
-                if number in suite.record
+                if number in run.record
             ),
             None,
         )
@@ -140,8 +140,8 @@ def _example(rule: Rule, operation: str) -> str:
             break
     if shown is None:
         try:
-            scene = suite.scene_for(operation)
-            shown = suite.send(scene.client, scene.call(OPERATIONS[operation].id), "a sound request")
+            fixture = run.fixture_for(operation)
+            shown = run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a sound request")
         except (Inconclusive, NotApplicable) as end:
             return str(end)
     purpose = f"{shown.purpose}:\n" if shown.purpose else ""

@@ -35,7 +35,7 @@ class Command(Protocol):
 
 
 class UsageError(Exception):
-    """The command cannot be carried out as it was given; the text is one paragraph with the cure."""
+    """The command cannot be carried out as it was given; the text is one paragraph with the remedy."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -68,19 +68,19 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _replay(document: Document, options: argparse.Namespace) -> int:
-    from conformance.fixtures.run_context import Suite
+    from conformance.fixtures.run_context import RunContext
 
     target = load_target(Path(options.target) if options.target else None, os.environ, options.base_url)
-    suite = Suite(target)
+    run = RunContext(target)
     print(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}\n")
-    replayed = perform(document, suite, lambda step, exchange: _show(step, exchange, suite.redactor))
+    replayed = perform(document, run, lambda step, exchange: _show(step, exchange, run.redactor))
     print(f"expected   {printable(document['expected'])}")
     print(f"then got   {printable(document['got'])}")
     if replayed.verdict == UNDECIDED:
-        print(f"undecided: {printable(suite.redactor.text(replayed.got))}")
+        print(f"undecided: {printable(run.redactor.text(replayed.got))}")
     else:
         print(
-            f"{replayed.verdict}{': ' + printable(suite.redactor.text(replayed.got)) if replayed.got else ''}"
+            f"{replayed.verdict}{': ' + printable(run.redactor.text(replayed.got)) if replayed.got else ''}"
         )
     return STATUS[replayed.verdict]
 

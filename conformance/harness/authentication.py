@@ -5,25 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from conformance.fixtures.account import Scene, call, parameters, unknown_like
-from conformance.fixtures.run_context import Suite, refusal_of_sound
-from conformance.harness.context import Trial
+from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
+from conformance.fixtures.run_context import RunContext, refusal_of_sound
+from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange, to_json
 
 
-def common_scene(suite: Suite, purpose: str = "") -> Scene:
+def common_scene(run: RunContext, purpose: str = "") -> AccountFixture:
     """The scene of the checks of section 5 (for some purpose): one for the whole run."""
     key = _shelved(purpose)
-    if key not in suite.shelf:
-        suite.shelf[key] = suite.fresh()
-    scene: Scene = suite.shelf[key]
-    return scene
+    if key not in run.shelf:
+        run.shelf[key] = run.fresh()
+    fixture: AccountFixture = run.shelf[key]
+    return fixture
 
 
-def forget_scene(suite: Suite, purpose: str) -> None:
+def forget_scene(run: RunContext, purpose: str) -> None:
     """Lets the next request for the scene of a purpose make another one."""
-    suite.shelf.pop(_shelved(purpose), None)
+    run.shelf.pop(_shelved(purpose), None)
 
 
 def _shelved(purpose: str) -> str:
@@ -40,7 +40,7 @@ AGED = -290
 ONE_OFF = ("createWallet", "disableBeneficiary")
 
 
-class Gate:
+class AuthProbes:
     """Calls of one trial's operation, after a sound one has passed authentication.
 
     What is sound goes to one account for the whole run: what it is answered after authentication, such as the
@@ -48,42 +48,42 @@ class Gate:
     reason to refuse it. Raises Inconclusive when even a sound call does not pass.
     """
 
-    def __init__(self, trial: Trial, *, proven: bool = True) -> None:
-        self.trial = trial
-        self.operation = trial.operation.id
+    def __init__(self, ctx: CheckContext, *, proven: bool = True) -> None:
+        self.ctx = ctx
+        self.operation = ctx.operation.id
         self._untouched = f"untouched by {self.operation}"
         if proven:
             self._pass()
 
     @property
-    def scene(self) -> Scene:
+    def fixture(self) -> AccountFixture:
         """Where the calls go that must be refused."""
         if self.operation == "createPayout":
-            return self.trial.suite.payouts()
-        return common_scene(self.trial.suite, self._untouched if self.operation in ONE_OFF else "")
+            return self.ctx.run.payouts()
+        return common_scene(self.ctx.run, self._untouched if self.operation in ONE_OFF else "")
 
     def _pass(self) -> None:
-        shelf, key = self.trial.suite.shelf, f"passed authentication: {self.operation}"
+        shelf, key = self.ctx.run.shelf, f"passed authentication: {self.operation}"
         if key not in shelf:
-            shelf[key] = self.trial.send(self.sound(), "a sound request, to derive defective ones from")
+            shelf[key] = self.ctx.send(self.valid(), "a sound request, to derive defective ones from")
         #: The first sound request to the operation that these checks sent in this run.
         self.first: Exchange = self.passed(shelf[key])
 
-    def sound(self) -> Call:
+    def valid(self) -> Call:
         """A sound call, with a body and, on POST, an idempotency key of its own."""
         if self.operation in ONE_OFF:
-            return common_scene(self.trial.suite, self.operation).call(self.operation)
+            return common_scene(self.ctx.run, self.operation).call(self.operation)
         return self.call()
 
     def call(self) -> Call:
         """A sound call to make a defective one from."""
-        return self.scene.call(self.operation)
+        return self.fixture.call(self.operation)
 
     def send(self, call: Call, what: str) -> Exchange:
         """Sends a defective call. If it is accepted, the next ones go elsewhere."""
-        answer = self.trial.send(call, what)
+        answer = self.ctx.send(call, what)
         if answer.succeeded:
-            forget_scene(self.trial.suite, self._untouched)
+            forget_scene(self.ctx.run, self._untouched)
         return answer
 
     def refused(self, rule: str, call: Call, what: str) -> Exchange:
@@ -91,9 +91,9 @@ class Gate:
         answer = self.send(call, what)
         if answer.refused and self.first.refused and answer.described() == self.first.described():
             reason = f"{what} was answered {answer.described()}, just as the sound request was"
-            self.trial.set_aside(rule, reason, answer, self.first)
+            self.ctx.skip_judgement(rule, reason, answer, self.first)
         else:
-            self.trial.refused(rule, answer, what)
+            self.ctx.refused(rule, answer, what)
         return answer
 
     def passed(self, exchange: Exchange) -> Exchange:
@@ -111,40 +111,40 @@ class Gate:
         """Judges that a refusal has status 401; what was not refused at all broke `cause`."""
         if answer.succeeded:
             reason = f"{what} was not refused, but answered {answer.described()}"
-            self.trial.set_aside(rule, reason, answer, cause=cause)
+            self.ctx.skip_judgement(rule, reason, answer, cause=cause)
         else:
-            self.trial.status(rule, answer, what, 401)
+            self.ctx.status(rule, answer, what, 401)
 
     def invalid_signature(self, rule: str, call: Call, what: str) -> Exchange:
         """Sends a call and judges that it is refused with 401 invalid_signature."""
         answer = self.send(call, what)
-        self.trial.error(
-            rule, answer, what, type="authentication_error", code="invalid_signature", status=401
-        )
+        self.ctx.error(rule, answer, what, type="authentication_error", code="invalid_signature", status=401)
         return answer
 
     def nonce_replay(self, rule: str, used: Exchange, call: Call, what: str) -> None:
         """Sends a call with the nonce of an earlier exchange and judges that it is refused for it."""
         answer = self.send(call.signed(nonce=used.nonce), what)
         if answer.started - used.started > REMEMBERED:
-            self.trial.set_aside(rule, f"{what} came too late for the nonce to be remembered", answer)
+            self.ctx.skip_judgement(rule, f"{what} came too late for the nonce to be remembered", answer)
             return
-        self.trial.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+        self.ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
 
     # ------------------------------------------------------------------ places
 
     def at(self, **ids: str) -> Call:
         """A sound call with other path parameters."""
-        return self.call().but(target=call(self.operation, {**self.scene.ids(self.operation), **ids}).target)
+        return self.call().but(
+            target=call(self.operation, {**self.fixture.ids(self.operation), **ids}).target
+        )
 
     def unknown_parent(self) -> Call:
         """A sound call but for an unknown top-level customer or account."""
         top = parameters(self.operation)[0]
-        return self.at(**{top: unknown_like(self.scene.ids(self.operation)[top])})
+        return self.at(**{top: unknown_like(self.fixture.ids(self.operation)[top])})
 
     def elsewhere(self) -> Iterator[tuple[str, Call]]:
         """Calls to places that do not exist for the caller, each with its name for a sentence."""
-        ids = self.scene.ids(self.operation)
+        ids = self.fixture.ids(self.operation)
         yield "an unknown top-level resource", self.unknown_parent()
         for child in parameters(self.operation)[1:]:
             yield f"an unknown {child}", self.at(**{child: unknown_like(ids[child])})
@@ -156,13 +156,13 @@ class Gate:
             )
 
     def _foreign_parent(self) -> str | None:
-        suite = self.trial.suite
-        if suite.target.secondary is None:
+        run = self.ctx.run
+        if run.target.secondary is None:
             return None
         if parameters(self.operation)[0] == "customer_id":
-            return suite.target.secondary.customer_id
+            return run.target.secondary.customer_id
         try:
-            return suite.shared("secondary").account_id
+            return run.shared("secondary").account_id
         except Inconclusive:
             return None
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from conformance.contract.resources import stated
 from conformance.contract.timestamps import parse
-from conformance.fixtures.account import Scene, call, identifier
-from conformance.harness.context import Trial
+from conformance.fixtures.account import AccountFixture, call, identifier
+from conformance.harness.context import CheckContext
 from conformance.judging.comparison import alike, document, show
 from conformance.wire.messages import Exchange
 
@@ -18,23 +18,23 @@ Body = dict[str, Any]
 class Beneficiary:
     """A beneficiary of its own in a scene: the exchange that created it, and calls on it."""
 
-    def __init__(self, trial: Trial, scene: Scene, body: Body | None = None) -> None:
-        self.trial = trial
+    def __init__(self, ctx: CheckContext, fixture: AccountFixture, body: Body | None = None) -> None:
+        self.ctx = ctx
         # What an omitted type means is not at stake here.
-        body = body or {"beneficiary_type": "individual", **scene.body("createBeneficiary")}
-        self.created = scene.create("createBeneficiary", body)
-        self.ids = {"account_id": scene.account_id, "beneficiary_id": identifier(self.created)}
+        body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
+        self.created = fixture.create("createBeneficiary", body)
+        self.ids = {"account_id": fixture.account_id, "beneficiary_id": identifier(self.created)}
         #: What is known of it even if the create's answer shows something else.
         self.stated = stated("createBeneficiary", self.created.call.document, self.ids)
 
     def read(self, purpose: str) -> Exchange:
-        return self.trial.send(call("getBeneficiary", self.ids), purpose)
+        return self.ctx.send(call("getBeneficiary", self.ids), purpose)
 
     def patch(self, body: Body, purpose: str) -> Exchange:
-        return self.trial.send(call("updateBeneficiary", self.ids, body), purpose)
+        return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
 
     def disable(self, purpose: str) -> Exchange:
-        return self.trial.send(call("disableBeneficiary", self.ids), purpose)
+        return self.ctx.send(call("disableBeneficiary", self.ids), purpose)
 
 
 def arrived(exchange: Exchange) -> float:
@@ -55,12 +55,12 @@ def unreliable(created: Exchange, read: Exchange) -> list[str]:
     ]
 
 
-def judge_moved(trial: Trial, rule: str, before: Any, answer: Exchange, what: str) -> None:
+def judge_moved(ctx: CheckContext, rule: str, before: Any, answer: Exchange, what: str) -> None:
     """Judges that `updated` of an answer is later than it was."""
     old, new = parse(before), parse(answer.get("updated"))
     if old is None or new is None:
-        trial.set_aside(rule, f"{what}: updated is no timestamp", answer, cause="format.timestamp")
+        ctx.skip_judgement(rule, f"{what}: updated is no timestamp", answer, cause="format.timestamp")
         return
-    trial.judge(
+    ctx.judge(
         rule, new > old, f"{what}: an updated after {show(before)}", show(answer.get("updated")), answer
     )

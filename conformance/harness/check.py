@@ -1,6 +1,6 @@
 """The checks of the suite and how one of them is run.
 
-A check is a function of one Trial, in a module under `conformance/checks/`, marked with the rules
+A check is a function of one CheckContext, in a module under `conformance/checks/`, marked with the rules
 it tests:
 
     @check("auth.header-case")
@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
-from conformance.fixtures.run_context import Suite
-from conformance.harness.context import Trial
+from conformance.fixtures.run_context import RunContext
+from conformance.harness.context import CheckContext
 from conformance.judging.findings import Finding, Inconclusive, NotApplicable
 from conformance.target.applicability import absent, unmet
 
-CheckFunction = Callable[[Trial], None]
+CheckFunction = Callable[[CheckContext], None]
 
 
 @dataclass(frozen=True)
@@ -62,26 +62,26 @@ def check(*rules: str, operations: tuple[str, ...] | None = None) -> Callable[[C
     return mark
 
 
-def run_check(check: Check, operation: str, suite: Suite) -> tuple[list[Finding], list[int]]:
+def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:
     """Runs one check on one operation; returns its findings and the numbers of its exchanges.
 
     Whatever a server answers ends up in findings; only a mistake of the suite itself raises.
     """
     applicable, findings = [], []
     for rule in check.rules_on(operation):
-        one = Trial(suite, OPERATIONS[operation], [rule], check.name)
-        if reason := absent(rule, operation, suite.target):
+        one = CheckContext(run, OPERATIONS[operation], [rule], check.name)
+        if reason := absent(rule, operation, run.target):
             findings += one.findings(NotApplicable(reason))
-        elif lacking := unmet(rule, suite.target):
+        elif lacking := unmet(rule, run.target):
             findings += one.findings(Inconclusive(*lacking))
         else:
             applicable.append(rule)
     if not applicable:
         return findings, []
-    trial = Trial(suite, OPERATIONS[operation], applicable, check.name)
+    ctx = CheckContext(run, OPERATIONS[operation], applicable, check.name)
     stop = None
     try:
-        check.function(trial)
+        check.function(ctx)
     except (Inconclusive, NotApplicable) as end:
         stop = end
-    return findings + trial.findings(stop), trial.exchanges
+    return findings + ctx.findings(stop), ctx.exchanges

@@ -13,8 +13,8 @@ from typing import Any
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import RULES, Level, Rule
-from conformance.fixtures.account import Scene
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.account import AccountFixture
+from conformance.fixtures.run_context import RunContext
 from conformance.judging.comparison import same, show
 from conformance.judging.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.file import Target
@@ -27,18 +27,18 @@ class _Judgement:
 
     judged: int = 0
     violations: list[tuple[str, str, list[int], str]] = field(default_factory=list)
-    set_aside: list[tuple[str, str, list[int], str]] = field(default_factory=list)
+    skip_judgement: list[tuple[str, str, list[int], str]] = field(default_factory=list)
     observations: dict[str, str] = field(default_factory=dict)
     exchanges: list[int] = field(default_factory=list)
-    excuse: str = ""
+    unexercised_reason: str = ""
     declared_absent: str = ""
 
 
-class Trial:
+class CheckContext:
     """One check on one operation."""
 
-    def __init__(self, suite: Suite, operation: Operation, rules: Iterable[Rule], check: str) -> None:
-        self.suite = suite
+    def __init__(self, run: RunContext, operation: Operation, rules: Iterable[Rule], check: str) -> None:
+        self.run = run
         self.operation = operation
         self.check = check
         self.rules = {rule.id: rule for rule in rules}
@@ -47,43 +47,43 @@ class Trial:
 
     @property
     def target(self) -> Target:
-        return self.suite.target
+        return self.run.target
 
     # ------------------------------------------------------------------ making
 
-    def scene(self, organization: str = "primary", *, fresh: bool = False) -> Scene:
+    def fixture(self, organization: str = "primary", *, fresh: bool = False) -> AccountFixture:
         """The scene for this trial's operation: shared, or in an account of its own."""
-        return self.suite.scene_for(self.operation.id, organization, fresh=fresh)
+        return self.run.fixture_for(self.operation.id, organization, fresh=fresh)
 
-    def sound(self, scene: Scene | None = None) -> Call:
+    def valid(self, fixture: AccountFixture | None = None) -> Call:
         """A sound call of this trial's operation.
 
         Where the operation can be done only once in an account (a wallet of one pair), each sound
         call comes with an account of its own.
         """
-        if scene is None:
-            scene = self.scene(fresh=self.operation.id in ("createWallet", "disableBeneficiary"))
-        return scene.call(self.operation.id)
+        if fixture is None:
+            fixture = self.fixture(fresh=self.operation.id in ("createWallet", "disableBeneficiary"))
+        return fixture.call(self.operation.id)
 
     # ------------------------------------------------------------------ sending
 
     def send(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a call; whatever comes back is for the check to judge."""
-        exchange = self.suite.send(self.suite.client(organization), call, purpose)
+        exchange = self.run.send(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a sound call that must be answered 2xx for the check to go on; raises Inconclusive otherwise."""
-        exchange = self.suite.accept(self.suite.client(organization), call, purpose)
+        exchange = self.run.accept(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
 
     def race(self, calls: list[Call], purpose: str, organization: str = "primary") -> list[Exchange]:
         """Sends calls simultaneously."""
-        self.suite.answering()
-        with self.suite.quiet_accounts():
-            exchanges = self.suite.client(organization).race(calls, purpose)
+        self.run.answering()
+        with self.run.quiet_accounts():
+            exchanges = self.run.client(organization).race(calls, purpose)
         self.exchanges += [exchange.number for exchange in exchanges]
         return exchanges
 
@@ -109,17 +109,17 @@ class Trial:
             judgement.violations.append((expected, got, numbers, cause))
         return good
 
-    def set_aside(
-        self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", cure: str = ""
+    def skip_judgement(
+        self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", remedy: str = ""
     ) -> None:
-        """Notes that a probe could not be judged; `cure` says what the user can do about it."""
-        self._judgements[rule].set_aside.append(
-            (reason, cause, [exchange.number for exchange in exchanges], cure)
+        """Notes that a probe could not be judged; `remedy` says what the user can do about it."""
+        self._judgements[rule].skip_judgement.append(
+            (reason, cause, [exchange.number for exchange in exchanges], remedy)
         )
 
-    def no_occasion(self, rule: str, reason: str) -> None:
+    def not_exercised(self, rule: str, reason: str) -> None:
         """Notes why this check cannot judge a rule on this server, which other checks may."""
-        self._judgements[rule].excuse = reason
+        self._judgements[rule].unexercised_reason = reason
 
     def not_applicable(self, rule: str, reason: str) -> None:
         """Notes that the target file declares absent what a rule is about, unless it is judged all the same."""
@@ -128,13 +128,13 @@ class Trial:
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """Whether an answer can be judged by this rule; if not, it is set aside."""
         if exchange.throttled:
-            self.set_aside(
+            self.skip_judgement(
                 rule, f"{_probe(exchange)} was still answered {exchange.status} after waiting", exchange
             )
             return False
         if exchange.status is None or exchange.status >= 500:
             cause = "" if exchange.unsent else "http.no-server-error"
-            self.set_aside(
+            self.skip_judgement(
                 rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause=cause
             )
             return False
@@ -237,23 +237,27 @@ class Trial:
             finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, stop.reason
         elif isinstance(stop, Inconclusive):
             finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
-            finding.cure, finding.cause = stop.cure, stop.cause
+            finding.remedy, finding.cause = stop.remedy, stop.cause
             finding.exchanges = self.exchanges[-2:]
         elif not judgement.judged and judgement.declared_absent:
             finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, judgement.declared_absent
         elif not judgement.judged:
             finding.verdict = Verdict.INCONCLUSIVE
-            if judgement.set_aside:
-                finding.summary, finding.cause, finding.exchanges, finding.cure = judgement.set_aside[0]
+            if judgement.skip_judgement:
+                finding.summary, finding.cause, finding.exchanges, finding.remedy = judgement.skip_judgement[
+                    0
+                ]
             else:
-                finding.summary = judgement.excuse or "the check had no occasion to judge this rule"
-                finding.occasion = False
+                finding.summary = (
+                    judgement.unexercised_reason or "the check had no occasion to judge this rule"
+                )
+                finding.exercised = False
         else:
             finding.exchanges = judgement.exchanges
             if RULES[rule].level is Level.OPEN:
                 finding.verdict = Verdict.OBSERVED
-            if judgement.set_aside:
-                finding.further = [f"not judged: {one[0]}" for one in judgement.set_aside[:20]]
+            if judgement.skip_judgement:
+                finding.further = [f"not judged: {one[0]}" for one in judgement.skip_judgement[:20]]
         return finding
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 
 #: Runs one part of an exploration: suite, the part's name, what the user asked for -> findings on any rules.
-ExplorationFunction = Callable[[Suite, str, "FuzzSettings"], list[Finding]]
+ExplorationFunction = Callable[[RunContext, str, "FuzzSettings"], list[Finding]]
 
 
 @dataclass(frozen=True)

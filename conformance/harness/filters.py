@@ -10,7 +10,7 @@ from fractions import Fraction
 from conformance.contract.timestamps import parse
 from conformance.fixtures.samples import OTHER_CURRENCIES
 from conformance.harness import paging
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import status_filter, stocked
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -46,16 +46,16 @@ class Filters:
 class Filtered:
     """The small list of an operation under filters. Raises Inconclusive when its elements cannot be read."""
 
-    def __init__(self, trial: Trial) -> None:
-        self.trial = trial
-        self.stock = stocked(trial)
-        self.call = self.stock.call
-        exchange = trial.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
+    def __init__(self, ctx: CheckContext) -> None:
+        self.ctx = ctx
+        self.list_fixture = stocked(ctx)
+        self.call = self.list_fixture.call
+        exchange = ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
         items = exchange.get("items")
         self.elements = [
             one
             for one in map(element, items if isinstance(items, list) else [])
-            if one and one.id in self.stock.created
+            if one and one.id in self.list_fixture.created
         ]
         if not self.elements:
             raise Inconclusive(
@@ -66,11 +66,11 @@ class Filtered:
 
     @property
     def status_name(self) -> str:
-        return "status" if self.trial.operation.id == "listWallets" else "statuses"
+        return "status" if self.ctx.operation.id == "listWallets" else "statuses"
 
     def send(self, filters: Parameters, what: str) -> Exchange:
         """Asks for all elements that some filters keep; the filters come last, page and size before them."""
-        return self.trial.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
+        return self.ctx.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
 
     def keeps(self, rule: str, filters: Parameters, expected: Sequence[Element], what: str) -> Page | None:
         """Judges that filters keep exactly the expected elements."""
@@ -79,7 +79,7 @@ class Filtered:
     def judge(self, rule: str, exchange: Exchange, expected: Sequence[Element], what: str) -> Page | None:
         """Judges an answer by the elements that it should show; others than the list's own are the business
         of list.complete."""
-        found = paging.page(self.trial, rule, exchange, what)
+        found = paging.page(self.ctx, rule, exchange, what)
         if found is None:
             return None
         wanted, shown = {one.id for one in expected}, set(found.ids) & self.ids
@@ -88,14 +88,14 @@ class Filtered:
             missing
         )
         of = f"the {len(wanted)} of {len(self.ids)} elements" if wanted else "none of the elements"
-        self.trial.judge(rule, not got, f"{what}: {of}", " and ".join(got) or "just these", exchange)
-        if "list.complete" in self.trial.rules:
+        self.ctx.judge(rule, not got, f"{what}: {of}", " and ".join(got) or "just these", exchange)
+        if "list.complete" in self.ctx.rules:
             paging.belongs(
-                self.trial,
+                self.ctx,
                 set(found.ids),
-                self.stock.created,
-                self.stock.strangers,
-                self.stock.exact,
+                self.list_fixture.created,
+                self.list_fixture.strangers,
+                self.list_fixture.exact,
                 what,
                 exchange,
             )
@@ -113,13 +113,13 @@ class Filtered:
             "end_date": Filters("list.end-date", end_date(late.text), lambda one: one.created < late.created),
             "end_date in the future": Filters("list.end-date", end_date(FAR_FUTURE), lambda one: True),
             "status": Filters(
-                "list.status-filter", status_filter(self.trial, "active"), lambda one: one.status == "active"
+                "list.status-filter", status_filter(self.ctx, "active"), lambda one: one.status == "active"
             ),
             "status that nothing has": Filters(
-                "list.status-filter", status_filter(self.trial, unused), lambda one: one.status == unused
+                "list.status-filter", status_filter(self.ctx, unused), lambda one: one.status == unused
             ),
         }
-        if "currency" in self.trial.operation.query_parameters:
+        if "currency" in self.ctx.operation.query_parameters:
             found["currency"] = Filters(
                 "list.currency-filter", [("currency", currency)], lambda one: one.currency == currency
             )
@@ -145,7 +145,7 @@ class Filtered:
         return chosen
 
     def _unused(self) -> str:
-        return "disabled" if self.trial.operation.id == "listPayoutDestinations" else "suspended"
+        return "disabled" if self.ctx.operation.id == "listPayoutDestinations" else "suspended"
 
 
 def element(item: object) -> Element | None:

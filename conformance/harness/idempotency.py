@@ -8,9 +8,9 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures import samples
-from conformance.fixtures.account import Scene, call, identifier
-from conformance.fixtures.bodies import Shapes
-from conformance.harness.context import Trial
+from conformance.fixtures.account import AccountFixture, call, identifier
+from conformance.fixtures.bodies import AcceptedBodies
+from conformance.harness.context import CheckContext
 from conformance.judging.comparison import same, show
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
@@ -50,46 +50,48 @@ _FREE = (
 )
 
 
-def place(trial: Trial) -> Scene:
+def place(ctx: CheckContext) -> AccountFixture:
     """Where a sound call can be made once more, after any number of refused ones."""
-    return trial.scene(fresh=trial.operation.id in ONCE)
+    return ctx.fixture(fresh=ctx.operation.id in ONCE)
 
 
-class LongScene(Scene):
+class LongScene(AccountFixture):
     """A scene one of whose texts in each body is so long that whoever compares only a part of a body misses
     something."""
 
     def body(self, operation: str) -> Body:
         body = super().body(operation)
-        laid_over = {name for sample in self.suite.target.samples.values() for name in sample}
+        laid_over = {name for sample in self.run.target.samples.values() for name in sample}
         for name in ("name", "label", "note", "description"):
             if isinstance(body.get(name), str) and name not in laid_over:
                 body[name] = f"{body[name]} {'and so on ' * 8}{samples.marker()}"
         return body
 
 
-def own_place(trial: Trial, kind: type[Scene] = Scene) -> Scene:
+def own_place(ctx: CheckContext, kind: type[AccountFixture] = AccountFixture) -> AccountFixture:
     """A place with resources of its own, in a shared account where that hides nothing."""
-    operation, suite = trial.operation.id, trial.suite
+    operation, run = ctx.operation.id, ctx.run
     account = None
     if operation == "createPayout":
-        account = suite.payouts().account_id
+        account = run.payouts().account_id
     elif operation not in ("createAccount", "createWallet"):
-        account = suite.shared().account_id
-    return kind(suite, account_id=account)
+        account = run.shared().account_id
+    return kind(run, account_id=account)
 
 
-class Original:
+class IdempotentRequest:
     """A sound POST that was accepted: `exchange` is its answer, `call` has its key and body.
 
     Without a `body` it is the suite's sample, in a `scene` of its own unless one is given. Raises
     Inconclusive when the server refuses it.
     """
 
-    def __init__(self, trial: Trial, scene: Scene | None = None, body: Body | None = None) -> None:
-        self.trial = trial
-        self.operation = trial.operation.id
-        self.scene = scene or own_place(trial)
+    def __init__(
+        self, ctx: CheckContext, fixture: AccountFixture | None = None, body: Body | None = None
+    ) -> None:
+        self.ctx = ctx
+        self.operation = ctx.operation.id
+        self.fixture = fixture or own_place(ctx)
         self.exchange = self._made(body)
         self.call = self.exchange.call
         self.id = identifier(self.exchange)
@@ -97,19 +99,19 @@ class Original:
     def _made(self, body: Body | None) -> Exchange:
         # Accounts and beneficiaries become the scene's own, so that more can be made under them.
         if body is None and self.operation in ("createAccount", "createBeneficiary"):
-            made = self.scene.account if self.operation == "createAccount" else self.scene.beneficiary
-            self.trial.exchanges.append(made.number)
+            made = self.fixture.account if self.operation == "createAccount" else self.fixture.beneficiary
+            self.ctx.exchanges.append(made.number)
             return made
-        return self.trial.accept(self.scene.call(self.operation, body), "the first use of an idempotency key")
+        return self.ctx.accept(self.fixture.call(self.operation, body), "the first use of an idempotency key")
 
     # ------------------------------------------------------------------ afterwards
 
     def replay(self, rule: str, what: str) -> Exchange:
         """Sends the original's key and body again and judges that the original status and body come."""
-        answer = self.trial.send(self.call, what)
-        if self.trial.usable(rule, answer):
+        answer = self.ctx.send(self.call, what)
+        if self.ctx.usable(rule, answer):
             expected = f"{what}: the original response, {self.exchange.status} with the same JSON body"
-            self.trial.judge(
+            self.ctx.judge(
                 rule, self.brings(answer), expected, self.difference(answer), self.exchange, answer
             )
         return answer
@@ -143,60 +145,66 @@ class Original:
 
     def another(self) -> Exchange:
         """Another request of the same operation in the same place, whatever comes of it."""
-        body = self.trial.suite.samples.wallet(-1) if self.operation == "createWallet" else None
-        return self.trial.send(self.scene.call(self.operation, body), "another request with another key")
+        body = self.ctx.run.samples.wallet(-1) if self.operation == "createWallet" else None
+        return self.ctx.send(self.fixture.call(self.operation, body), "another request with another key")
 
     def with_fresh_key(self, body: Body) -> Exchange:
         """Sends a body in the original's place, or one like it, with a key of its own."""
-        scene = self.scene if self.operation not in ONCE else own_place(self.trial)
-        return self.trial.send(
-            call(self.operation, scene.ids(self.operation), body), "the other body with a fresh key"
+        fixture = self.fixture if self.operation not in ONCE else own_place(self.ctx)
+        return self.ctx.send(
+            call(self.operation, fixture.ids(self.operation), body), "the other body with a fresh key"
         )
 
 
 # ---------------------------------------------------------------------- changes
 
 
-def changes_around(trial: Trial, original: Original) -> list[Exchange]:
+def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Exchange]:
     """Changes the original's resource as far as the API lets it, and what surrounds it; the answers."""
-    scene, operation = original.scene, original.operation
+    fixture, operation = original.fixture, original.operation
     calls: list[Call] = []
     if operation != "disableBeneficiary" and operation != "createWallet":
-        calls.append(scene.call(operation))
+        calls.append(fixture.call(operation))
     match operation:
         case "createAccount":
             calls += [
-                scene.call("createBeneficiary"),
-                scene.call("createVirtualAccount"),
-                scene.call("createWallet"),
+                fixture.call("createBeneficiary"),
+                fixture.call("createVirtualAccount"),
+                fixture.call("createWallet"),
             ]
         case "createBeneficiary":
-            calls += [scene.call("createPayoutDestination"), _patch(scene), scene.call("disableBeneficiary")]
+            calls += [
+                fixture.call("createPayoutDestination"),
+                _patch(fixture),
+                fixture.call("disableBeneficiary"),
+            ]
         case "disableBeneficiary":
-            calls += [scene.call("createPayoutDestination"), _patch(scene)]
+            calls += [fixture.call("createPayoutDestination"), _patch(fixture)]
         case "createPayoutDestination":
-            body = {**scene.body(operation), "is_default": True}
-            calls += [scene.call(operation, body), _patch(scene), scene.call("disableBeneficiary")]
+            body = {**fixture.body(operation), "is_default": True}
+            calls += [fixture.call(operation, body), _patch(fixture), fixture.call("disableBeneficiary")]
         case "createPayout":
-            calls += [_patch(scene), scene.call("disableBeneficiary")]
+            calls += [_patch(fixture), fixture.call("disableBeneficiary")]
         case "createWallet":
-            pairs = range(1, len(trial.suite.samples.wallet_pairs))
-            calls += [scene.call(operation, trial.suite.samples.wallet(index)) for index in pairs]
-            calls.append(scene.call("createVirtualAccount"))
+            pairs = range(1, len(ctx.run.samples.wallet_pairs))
+            calls += [fixture.call(operation, ctx.run.samples.wallet(index)) for index in pairs]
+            calls.append(fixture.call("createVirtualAccount"))
         case _:
-            calls.append(scene.call("createBeneficiary"))
-    return [trial.send(one, f"a change around the original: {one.operation}") for one in calls]
+            calls.append(fixture.call("createBeneficiary"))
+    return [ctx.send(one, f"a change around the original: {one.operation}") for one in calls]
 
 
-def _patch(scene: Scene) -> Call:
+def _patch(fixture: AccountFixture) -> Call:
     word = samples.marker()
-    return scene.call("updateBeneficiary", {"note": f"changed {word}", "first_name": f"Grace {word}"})
+    return fixture.call("updateBeneficiary", {"note": f"changed {word}", "first_name": f"Grace {word}"})
 
 
 # ---------------------------------------------------------------------- other bodies
 
 
-def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[tuple[str, Body]]:
+def other_bodies(
+    ctx: CheckContext, original: IdempotentRequest, seen: set[str]
+) -> Iterator[tuple[str, Body]]:
     """Bodies that differ from the original's in one field and are as valid, as far as that can be known.
 
     Each comes with the difference in words. Fields in `seen` are left out; those that were changed are added.
@@ -231,29 +239,29 @@ def other_bodies(trial: Trial, original: Original, seen: set[str]) -> Iterator[t
             yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
 
 
-def further_originals(trial: Trial, first: Original) -> Iterator[Original]:
+def further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[IdempotentRequest]:
     """Accepted requests of other shapes, which have fields that the sample lacks."""
-    shapes = Shapes(trial.suite, first.operation)
+    shapes = AcceptedBodies(ctx.run, first.operation)
     names = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}.get(
         first.operation, ()
     )
-    bodies = [shapes.body(name, first.scene) for name in names if shapes.accepted(name)]
+    bodies = [shapes.body(name, first.fixture) for name in names if shapes.accepted(name)]
     if first.operation == "createPayoutDestination" and bodies:
         # One body with the fields of two types, so that only the type need differ.
         bodies.append({**bodies[-1], **first.call.document})
     for body in bodies:
         with contextlib.suppress(Inconclusive):
-            yield Original(trial, first.scene, body)
+            yield IdempotentRequest(ctx, first.fixture, body)
 
 
-def _other(name: str, value: str, original: Original) -> str | None:
+def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
     """A value of a field that is as valid as this one, as far as that can be known; None if there is none."""
     if name in _FREE:
         return _other_end(value)
     if original.operation == "createWallet":
         if name not in ("currency", "network"):
             return None
-        configured = [pair[name == "network"] for pair in original.trial.suite.samples.wallet_pairs]
+        configured = [pair[name == "network"] for pair in original.ctx.run.samples.wallet_pairs]
         others = [*configured, "USDT", "USDC"] if name == "currency" else [*configured, "ethereum", "polygon"]
         return next(one for one in others if one != value)
     if name in _ALTERNATIVES:
@@ -268,14 +276,14 @@ def _other(name: str, value: str, original: Original) -> str | None:
             return _other_end(value)
         case "beneficiary_id" | "payout_destination_id":
             # Another scene in the same account has another beneficiary.
-            other = Scene(original.trial.suite, account_id=original.scene.account_id)
+            other = AccountFixture(original.ctx.run, account_id=original.fixture.account_id)
             with contextlib.suppress(Inconclusive):
                 return other.beneficiary_id if name == "beneficiary_id" else _second_destination(original)
     return None
 
 
-def _second_destination(original: Original) -> str | None:
-    made = original.trial.send(original.scene.call("createPayoutDestination"), "a second destination to name")
+def _second_destination(original: IdempotentRequest) -> str | None:
+    made = original.ctx.send(original.fixture.call("createPayoutDestination"), "a second destination to name")
     return identifier(made) if made.succeeded else None
 
 

@@ -1,7 +1,7 @@
 """Where requests with one defect are sent: beside a sound request that the server accepts, and in a place
 that shows whether a refused request had an effect.
 
-    with Bench(trial) as bench:
+    with InvalidBodies(trial) as bench:
         bench.refused("fields.required", bench.without("name"), "a request without name")
 
 Leaving the block judges refusal.changes-nothing, where the trial cites it.
@@ -15,11 +15,11 @@ from decimal import Decimal
 from types import TracebackType
 from typing import Any
 
-from conformance.fixtures.account import Scene, call, identifier
-from conformance.fixtures.bodies import Body, Shapes
+from conformance.fixtures.account import AccountFixture, call, identifier
+from conformance.fixtures.bodies import AcceptedBodies, Body
 from conformance.fixtures.samples import marker
 from conformance.harness import snapshots
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.judging.comparison import same, show
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -43,7 +43,7 @@ _ROUNDS = 5
 _CENTS = Decimal("0.37")
 
 
-class Bench:
+class InvalidBodies:
     """The place of one trial for requests that must be refused.
 
     `shape` says which sound body they derive from. `stop` says why the server refuses the sound request, too:
@@ -52,45 +52,45 @@ class Bench:
     one of zero may slip through.
     """
 
-    def __init__(self, trial: Trial, shape: str = "sample") -> None:
-        self.trial = trial
-        self.operation = trial.operation.id
+    def __init__(self, ctx: CheckContext, shape: str = "sample") -> None:
+        self.ctx = ctx
+        self.operation = ctx.operation.id
         self.shape = shape
         self.stop: Inconclusive | None = None
-        self._shapes = Shapes(trial.suite, self.operation)
+        self._shapes = AcceptedBodies(ctx.run, self.operation)
         self._refused: list[Exchange] = []
         self._before: Any = None
         self._lock = contextlib.ExitStack()
         try:
-            self._shapes.body(shape, self.scene)
+            self._shapes.body(shape, self.fixture)
         except Inconclusive as stop:
             if shape == "sample" and self.operation != "createPayout":
                 raise
             self.stop = stop
 
     @property
-    def scene(self) -> Scene:
+    def fixture(self) -> AccountFixture:
         """The scene of the operation's defective requests, one for the whole run; wallets' has no wallets."""
         if self.operation in _SHARED:
-            return self.trial.suite.scene_for(self.operation)
-        scene: Scene = self.trial.suite.shelf.setdefault(self._place, self.trial.suite.fresh())
-        return scene
+            return self.ctx.run.fixture_for(self.operation)
+        fixture: AccountFixture = self.ctx.run.shelf.setdefault(self._place, self.ctx.run.fresh())
+        return fixture
 
     @property
     def _place(self) -> str:
-        return "bench without wallets" if self.operation == "createWallet" else "bench"
+        return "invalid bodies without wallets" if self.operation == "createWallet" else "invalid bodies"
 
     @property
     def _beneficiary(self) -> Exchange:
         """The exchange that created the beneficiary of defective updates: a business, where the server
         accepts one, so that each field means something."""
-        shelf = self.trial.suite.shelf
-        if "bench beneficiary" not in shelf:
-            shapes = Shapes(self.trial.suite, "createBeneficiary")
+        shelf = self.ctx.run.shelf
+        if "beneficiary of invalid bodies" not in shelf:
+            shapes = AcceptedBodies(self.ctx.run, "createBeneficiary")
             shape = "business" if shapes.accepted("business") else "sample"
-            body = shapes.body(shape, self.scene)
-            shelf["bench beneficiary"] = self.scene.create("createBeneficiary", body)
-        created: Exchange = shelf["bench beneficiary"]
+            body = shapes.body(shape, self.fixture)
+            shelf["beneficiary of invalid bodies"] = self.fixture.create("createBeneficiary", body)
+        created: Exchange = shelf["beneficiary of invalid bodies"]
         return created
 
     # ------------------------------------------------------------------ requests
@@ -99,18 +99,18 @@ class Bench:
     def ids(self) -> dict[str, str]:
         """The path parameters of the bench's calls."""
         if self.operation != "updateBeneficiary":
-            return self.scene.ids(self.operation)
-        return {"account_id": self.scene.account_id, "beneficiary_id": identifier(self._beneficiary)}
+            return self.fixture.ids(self.operation)
+        return {"account_id": self.fixture.account_id, "beneficiary_id": identifier(self._beneficiary)}
 
-    def sound(self) -> Body:
+    def valid(self) -> Body:
         """A new body of the shape: as the server accepts it, else the likeliest."""
         if self.stop:
-            return self._shapes.bodies(self.shape, self.scene)[0]
-        return self._shapes.body(self.shape, self.scene)
+            return self._shapes.bodies(self.shape, self.fixture)[0]
+        return self._shapes.body(self.shape, self.fixture)
 
     def good(self, name: str, otherwise: Any = None) -> Any:
         """A sound value of a field; of an update, the one that the beneficiary has."""
-        known = self._beneficiary.call.document if self.operation == "updateBeneficiary" else self.sound()
+        known = self._beneficiary.call.document if self.operation == "updateBeneficiary" else self.valid()
         return known.get(name, otherwise)
 
     def having(self, name: str, value: Any) -> Body:
@@ -120,14 +120,14 @@ class Bench:
         is carried out by half.
         """
         if self.operation != "updateBeneficiary":
-            return {**self.sound(), name: value}
+            return {**self.valid(), name: value}
         title = "Dr" if self.good("title") != "Dr" else "Mr"
         around = {"title": title, name: value, "note": f"conformance {marker()}"}
         return {**around, name: value}
 
     def without(self, name: str) -> Body:
         """A sound body but for one field that is left out."""
-        return {key: value for key, value in self.sound().items() if key != name}
+        return {key: value for key, value in self.valid().items() if key != name}
 
     def must_accept(self) -> None:
         """Raises Inconclusive when the server refuses the sound request."""
@@ -138,7 +138,7 @@ class Bench:
 
     def send(self, body: Any, what: str) -> Exchange:
         """Sends a body whatever comes of it, and keeps account of what it may have done."""
-        exchange = self.trial.send(call(self.operation, self.ids, body), what)
+        exchange = self.ctx.send(call(self.operation, self.ids, body), what)
         if exchange.refused:
             self._refused.append(exchange)
         elif exchange.succeeded:
@@ -149,32 +149,32 @@ class Bench:
         """Sends a body and judges that it was refused."""
         exchange = self.send(body, what)
         if self.stop and exchange.refused:
-            self.set_aside(rule, what, exchange)
+            self.skip_judgement(rule, what, exchange)
         else:
-            self.trial.refused(rule, exchange, what)
+            self.ctx.refused(rule, exchange, what)
         return exchange
 
-    def set_aside(self, rule: str, what: str, exchange: Exchange) -> None:
+    def skip_judgement(self, rule: str, what: str, exchange: Exchange) -> None:
         """Notes that a refusal shows nothing because the sound request is refused, too."""
         assert self.stop is not None
         reason = f"{what}: refused, but {self.stop.reason}"
-        self.trial.set_aside(rule, reason, exchange, cause=self.stop.cause, cure=self.stop.cure)
+        self.ctx.skip_judgement(rule, reason, exchange, cause=self.stop.cause, remedy=self.stop.remedy)
 
     def _move_on(self) -> None:
         """Leaves the place where a defective request was accepted: what it made would spoil verdicts."""
         if self.operation == "updateBeneficiary":
-            self.trial.suite.shelf.pop("bench beneficiary", None)
+            self.ctx.run.shelf.pop("beneficiary of invalid bodies", None)
         elif self.operation not in _SHARED:
-            self.trial.suite.shelf.pop(self._place, None)
-            self.trial.suite.shelf.pop("bench beneficiary", None)
+            self.ctx.run.shelf.pop(self._place, None)
+            self.ctx.run.shelf.pop("beneficiary of invalid bodies", None)
         self._start()
 
     # ------------------------------------------------------------------ effects
 
-    def __enter__(self) -> Bench:
+    def __enter__(self) -> InvalidBodies:
         with contextlib.ExitStack() as released_on_error:
             if self._watching and self.operation in _SHARED:
-                released_on_error.enter_context(self.trial.suite.quiet_accounts())
+                released_on_error.enter_context(self.ctx.run.quiet_accounts())
             self._start()
             self._lock = released_on_error.pop_all()
         return self
@@ -190,11 +190,11 @@ class Bench:
                 if self._refused:
                     self._judge()
                 else:
-                    self.trial.no_occasion(UNTOUCHED, "nothing was refused after what was accepted")
+                    self.ctx.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
 
     @property
     def _watching(self) -> bool:
-        return UNTOUCHED in self.trial.rules
+        return UNTOUCHED in self.ctx.rules
 
     def _start(self) -> None:
         self._refused.clear()
@@ -211,7 +211,7 @@ class Bench:
             change, looked = self._new_accounts() if accounts else self._new_payouts()
         if looked is not None:
             what = f"no effect of {len(self._refused)} refused requests"
-            self.trial.judge(UNTOUCHED, not change, what, change or "none", looked, self._refused[-1])
+            self.ctx.judge(UNTOUCHED, not change, what, change or "none", looked, self._refused[-1])
         if self.operation == "createWallet":
             self._judge_pair()
 
@@ -230,7 +230,7 @@ class Bench:
             if pause or looked is None:
                 return "", looked
             for body in bodies:
-                self.trial.send(call(self.operation, self.ids, body), "a refused request once more")
+                self.ctx.send(call(self.operation, self.ids, body), "a refused request once more")
             change, looked = self._change()
             found.add(change)
             if not change or len(found) > 1:
@@ -243,39 +243,39 @@ class Bench:
         Earlier payouts may be carried out meanwhile.
         """
         self._before = self._state()[0]
-        sound = self.good("amount")
-        telling = Decimal(sound) + _CENTS
+        valid = self.good("amount")
+        telling = Decimal(valid) + _CENTS
         for exchange in self._refused:
             body = exchange.call.document
-            if body.get("amount") == sound:
+            if body.get("amount") == valid:
                 again = call(self.operation, self.ids, {**body, "amount": str(telling)})
-                self.trial.send(again, f"{exchange.purpose}, again")
+                self.ctx.send(again, f"{exchange.purpose}, again")
         return self._change(telling)
 
     def _judge_pair(self) -> None:
         """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
-        sound = call(self.operation, self.ids, self.sound())
-        created = self.trial.send(sound, "a sound wallet after refused ones")
-        self.trial.suite.shelf.pop(self._place, None)
+        valid = call(self.operation, self.ids, self.valid())
+        created = self.ctx.send(valid, "a sound wallet after refused ones")
+        self.ctx.run.shelf.pop(self._place, None)
         what = "a sound wallet after refused ones: accepted (2xx)"
         if not created.refused or created.throttled:
-            self.trial.judge(UNTOUCHED, True, what, created.described(), created)
+            self.ctx.judge(UNTOUCHED, True, what, created.described(), created)
             return
-        elsewhere = self.trial.send(self.trial.sound(), "a sound wallet in a new account")
+        elsewhere = self.ctx.send(self.ctx.valid(), "a sound wallet in a new account")
         if elsewhere.succeeded:
             got = f"{created.described()}, but it is accepted in a new account"
-            self.trial.judge(UNTOUCHED, False, what, got, created)
+            self.ctx.judge(UNTOUCHED, False, what, got, created)
         else:
             reason = f"a sound wallet is no longer accepted: {elsewhere.described()}"
-            self.trial.set_aside(UNTOUCHED, reason, created, elsewhere)
+            self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
 
     def _judge_named_beneficiaries(self) -> None:
         """No operation lists beneficiaries, so only a refusal that names one gives itself away."""
         named = [one for one in self._refused if isinstance(one.get("id"), str)]
         for one in named:
-            ids = {"account_id": self.scene.account_id, "beneficiary_id": identifier(one)}
-            found = self.trial.send(call("getBeneficiary", ids), "is there what was refused?")
-            self.trial.judge(
+            ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier(one)}
+            found = self.ctx.send(call("getBeneficiary", ids), "is there what was refused?")
+            self.ctx.judge(
                 UNTOUCHED,
                 not found.succeeded,
                 f"{one.purpose}: nothing created",
@@ -284,29 +284,29 @@ class Bench:
                 found,
             )
         if not named:
-            self.trial.judge(UNTOUCHED, True, "no refusal shows a beneficiary", "none does")
+            self.ctx.judge(UNTOUCHED, True, "no refusal shows a beneficiary", "none does")
 
     def _state(self) -> tuple[Any, Exchange | None]:
         """What refused requests must leave as it is, and the exchange that shows it."""
-        scene = self.scene
+        fixture = self.fixture
         read: Callable[[Exchange], Any]
         match self.operation:
             case "createBeneficiary":
                 return None, None
             case "createAccount":
-                look = scene.call("listAccounts").with_query({"page": 1, "size": 1})
+                look = fixture.call("listAccounts").with_query({"page": 1, "size": 1})
                 what, read = "how many accounts are there?", snapshots.total
             case "updateBeneficiary":
                 look = call("getBeneficiary", self.ids)
                 what, read = "the beneficiary as it is", snapshots.members
             case "createPayout" | "createPayin":
-                ids = {"customer_id": scene.customer_id, "account_id": scene.account_id}
+                ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
                 look = call("getAccountBalances", ids)
                 what, read = "the balances as they are", snapshots.balances
             case _:
-                look = scene.call(_LISTS[self.operation]).with_query({"page": 1, "size": 100})
+                look = fixture.call(_LISTS[self.operation]).with_query({"page": 1, "size": 100})
                 what, read = "what is in the list?", snapshots.ids
-        exchange = self.trial.send(look, what)
+        exchange = self.ctx.send(look, what)
         return (read(exchange) if exchange.succeeded else None), exchange
 
     def _change(self, unit: Decimal | None = None) -> tuple[str, Exchange | None]:
@@ -316,14 +316,14 @@ class Bench:
         """
         before, (after, exchange) = self._before, self._state()
         assert exchange is not None
-        if not self.trial.usable(UNTOUCHED, exchange):
+        if not self.ctx.usable(UNTOUCHED, exchange):
             return "", None
         if before is None or after is None:
             reason = (
                 f"whether refused requests have an effect is seen with {exchange.operation}, "
                 f"which was answered {exchange.described()}"
             )
-            self.trial.set_aside(UNTOUCHED, reason, exchange)
+            self.ctx.skip_judgement(UNTOUCHED, reason, exchange)
             return "", None
         if self.operation in snapshots.MOVES:
             return snapshots.moved(before, after, self.operation, unit), exchange

@@ -8,31 +8,31 @@ from typing import Any
 
 from conformance.contract.operations import response_schema
 from conformance.contract.timestamps import parse, step
-from conformance.fixtures.lists import Stock, populated
-from conformance.harness.context import Trial
+from conformance.fixtures.lists import ListFixture, small_list
+from conformance.harness.context import CheckContext
 from conformance.harness.pagination import walk
 from conformance.judging.comparison import same, show
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Parameters, Walk, identity, page_of, pages_of, query, sample, statuses
 
 
-def stocked(trial: Trial, least: int = 1) -> Stock:
+def stocked(ctx: CheckContext, least: int = 1) -> ListFixture:
     """The small list of the trial's operation; raises Inconclusive when it has fewer elements than needed."""
-    stock = populated(trial.suite, trial.operation.id)
-    stock.need(least)
-    return stock
+    list_fixture = small_list(ctx.run, ctx.operation.id)
+    list_fixture.need(least)
+    return list_fixture
 
 
-def active(trial: Trial) -> Parameters:
+def active(ctx: CheckContext) -> Parameters:
     """The filter for active elements, of the lists that have filters."""
-    return status_filter(trial, "active")
+    return status_filter(ctx, "active")
 
 
-def status_filter(trial: Trial, status: str) -> Parameters:
+def status_filter(ctx: CheckContext, status: str) -> Parameters:
     """The filter for one status, by the name and in the style in which the list takes it."""
-    if trial.operation.id == "listWallets":
+    if ctx.operation.id == "listWallets":
         return [("status", status)]
-    return statuses(trial.target.array_style, status)
+    return statuses(ctx.target.array_style, status)
 
 
 @dataclass
@@ -57,9 +57,9 @@ class PageReading:
         )
 
 
-def read_at_all_sizes(trial: Trial, call: Call, sizes: Sequence[int]) -> PageReading:
+def read_at_all_sizes(ctx: CheckContext, call: Call, sizes: Sequence[int]) -> PageReading:
     """Reads a list at the greatest size and at these; of very many pages only some. Judges nothing."""
-    reading = PageReading([walk(trial, call)])
+    reading = PageReading([walk(ctx, call)])
     first = reading.walks[0]
     count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
     if count > 1 and all(count % size == 0 for size in sizes if size < count):
@@ -68,10 +68,10 @@ def read_at_all_sizes(trial: Trial, call: Call, sizes: Sequence[int]) -> PageRea
     for size in sizes:
         numbers = sample(pages_of(count, size))
         if len(numbers) == pages_of(count, size):
-            reading.walks.append(walk(trial, call, size=size))
+            reading.walks.append(walk(ctx, call, size=size))
         else:
             for number in numbers:
-                exchange = trial.send(call.with_query(query(number, size)), f"page {number} of size {size}")
+                exchange = ctx.send(call.with_query(query(number, size)), f"page {number} of size {size}")
                 reading.samples.append((size, number, exchange))
     return reading
 
@@ -95,11 +95,11 @@ def _item_schema(operation: str) -> Mapping[str, Any]:
 
 
 def compared(
-    trial: Trial, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
+    ctx: CheckContext, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
 ) -> None:
     """Judges that each element is shown as its create answered it: the part of list.complete about fields."""
     # That object is the right constant is another rule's business.
-    names = [name for name in item_fields(trial.operation.id) if name != "object"]
+    names = [name for name in item_fields(ctx.operation.id) if name != "object"]
     differences = []
     for item in items:
         origin = created.get(identity(item))
@@ -119,7 +119,7 @@ def compared(
     for name, answered, shown, origin in differences:
         if name not in seen:
             seen.add(name)
-            trial.judge(
+            ctx.judge(
                 "list.complete",
                 False,
                 f"{name} of each element as its create answered it: {show(answered)}",
@@ -128,7 +128,7 @@ def compared(
                 origin,
             )
     if not differences:
-        trial.judge("list.complete", True, "each element as its create answered it", "the same", *exchanges)
+        ctx.judge("list.complete", True, "each element as its create answered it", "the same", *exchanges)
 
 
 _TYPES = {"string": str, "boolean": bool, "null": type(None)}
@@ -171,7 +171,7 @@ def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
     return "newest first" if ours == expected[::-1] else "another"
 
 
-def out_of_range(trial: Trial, exchange: Exchange, name: str, value: str) -> None:
+def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:
     """Observes list.out-of-range: what the server makes of a page or size that is none."""
     found = page_of(exchange)
     if exchange.refused:
@@ -180,4 +180,4 @@ def out_of_range(trial: Trial, exchange: Exchange, name: str, value: str) -> Non
         answer = f"answered as {name} {getattr(found, name)}"
     else:
         answer = f"answered {exchange.status}"
-    trial.observe("list.out-of-range", f"{name}={value}", answer, exchange)
+    ctx.observe("list.out-of-range", f"{name}={value}", answer, exchange)

@@ -8,13 +8,13 @@ from typing import Any
 from conformance.contract.fields import documented
 from conformance.contract.operations import Problem, response_problems
 from conformance.contract.rules import RULES, Level
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.judging.comparison import alike, shown
 from conformance.wire.messages import MISSING, Exchange
 
 
 def judge_member(
-    trial: Trial,
+    ctx: CheckContext,
     rule: str,
     exchange: Exchange,
     name: str,
@@ -32,9 +32,9 @@ def judge_member(
     good = alike(operation, name, value, expected) or (expected is None and value is MISSING)
     good = good or (otherwise is not MISSING and alike(operation, name, value, otherwise))
     if not good and (broken := broken_form(exchange, name)):
-        trial.set_aside(rule, f"{what}: {name} {broken.message}", exchange, cause=broken.rule)
+        ctx.skip_judgement(rule, f"{what}: {name} {broken.message}", exchange, cause=broken.rule)
         return False
-    return trial.judge(rule, good, f"{what}: {name} {shown(expected)}", shown(value), exchange)
+    return ctx.judge(rule, good, f"{what}: {name} {shown(expected)}", shown(value), exchange)
 
 
 def broken_form(exchange: Exchange, name: str) -> Problem | None:
@@ -50,7 +50,7 @@ def broken_form(exchange: Exchange, name: str) -> Problem | None:
 
 
 def judge_members(
-    trial: Trial,
+    ctx: CheckContext,
     rule: str,
     exchange: Exchange,
     expected: Mapping[str, Any],
@@ -65,4 +65,4 @@ def judge_members(
     for name in documented(exchange.operation or ""):
         if name in expected and name not in left_out:
             second = (otherwise or {}).get(name, MISSING)
-            judge_member(trial, rule, exchange, name, expected[name], what, second)
+            judge_member(ctx, rule, exchange, name, expected[name], what, second)

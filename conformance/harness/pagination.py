@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call
 from conformance.wire.pages import MAX_SIZE, Walk, page_of, pages_of, query
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 def walk(
-    trial: Trial,
+    ctx: CheckContext,
     call: Call,
     *,
     size: int = MAX_SIZE,
@@ -37,7 +37,7 @@ def walk(
     number = 0
     while True:
         number += 1
-        exchange = trial.send(
+        exchange = ctx.send(
             call.with_query(query(number, size, filters)), f"page {number} of size {size}", organization
         )
         page = page_of(exchange)
@@ -59,7 +59,7 @@ def walk(
             return done
 
 
-def steady(trial: Trial, call: Call, act: Callable[[], T], *, attempts: int = 5) -> T:
+def steady(ctx: CheckContext, call: Call, act: Callable[[], T], *, attempts: int = 5) -> T:
     """What `act` reads while a customer's accounts stand still; it must not judge, as it may run again.
 
     No worker of this run creates accounts meanwhile; whether another client did, is told by the list's
@@ -69,10 +69,10 @@ def steady(trial: Trial, call: Call, act: Callable[[], T], *, attempts: int = 5)
     if call.operation != "listAccounts":
         return act()
     for _ in range(attempts):
-        with trial.suite.quiet_accounts():
-            before = _total(trial, call)
+        with ctx.run.quiet_accounts():
+            before = _total(ctx, call)
             result = act()
-            if before == _total(trial, call):
+            if before == _total(ctx, call):
                 return result
     raise Inconclusive(
         f"the total of {call.operation} changed each time while its pages were read",
@@ -80,6 +80,6 @@ def steady(trial: Trial, call: Call, act: Callable[[], T], *, attempts: int = 5)
     )
 
 
-def _total(trial: Trial, call: Call) -> int | None:
-    page = page_of(trial.send(call.with_query(query(1, 1)), "how many elements are there?"))
+def _total(ctx: CheckContext, call: Call) -> int | None:
+    page = page_of(ctx.send(call.with_query(query(1, 1)), "how many elements are there?"))
     return page.total if page else None

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from conformance.harness.context import Trial
+from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
 
 
-def locked_out(trial: Trial, rule: str, answer: Exchange) -> bool:
+def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
     """Whether an answer is an authentication failure that the operation's sound call is answered with, too:
     then it is set aside, as it says nothing about the rule. Asks the server only after such a failure, once
     for each operation."""
     if not answer.refused_authentication:
         return False
-    shelf, key = trial.suite.shelf, f"locked out of {trial.operation.id}"
+    shelf, key = ctx.run.shelf, f"locked out of {ctx.operation.id}"
     if key not in shelf:
-        shelf[key] = trial.send(
-            trial.sound(), f"a sound {trial.operation.id}, after an authentication failure"
-        )
-    sound: Exchange = shelf[key]
-    if not sound.refused_authentication:
+        shelf[key] = ctx.send(ctx.valid(), f"a sound {ctx.operation.id}, after an authentication failure")
+    valid: Exchange = shelf[key]
+    if not valid.refused_authentication:
         return False
-    trial.set_aside(
+    ctx.skip_judgement(
         rule,
-        f"the sound {trial.operation.id} was answered {sound.described()}",
-        sound,
+        f"the sound {ctx.operation.id} was answered {valid.described()}",
+        valid,
         cause="auth.accepts-valid",
     )
     return True

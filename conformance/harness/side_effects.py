@@ -10,8 +10,8 @@ from types import TracebackType
 from typing import Any
 
 from conformance.contract.fields import documented
-from conformance.fixtures.account import Scene, call
-from conformance.harness.context import Trial
+from conformance.fixtures.account import AccountFixture, call
+from conformance.harness.context import CheckContext
 from conformance.judging.comparison import same, show
 from conformance.wire.messages import Call, Exchange
 
@@ -42,15 +42,15 @@ _AMOUNTS = ("available_balance", "pending_payout", "pending_payin", "total_balan
 
 
 def walk(
-    trial: Trial, scene: Scene, operation: str, purpose: str, size: int = 100
+    ctx: CheckContext, fixture: AccountFixture, operation: str, purpose: str, size: int = 100
 ) -> tuple[list[Document] | None, Exchange]:
     """All items of a list of a scene, page by page, and the last answer; None where a page shows none."""
     items: list[Document] = []
     page = 0
     while True:
         page += 1
-        listing = scene.call(operation).with_query({"page": page, "size": size})
-        exchange = trial.send(listing, purpose, owner(scene))
+        listing = fixture.call(operation).with_query({"page": page, "size": size})
+        exchange = ctx.send(listing, purpose, owner(fixture))
         shown = exchange.get("items")
         if not exchange.succeeded or not isinstance(shown, list):
             return None, exchange
@@ -61,31 +61,31 @@ def walk(
             return items, exchange
 
 
-def owner(scene: Scene) -> str:
+def owner(fixture: AccountFixture) -> str:
     """The organization in whose name a scene's resources are looked at."""
-    return scene.client.organization.name
+    return fixture.client.organization.name
 
 
-class Effects:
+class SideEffects:
     """What an operation does to a scene between entering the block and `judge`.
 
     `accepted` holds ids of resources that were rightly created meanwhile. Resources that no operation
     shows (beneficiaries without their id, payouts where no balance moves) are looked for as far as it goes.
     """
 
-    def __init__(self, trial: Trial, scene: Scene, operation: str = "") -> None:
-        self.trial = trial
-        self.scene = scene
-        self.operation = operation or trial.operation.id
+    def __init__(self, ctx: CheckContext, fixture: AccountFixture, operation: str = "") -> None:
+        self.ctx = ctx
+        self.fixture = fixture
+        self.operation = operation or ctx.operation.id
         self.accepted: set[str] = set()
         self._before: Any = None
         self._failed: Exchange | None = None
         self._lock = contextlib.ExitStack()
 
-    def __enter__(self) -> Effects:
+    def __enter__(self) -> SideEffects:
         if self.operation in ("createAccount", "createPayout"):
             # What other workers create would show as an effect.
-            self._lock.enter_context(self.trial.suite.quiet_accounts())
+            self._lock.enter_context(self.ctx.run.quiet_accounts())
         try:
             self.start()
         except BaseException:
@@ -113,10 +113,10 @@ class Effects:
         Where others may be at work on the same resource, `again` repeats one of the requests, to tell its
         effect from theirs. Does nothing where the trial does not judge the rule.
         """
-        if rule not in self.trial.rules:
+        if rule not in self.ctx.rules:
             return
         wanted = f"no effect of {what}"
-        if self.trial.operation.id == "createBeneficiary":
+        if self.ctx.operation.id == "createBeneficiary":
             self._judge_named(rule, what, sent)
         if self.operation == "createBeneficiary":
             return
@@ -134,19 +134,19 @@ class Effects:
         if looked is None:
             self._cannot_tell(rule, self._failed)
             return
-        self.trial.judge(rule, not changes, wanted, changes or "none", looked, *sent[-1:])
+        self.ctx.judge(rule, not changes, wanted, changes or "none", looked, *sent[-1:])
 
     def judge_refused(
         self, what: str, answers: Sequence[Exchange], cause: str, again: Callable[[], Exchange] | None = None
     ) -> None:
         """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s
         business."""
-        if UNTOUCHED not in self.trial.rules or not answers:
+        if UNTOUCHED not in self.ctx.rules or not answers:
             return
         unrefused = [one for one in answers if not one.refused]
         if unrefused:
             reason = f"not all of {what} were refused, so their effects cannot be told apart"
-            self.trial.no_occasion(UNTOUCHED, reason)
+            self.ctx.not_exercised(UNTOUCHED, reason)
         else:
             self.judge(UNTOUCHED, what, answers, again)
 
@@ -181,9 +181,9 @@ class Effects:
         """Other clients of a live server create accounts, too: only names that were sent count."""
         names = {name for name in map(_name, sent) if name}
         items, last = walk(
-            self.trial, self.scene, "listAccounts", "is there an account of a name that was sent?"
+            self.ctx, self.fixture, "listAccounts", "is there an account of a name that was sent?"
         )
-        if items is None or "name" in self.trial.suite.samples.over("account"):
+        if items is None or "name" in self.ctx.run.samples.over("account"):
             self._failed = last
             return "", None
         new = {str(one.get("id")) for one in items if one.get("name") in names} - self.accepted
@@ -198,42 +198,42 @@ class Effects:
             if one not in exchange.call.target and one not in self.accepted
         }
         for identifier, exchange in list(named.items())[:5]:
-            ids = {"account_id": self.scene.account_id, "beneficiary_id": identifier}
-            found = self.trial.send(
-                call("getBeneficiary", ids), "is there what the answer names?", owner(self.scene)
+            ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}
+            found = self.ctx.send(
+                call("getBeneficiary", ids), "is there what the answer names?", owner(self.fixture)
             )
             got = f"{exchange.status}, and getBeneficiary shows a new beneficiary"
-            self.trial.judge(rule, not found.succeeded, f"no effect of {what}", got, exchange, found)
-        self.trial.judge(rule, True, f"no effect of {what}", "none", *sent[-1:])
+            self.ctx.judge(rule, not found.succeeded, f"no effect of {what}", got, exchange, found)
+        self.ctx.judge(rule, True, f"no effect of {what}", "none", *sent[-1:])
 
     def _cannot_tell(self, rule: str, looked: Exchange | None) -> None:
         if looked is None:
-            self.trial.set_aside(rule, "nothing shows the effect of requests")
-        elif self.trial.usable(rule, looked):
+            self.ctx.skip_judgement(rule, "nothing shows the effect of requests")
+        elif self.ctx.usable(rule, looked):
             shown_by = f"{looked.operation}, which shows the effect of requests,"
-            self.trial.set_aside(rule, f"{shown_by} was answered {looked.described()}", looked)
+            self.ctx.skip_judgement(rule, f"{shown_by} was answered {looked.described()}", looked)
 
     # ------------------------------------------------------------------ looking
 
     def _state(self) -> tuple[Any, Exchange | None]:
         """What `changes` compares, None where it is not shown, and the exchange that should show it."""
-        scene, trial = self.scene, self.trial
+        fixture, ctx = self.fixture, self.ctx
         match self.operation:
             case "createBeneficiary":
                 return None, None
             case "createAccount":
-                listing = scene.call("listAccounts").with_query({"page": 1, "size": 1})
-                exchange = trial.send(listing, "how many accounts are there?", owner(scene))
+                listing = fixture.call("listAccounts").with_query({"page": 1, "size": 1})
+                exchange = ctx.send(listing, "how many accounts are there?", owner(fixture))
                 total = exchange.get("total")
                 return (total if exchange.succeeded and type(total) is int else None), exchange
             case "updateBeneficiary" | "disableBeneficiary":
-                return self._members(scene.call("getBeneficiary"), "the beneficiary as it is")
+                return self._members(fixture.call("getBeneficiary"), "the beneficiary as it is")
             case "createPayout" | "createPayin":
-                ids = {"customer_id": scene.customer_id, "account_id": scene.account_id}
+                ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
                 balances = call("getAccountBalances", ids)
-                exchange = trial.send(balances, "the balances as they are", owner(scene))
+                exchange = ctx.send(balances, "the balances as they are", owner(fixture))
                 return (amounts(exchange.get("balances")) if exchange.succeeded else None), exchange
-        items, exchange = walk(trial, scene, LISTS[self.operation], "what is in the list?")
+        items, exchange = walk(ctx, fixture, LISTS[self.operation], "what is in the list?")
         if items is None:
             return None, exchange
         return {str(one.get("id")): self._documented(one) for one in items}, exchange
@@ -243,7 +243,7 @@ class Effects:
         return {name: document[name] for name in documented(self.operation) if name in document}
 
     def _members(self, reading: Call, purpose: str) -> tuple[Document | None, Exchange]:
-        exchange = self.trial.send(reading, purpose, owner(self.scene))
+        exchange = self.ctx.send(reading, purpose, owner(self.fixture))
         if not exchange.succeeded or not isinstance(exchange.document, dict):
             return None, exchange
         shown = {name: exchange.get(name) for name in documented("getBeneficiary")}

@@ -8,8 +8,8 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import Scene, call, parameters, unknown_like
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
+from conformance.fixtures.run_context import RunContext
 from conformance.fixtures.samples import marker
 from conformance.judging.comparison import same
 from conformance.judging.findings import Inconclusive
@@ -32,13 +32,13 @@ _MARKED = (
 _TELLING = 6
 
 
-class MarkedScene(Scene):
+class MarkedScene(AccountFixture):
     """A scene whose free text fields all carry random words, which appear nowhere else by chance."""
 
     def body(self, operation: str) -> dict[str, Any]:
         body = super().body(operation)
         # What the target file says about a field is what its server wants there.
-        laid_over = {name for sample in self.suite.target.samples.values() for name in sample}
+        laid_over = {name for sample in self.run.target.samples.values() for name in sample}
         for name in _MARKED:
             if isinstance(body.get(name), str) and name not in laid_over:
                 body[name] = f"{body[name][:40]} {marker()}"
@@ -47,25 +47,25 @@ class MarkedScene(Scene):
         return body
 
 
-def kept_scene(suite: Suite, name: str) -> Scene:
+def tenant_fixture(run: RunContext, name: str) -> AccountFixture:
     """One of the scenes that tenancy checks share; no other check works in them.
 
     "own", "sibling" (the same customer) and "cousin" (the organization's other customer) belong to the
     primary organization, "foreign" to the secondary.
     """
     key = f"tenancy {name}"
-    if key not in suite.shelf:
-        customer = suite.target.primary.other_customer_id if name == "cousin" else None
+    if key not in run.shelf:
+        customer = run.target.primary.other_customer_id if name == "cousin" else None
         organization = "secondary" if name == "foreign" else "primary"
-        suite.shelf[key] = MarkedScene(suite, organization, customer_id=customer)
-    scene: Scene = suite.shelf[key]
-    return scene
+        run.shelf[key] = MarkedScene(run, organization, customer_id=customer)
+    fixture: AccountFixture = run.shelf[key]
+    return fixture
 
 
 # ---------------------------------------------------------------------- paths
 
 
-def mixed(operation: str, top: dict[str, str], children: dict[str, str], body_of: Scene) -> Call:
+def mixed(operation: str, top: dict[str, str], children: dict[str, str], body_of: AccountFixture) -> Call:
     """A call whose top-level path parameter comes from one place and the others from another."""
     first, *rest = parameters(operation)
     ids = {first: top[first], **{name: children[name] for name in rest}}
@@ -101,16 +101,16 @@ def almost(ids: dict[str, str], name: str) -> Iterator[tuple[str, dict[str, str]
 # ---------------------------------------------------------------------- leaks
 
 
-class Facts:
+class PrivateData:
     """What a scene's resources are like: what no refusal may show to another organization."""
 
-    def __init__(self, scene: Scene, stranger: Scene) -> None:
-        self.documents = _documents(scene)
-        organization = scene.client.organization
+    def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
+        self.documents = _documents(fixture)
+        organization = fixture.client.organization
         known = {text for document in _documents(stranger) for text in _texts(document)}
         known |= {stranger.customer_id}
         found = {text for document in self.documents for text in _texts(document)}
-        found |= {scene.customer_id, organization.api_key}
+        found |= {fixture.customer_id, organization.api_key}
         # What both organizations' resources hold alike is a constant, and tells nothing.
         self._telling = {text for text in found - known if _is_telling(text)}
 
@@ -133,12 +133,12 @@ class Facts:
         return ""
 
 
-def _documents(scene: Scene) -> list[dict[str, Any]]:
+def _documents(fixture: AccountFixture) -> list[dict[str, Any]]:
     """What a scene's resources were answered as, those that the server lets be created."""
     found = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
         with contextlib.suppress(Inconclusive):
-            document = getattr(scene, part).document
+            document = getattr(fixture, part).document
             if isinstance(document, dict):
                 found.append(document)
     return found

@@ -42,14 +42,14 @@ class Finding:
     summary: str = ""
     expected: str = ""
     got: str = ""
-    cure: str = ""
+    remedy: str = ""
     cause: str = ""
     probes: int = 0
     exchanges: list[int] = field(default_factory=list)
     observations: dict[str, str] = field(default_factory=dict)
     further: list[str] = field(default_factory=list)
     #: False where the check had no occasion to judge the rule: that says something only if no other check had.
-    occasion: bool = True
+    exercised: bool = True
     replay: str = ""
     confirmed: str = ""
 
@@ -66,9 +66,9 @@ class Finding:
 class Inconclusive(Exception):
     """The server or the target did not let a check reach its point; never a failure, never a pass."""
 
-    def __init__(self, reason: str, cure: str = "", cause: str = "") -> None:
+    def __init__(self, reason: str, remedy: str = "", cause: str = "") -> None:
         super().__init__(reason)
-        self.reason, self.cure, self.cause = reason, cure, cause
+        self.reason, self.remedy, self.cause = reason, remedy, cause
 
 
 class NotApplicable(Exception):
@@ -79,5 +79,5 @@ class NotApplicable(Exception):
         self.reason = reason
 
 
-class SuiteError(Exception):
+class InternalError(Exception):
     """The suite itself is wrong; never blamed on the server."""

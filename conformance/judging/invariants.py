@@ -12,7 +12,7 @@ from conformance.target.file import Target
 from conformance.wire.messages import MISSING, Exchange
 
 #: The rules judged here; a test demands that each has a faulty server that this module catches.
-PASSIVE_RULES = (
+INVARIANTS = (
     "http.no-server-error",
     "http.success-json",
     "http.content-type",
@@ -34,7 +34,7 @@ PASSIVE_RULES = (
 )
 
 _SCHEMA_RULES = tuple(
-    rule for rule in PASSIVE_RULES if rule.startswith(("format.", "list.")) and rule != "format.id-unique"
+    rule for rule in INVARIANTS if rule.startswith(("format.", "list.")) and rule != "format.id-unique"
 )
 
 #: Request fields of a payout destination whose full value no response may show (section 2.4).
@@ -55,7 +55,7 @@ class Tally:
     further: list[str] = field(default_factory=list)
 
 
-class PassiveRules:
+class Invariants:
     """Judges exchanges as they come in and keeps one tally for each rule and operation."""
 
     def __init__(self, target: Target) -> None:

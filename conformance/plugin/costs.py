@@ -37,21 +37,21 @@ def estimate(nodeids: Iterable[str]) -> int:
 def measure() -> dict[str, dict[str, int]]:
     """Runs every check on a reference server in this process and counts."""
     from conformance.checks import plan
-    from conformance.fixtures.run_context import Suite
+    from conformance.fixtures.run_context import RunContext
     from conformance.harness.check import run_check
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
     from conformance.target.file import build
 
     server, seeded = new_server()
-    suite = Suite(
+    run = RunContext(
         build(target_tables(seeded, "http://reference.test"), "reference"), InProcessTransport(server)
     )
     costs: dict[str, dict[str, int]] = {}
     for check, operation in plan():
-        before = suite.sent
-        run_check(check, operation, suite)
-        costs.setdefault(check.name, {})[operation] = suite.sent - before
+        before = run.sent
+        run_check(check, operation, run)
+        costs.setdefault(check.name, {})[operation] = run.sent - before
     return costs
 
 

@@ -321,10 +321,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if check := getattr(metafunc.function, "conformance_check", None):
-        metafunc.parametrize("trial", check.operations, ids=check.operations)
+        metafunc.parametrize("ctx", check.operations, ids=check.operations)
     elif one := getattr(metafunc.function, "conformance_exploration", None):
         values = [pytest.param(None, part, None, marks=pytest.mark.fuzz, id=part) for part in one.parts]
-        metafunc.parametrize(("suite", "part", "settings"), values)
+        metafunc.parametrize(("run", "part", "settings"), values)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -352,7 +352,7 @@ def _ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
     function = getattr(item, "function", None)
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if check := getattr(function, "conformance_check", None):
-        return check, parameters.get("trial", "")
+        return check, parameters.get("ctx", "")
     if one := getattr(function, "conformance_exploration", None):
         return one, parameters.get("part", "")
     return None
@@ -371,10 +371,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     findings: list[Finding] = []
     try:
         if isinstance(one, Check):
-            findings = worker.run(one, parameter)[0]
+            findings = worker.run_check(one, parameter)[0]
         else:
             reporter = pyfuncitem.config.pluginmanager.getplugin("terminalreporter")
-            with Counter(reporter, lambda: worker.suite.sent, parameter):
+            with Counter(reporter, lambda: worker.run.sent, parameter):
                 findings = worker.explore(one, parameter)
     finally:
         # What was sent counts, whatever became of the check.
@@ -393,14 +393,14 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         pytest.skip(findings[0].summary)
     if shown in ("inconclusive", "not applicable"):
         pytest.skip(
-            next(finding.summary for finding in findings if finding.verdict == shown and finding.occasion)
+            next(finding.summary for finding in findings if finding.verdict == shown and finding.exercised)
         )
     return True
 
 
 def _shown(findings: list[Finding]) -> str:
     """What a test is shown as: by the gravest of what it had occasion to judge."""
-    verdicts = {str(finding.verdict) for finding in findings if finding.occasion}
+    verdicts = {str(finding.verdict) for finding in findings if finding.exercised}
     if findings and not verdicts:
         return "no occasion"
     return next((one for one in _SHOWN if one in verdicts), "passed")

@@ -1,7 +1,7 @@
 """Tells a wrong configuration from a wrong server, before the first check.
 
 A handful of requests; each thing that can be wrong with a target ends in one paragraph that names
-it and its cure. A server that answers soundly to any one of them is left to the checks.
+it and its remedy. A server that answers soundly to any one of them is left to the checks.
 """
 
 from __future__ import annotations

@@ -99,10 +99,10 @@ def parse_rule(text: str) -> tuple[str, str | None]:
 
 def wanted(function: Any, operation: str, rules: Sequence[tuple[str, str | None]]) -> bool:
     """Whether a check on an operation tests one of these rules there; a rule of every answer, any check does."""
-    from conformance.judging.invariants import PASSIVE_RULES
+    from conformance.judging.invariants import INVARIANTS
 
     check = getattr(function, "conformance_check", None)
     if check is None:
         return False
-    cited = {rule.id for rule in check.rules_on(operation)} | set(PASSIVE_RULES)
+    cited = {rule.id for rule in check.rules_on(operation)} | set(INVARIANTS)
     return any(rule in cited and one in (None, operation) for rule, one in rules)

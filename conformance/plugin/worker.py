@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import Exploration, FuzzSettings
 from conformance.judging.findings import Finding, Verdict
@@ -50,7 +50,7 @@ class Worker:
             else target
         )
         self.index = index
-        self.suite = Suite(shared, first_number=index * 1_000_000 + 1, accounts_lock=accounts_lock)
+        self.run = RunContext(shared, first_number=index * 1_000_000 + 1, accounts_lock=accounts_lock)
         self.settings = settings
         self._replay_folder = replay_folder
         self._seen = 0
@@ -59,9 +59,9 @@ class Worker:
 
     # ------------------------------------------------------------------ running
 
-    def run(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
+    def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """A check's findings and exchanges; failed ones are run once more to see whether they fail again."""
-        findings, exchanges = run_check(check, operation, self.suite)
+        findings, exchanges = run_check(check, operation, self.run)
         failed = [finding for finding in findings if finding.verdict in FAULTY]
         if failed:
             self._save(failed, exchanges)
@@ -72,7 +72,7 @@ class Worker:
         if self._confirming <= 0:
             return
         begin = time.monotonic()
-        again, _ = run_check(check, operation, self.suite)
+        again, _ = run_check(check, operation, self.run)
         self._confirming -= time.monotonic() - begin
         broken = {finding.rule for finding in again if finding.verdict in FAULTY}
         for finding in failed:
@@ -80,16 +80,16 @@ class Worker:
 
     def explore(self, one: Exploration, part: str) -> list[Finding]:
         """An exploration's findings."""
-        return one.function(self.suite, part, self.settings)
+        return one.function(self.run, part, self.settings)
 
     def _save(self, failed: Iterable[Finding], exchanges: list[int]) -> None:
         if self._replay_folder is None:
             return
         from conformance.replay import save
 
-        known = [self.suite.record[number] for number in exchanges if number in self.suite.record]
+        known = [self.run.record[number] for number in exchanges if number in self.run.record]
         for finding in failed:
-            path = save(finding, known, self.suite, self._replay_folder)
+            path = save(finding, known, self.run, self._replay_folder)
             if path is not None:
                 finding.replay = f"{self._replay_folder.name}/{path.name}"
 
@@ -97,12 +97,12 @@ class Worker:
 
     def text(self, findings: Iterable[Finding]) -> str:
         """What a terminal shows of failed findings."""
-        return failure_text(findings, self.suite.record.get, self.suite.redactor)
+        return failure_text(findings, self.run.record.get, self.run.redactor)
 
     def payload(self, check: str, findings: list[Finding]) -> dict[str, Any]:
         """What the controller needs of a check that has just ended."""
         evidence: dict[int, dict[str, Any]] = {}
-        redact = self.suite.redactor.text
+        redact = self.run.redactor.text
         plain = []
         for finding in findings:
             finding.exchanges = finding.exchanges[
@@ -113,7 +113,7 @@ class Worker:
         tallies = self._new_tallies()
         for tally in tallies:
             self._keep(tally["exchanges"], evidence)
-        fresh = list(itertools.islice(self.suite.record.values(), self._seen, None))
+        fresh = list(itertools.islice(self.run.record.values(), self._seen, None))
         self._seen += len(fresh)
         for one in fresh:
             _trim(one)
@@ -123,30 +123,30 @@ class Worker:
             "findings": plain,
             "exchanges": list(evidence.values()),
             "tallies": [_redacted(tally, redact) for tally in tallies],
-            "sent": self.suite.sent,
+            "sent": self.run.sent,
             "timings": [_timing(one) for one in fresh],
-            "lost": redact(getattr(self.suite, "lost", "") or ""),
+            "lost": redact(getattr(self.run, "lost", "") or ""),
         }
 
     def totals(self) -> dict[str, Any]:
         """What the controller needs when the worker ends."""
-        redact = self.suite.redactor.text
+        redact = self.run.redactor.text
         tallies = [
             _redacted(_tally_to_plain(key, tally), redact)
-            for key, tally in self.suite.passive.tallies.items()
+            for key, tally in self.run.invariants.tallies.items()
         ]
-        return {"worker": self.index, "tallies": tallies, "sent": self.suite.sent}
+        return {"worker": self.index, "tallies": tallies, "sent": self.run.sent}
 
     def _keep(self, numbers: Iterable[int], evidence: dict[int, dict[str, Any]]) -> None:
         for number in numbers:
-            exchange = self.suite.record.get(number)
+            exchange = self.run.record.get(number)
             if exchange is not None and number not in evidence:
-                evidence[number] = exchange_to_plain(exchange, self.suite.redactor)
+                evidence[number] = exchange_to_plain(exchange, self.run.redactor)
 
     def _new_tallies(self) -> list[dict[str, Any]]:
         """The passive rules that were first judged, or first broken, since the last time."""
         fresh = []
-        for key, tally in self.suite.passive.tallies.items():
+        for key, tally in self.run.invariants.tallies.items():
             broken = tally.broken > 0
             if key not in self._reported or broken > self._reported[key]:
                 self._reported[key] = broken

@@ -24,7 +24,7 @@ Step = dict[str, Any]
 
 
 class ReplayError(Exception):
-    """A replay file cannot be used; the text is one paragraph with the cure."""
+    """A replay file cannot be used; the text is one paragraph with the remedy."""
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 from conformance.replay import verify
 from conformance.replay.document import FORMAT, Document, Step, file_name, write
@@ -38,7 +38,7 @@ _NAMED = ("id", "created", "updated")
 def save(
     finding: Finding,
     exchanges: list[Exchange],
-    suite: Suite,
+    run: RunContext,
     folder: Path,
     decisive: Iterable[int] | None = None,
 ) -> Path | None:
@@ -48,35 +48,35 @@ def save(
     `exchanges` are those of the check in their order. What they rest on and was made before, such as the
     account that checks share, is found in the suite's record. Raises OSError when the folder cannot be
     written."""
-    document = document_of(finding, exchanges, suite, decisive)
+    document = document_of(finding, exchanges, run, decisive)
     if document is None:
         return None
     return write(document, folder / file_name(finding.rule, finding.operation, finding.check))
 
 
 def document_of(
-    finding: Finding, exchanges: list[Exchange], suite: Suite, shows: Iterable[int] | None = None
+    finding: Finding, exchanges: list[Exchange], run: RunContext, shows: Iterable[int] | None = None
 ) -> Document | None:
     """The replay document of a failed finding, free of credentials; None where no request shows the
     failure."""
     numbered = finding.exchanges if shows is None else shows
-    decisive = [suite.record[number] for number in numbered if number in suite.record] or exchanges[-2:]
+    decisive = [run.record[number] for number in numbered if number in run.record] or exchanges[-2:]
     decisive = [one for one in decisive if one.organization in ("primary", "secondary")]
     if not decisive:
         return None
-    kept = needed(finding.rule, decisive, exchanges, suite)
+    kept = needed(finding.rule, decisive, exchanges, run)
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
     names = Names()
-    _name_target(names, suite.target)
+    _name_target(names, run.target)
     written = [
-        _step(identifier, exchange, names, steps, decisive, suite) for identifier, exchange in steps.items()
+        _step(identifier, exchange, names, steps, decisive, run) for identifier, exchange in steps.items()
     ]
     _pauses(written, steps)
     numbers = {exchange.number: identifier for identifier, exchange in steps.items()}
     case = verify.Case(
         finding.rule,
         finding.operation,
-        suite.target,
+        run.target,
         steps,
         [numbers[one.number] for one in decisive if one.number in numbers],
         {symbol: value for value, symbol in names.known.items()},
@@ -95,30 +95,30 @@ def document_of(
         "steps": written,
         "judgement": verify.choose(case, finding.expected),
     }
-    redacted: Document = _redacted(document, suite)
+    redacted: Document = _redacted(document, run)
     return redacted
 
 
 # ---------------------------------------------------------------------- which exchanges
 
 
-def needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], suite: Suite) -> list[Exchange]:
+def needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], run: RunContext) -> list[Exchange]:
     """The decisive exchanges and all that they rest on, in the order in which they were sent."""
-    makers = _makers(suite)
+    makers = _makers(run)
     kept = {one.number: one for one in decisive}
     waiting = list(decisive)
     last = max(kept)
     # Where only a change counts, what else there is does not.
-    for number in _listed(decisive, makers, suite) if rule not in verify.UNCHANGING else ():
-        if number < last and number not in kept and number in suite.record:
-            kept[number] = suite.record[number]
-            waiting.append(suite.record[number])
+    for number in _listed(decisive, makers, run) if rule not in verify.UNCHANGING else ():
+        if number < last and number not in kept and number in run.record:
+            kept[number] = run.record[number]
+            waiting.append(run.record[number])
     while waiting and len(kept) < MAX_STEPS:
         one = waiting.pop()
         others = [
-            suite.record[makers[word]]
+            run.record[makers[word]]
             for word in _words(one)
-            if makers.get(word, one.number) < one.number and makers[word] in suite.record
+            if makers.get(word, one.number) < one.number and makers[word] in run.record
         ]
         others += [other for other in exchanges if other.number < last and _related(other, one)]
         if rule in verify.UNCHANGING:
@@ -141,22 +141,22 @@ def needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], suite
     return sorted(kept.values(), key=lambda one: (one.started, one.number))
 
 
-def _makers(suite: Suite) -> dict[str, int]:
+def _makers(run: RunContext) -> dict[str, int]:
     """Id -> the number of the exchange that created it, for everything in the record."""
     makers: dict[str, int]
-    seen, makers = suite.shelf.get("replay makers", (0, {}))
-    numbers = list(suite.record)
+    seen, makers = run.shelf.get("replay makers", (0, {}))
+    numbers = list(run.record)
     for number in numbers[seen:]:
-        exchange = suite.record[number]
+        exchange = run.record[number]
         if exchange.method == "POST" and exchange.succeeded and exchange.operation != "disableBeneficiary":
             identifier = exchange.get("id")
             if isinstance(identifier, str) and identifier:
                 makers.setdefault(identifier, number)
-    suite.shelf["replay makers"] = (len(numbers), makers)
+    run.shelf["replay makers"] = (len(numbers), makers)
     return makers
 
 
-def _listed(decisive: list[Exchange], makers: Mapping[str, int], suite: Suite) -> list[int]:
+def _listed(decisive: list[Exchange], makers: Mapping[str, int], run: RunContext) -> list[int]:
     """The exchanges that made what the decisive answers show, or should: all but the customer's accounts,
     which are everybody's."""
     lists = [one for one in decisive if one.operation != "listAccounts" and one.succeeded]
@@ -167,7 +167,7 @@ def _listed(decisive: list[Exchange], makers: Mapping[str, int], suite: Suite) -
             number
             for identifier, number in makers.items()
             if identifier in shown
-            or (paths and number in suite.record and suite.record[number].call.path in paths)
+            or (paths and number in run.record and run.record[number].call.path in paths)
         }
     )[-MAX_LISTED:]
 
@@ -229,14 +229,14 @@ def _step(
     names: Names,
     steps: Mapping[str, Exchange],
     decisive: list[Exchange],
-    suite: Suite,
+    run: RunContext,
 ) -> Step:
     plain = call_to_plain(exchange.call)
     step: Step = {"id": identifier, "purpose": exchange.purpose, "organization": exchange.organization}
     if "idempotency_key" in plain:
         plain["idempotency_key"] = names.fresh_value("key", plain["idempotency_key"])
     if "auth" in plain:
-        plain["auth"] = _auth(plain["auth"], exchange, names, suite)
+        plain["auth"] = _auth(plain["auth"], exchange, names, run)
     plain["target"] = names.symbolized(plain["target"], quoted=True)
     if "headers" in plain:
         plain["headers"] = [[name, names.symbolized(value)] for name, value in plain["headers"]]
@@ -254,14 +254,14 @@ def _step(
     return step
 
 
-def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, suite: Suite) -> dict[str, Any]:
+def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContext) -> dict[str, Any]:
     """How a call is signed, fixed nonces and timestamps as symbols."""
     written = {}
     for name, value in auth.items():
         if name in ("nonce", "signed_nonce"):
             value = names.braced(value) or names.fresh_value("nonce", value)
         elif name in ("timestamp", "signed_timestamp") and isinstance(value, str):
-            value = names.braced(value) or _moment(value, int(exchange.started + suite.clock.offset))
+            value = names.braced(value) or _moment(value, int(exchange.started + run.clock.offset))
         elif isinstance(value, str):
             value = names.symbolized(value)
         written[name] = value
@@ -331,10 +331,10 @@ def _pauses(written: list[Step], steps: Mapping[str, Exchange]) -> None:
         end = max(end, exchange.started + exchange.elapsed)
 
 
-def _redacted(value: Any, suite: Suite) -> Any:
+def _redacted(value: Any, run: RunContext) -> Any:
     """Plain data without credentials, wherever they stand."""
     if isinstance(value, str):
-        return suite.redactor.text(value)
+        return run.redactor.text(value)
     if isinstance(value, dict):
-        return {suite.redactor.text(key): _redacted(member, suite) for key, member in value.items()}
-    return [_redacted(member, suite) for member in value] if isinstance(value, list) else value
+        return {run.redactor.text(key): _redacted(member, run) for key, member in value.items()}
+    return [_redacted(member, run) for member in value] if isinstance(value, list) else value

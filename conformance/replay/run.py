@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Inconclusive, NotApplicable
 from conformance.replay import verify
 from conformance.replay.document import Document, ReplayError, Step, call_of
@@ -31,18 +31,18 @@ class Replayed:
 class _Values:
     """What the symbols of a file stand for in this replay."""
 
-    def __init__(self, document: Document, suite: Suite) -> None:
-        self.suite = suite
+    def __init__(self, document: Document, run: RunContext) -> None:
+        self.run = run
         self.known = {name: new_value(form) for name, form in document.get("fresh", {}).items()}
 
     def __call__(self, symbol: str) -> str | None:
         if symbol in self.known:
             return self.known[symbol]
         if symbol in ("now", "now_ms"):
-            return str(self.suite.clock.now() * (1000 if symbol == "now_ms" else 1))
+            return str(self.run.clock.now() * (1000 if symbol == "now_ms" else 1))
         organization, _, member = symbol.partition(".")
         if organization in ("primary", "secondary"):
-            value = getattr(getattr(self.suite.target, organization), member, None)
+            value = getattr(getattr(self.run.target, organization), member, None)
             return value if isinstance(value, str) else None
         return None
 
@@ -62,19 +62,19 @@ class _Values:
 
 
 def perform(
-    document: Document, suite: Suite, shown: Callable[[Step, Exchange], None] = lambda step, exchange: None
+    document: Document, run: RunContext, shown: Callable[[Step, Exchange], None] = lambda step, exchange: None
 ) -> Replayed:
     """Sends every step and judges the answers; `shown` sees each exchange as it comes.
 
     Raises ReplayError for a step that cannot be sent, or whose organization the target does not have.
     """
-    values, answers = _Values(document, suite), {}
+    values, answers = _Values(document, run), {}
     try:
         for _, group in itertools.groupby(
             document["steps"], key=lambda step: step.get("together", f"alone {step['id']}")
         ):
             steps = list(group)
-            for step, exchange in zip(steps, _send(steps, values, suite), strict=True):
+            for step, exchange in zip(steps, _send(steps, values, run), strict=True):
                 answers[step["id"]] = exchange
                 shown(step, exchange)
                 values.sent(step, exchange)
@@ -88,17 +88,17 @@ def perform(
     case = verify.Case(
         document["rule"],
         document["operation"],
-        suite.target,
+        run.target,
         answers,
         decisive,
-        values.known | _target_values(suite),
+        values.known | _target_values(run),
     )
     got = verify.broken(case, document["judgement"])
     return Replayed(REPRODUCED if got else NOT_REPRODUCED, got, answers)
 
 
-def _target_values(suite: Suite) -> dict[str, str]:
-    target = suite.target
+def _target_values(run: RunContext) -> dict[str, str]:
+    target = run.target
     return {
         f"{name}.{member}": value
         for name in ("primary", "secondary")
@@ -108,20 +108,20 @@ def _target_values(suite: Suite) -> dict[str, str]:
     }
 
 
-def _send(steps: list[Step], values: _Values, suite: Suite) -> list[Exchange]:
+def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]:
     if wait := max(step.get("wait", 0.0) for step in steps):
         time.sleep(wait)
     calls = []
     for step in steps:
         try:
-            client = suite.client(step["organization"])
+            client = run.client(step["organization"])
         except (Inconclusive, NotApplicable) as missing:
             raise ReplayError(
                 f"step {step['id']} is sent by another organization, but {missing.reason}."
             ) from None
         calls.append((client, call_of(step, values), step.get("purpose", "")))
     if len(calls) == 1:
-        return [suite.send(*calls[0])]
+        return [run.send(*calls[0])]
     return race([(client, client.prepare(call, purpose)) for client, call, purpose in calls])
 
 

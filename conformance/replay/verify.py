@@ -15,7 +15,7 @@ from conformance.contract import timestamps
 from conformance.contract.operations import OPERATIONS
 from conformance.judging import queries
 from conformance.judging.comparison import same, show
-from conformance.judging.invariants import PassiveRules
+from conformance.judging.invariants import Invariants
 from conformance.target.file import Target
 from conformance.wire.messages import MISSING, Exchange
 
@@ -93,7 +93,7 @@ def wanted_answer(expected: str, step: str) -> Judgement | None:
 
 
 def _passive(case: Case, judgement: Judgement) -> str:
-    rules = PassiveRules(case.target)
+    rules = Invariants(case.target)
     for exchange in case.answers.values():
         rules.inspect(exchange)
     tally = rules.tallies.get((case.rule, case.operation))

@@ -293,7 +293,7 @@ class _Page:
             "text": text,
             "expected": finding["expected"] if violated else "",
             "got": finding["got"] if violated else "",
-            "cure": finding["cure"],
+            "remedy": finding["remedy"],
             "observations": finding["observations"],
             "further": finding["further"],
             "command": view.reproduction(self.document, cell, finding) if violated else "",

@@ -90,7 +90,7 @@ def _text(
         f"({rule['level']}, section {', '.join(rule['section'])})",
         rule["statement"],
     ]
-    for name in ("expected", "got", "cure", "confirmed"):
+    for name in ("expected", "got", "remedy", "confirmed"):
         if finding[name]:
             lines.append(f"{name}: {finding[name]}")
     if cell["verdict"] in ("failed", "warning"):

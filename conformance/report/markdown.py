@@ -169,9 +169,9 @@ def _inconclusive(document: view.Document) -> Iterator[str]:
     yield "### Inconclusive"
     yield ""
     for group in groups[:SHOWN]:
-        cure = f" **{plain(group['cure'])}**" if group["cure"] else ""
+        remedy = f" **{plain(group['remedy'])}**" if group["remedy"] else ""
         rules = listed([cell["rule"] for cell in group["cells"]], 5)
-        yield f"- {count(len(group['cells']), 'case')}: {plain(group['reason'])}.{cure} ({rules})"
+        yield f"- {count(len(group['cells']), 'case')}: {plain(group['reason'])}.{remedy} ({rules})"
     if len(groups) > SHOWN:
         yield f"- and {len(groups) - SHOWN} more reasons"
     yield ""

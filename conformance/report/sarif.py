@@ -98,7 +98,7 @@ def _result(
         )
         if violated
         else "none",
-        "message": {"text": text if violated else f"Inconclusive: {text}. {finding['cure']}".strip()},
+        "message": {"text": text if violated else f"Inconclusive: {text}. {finding['remedy']}".strip()},
         "locations": [
             {
                 "physicalLocation": {

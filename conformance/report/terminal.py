@@ -16,7 +16,7 @@ from conformance.judging.findings import Finding, Verdict
 from conformance.results.causes import VIOLATED, Cause, causes
 from conformance.results.commands import replay, rerun
 from conformance.results.document import RunInfo
-from conformance.results.model import Cell, Results
+from conformance.results.model import CaseResult, Results
 from conformance.results.outcome import Outcome
 
 #: A line and how pytest's TerminalWriter marks it.
@@ -25,7 +25,7 @@ Line = tuple[str, dict[str, Any]]
 #: Causes, and groups of inconclusive rules, shown without -v.
 SHOWN = 25
 
-_LABEL = re.compile(r" {3}(?:expected|got|operations|took along|cure|rules) +")
+_LABEL = re.compile(r" {3}(?:expected|got|operations|took along|remedy|rules) +")
 _REPRODUCE = "   reproduce  "
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
 
@@ -142,12 +142,12 @@ def _cause(number: int, cause: Cause, run: RunInfo, verbose: bool) -> Iterator[L
         )
 
 
-def _all(cause: Cause) -> list[Cell]:
+def _all(cause: Cause) -> list[CaseResult]:
     """The violated cells of a cause."""
     return [cell for cell in [*cause.cells, *cause.took_along] if cell.verdict in VIOLATED and not cell.known]
 
 
-def _level(cell: Cell) -> Level:
+def _level(cell: CaseResult) -> Level:
     return RULES[cell.rule].level
 
 
@@ -177,7 +177,7 @@ def _relative(path: Path) -> str:
 def _warnings(results: Results, run: RunInfo, verbose: bool) -> Iterator[Line]:
     if run.fail_on is Level.IMPLIED:
         return
-    by_rule: dict[str, list[Cell]] = {}
+    by_rule: dict[str, list[CaseResult]] = {}
     for cell in results.with_verdict(Verdict.WARNING):
         if not cell.known:
             by_rule.setdefault(cell.rule, []).append(cell)
@@ -231,11 +231,11 @@ def _pinned(results: Results, run: RunInfo) -> Iterator[Line]:
 
 def _inconclusive(results: Results, run: RunInfo, verbose: bool) -> Iterator[Line]:
     blocked = {(cell.rule, cell.operation) for cause in causes(results) for cell in cause.took_along}
-    groups: dict[tuple[str, str], list[Cell]] = {}
+    groups: dict[tuple[str, str], list[CaseResult]] = {}
     for cell in results.with_verdict(Verdict.INCONCLUSIVE):
         finding = cell.decisive
         if (cell.rule, cell.operation) not in blocked:
-            groups.setdefault((cell.summary, finding.cure if finding else ""), []).append(cell)
+            groups.setdefault((cell.summary, finding.remedy if finding else ""), []).append(cell)
     if not results.selection and (
         missing := results.with_verdict(Verdict.NOT_RUN, levels=results.gating(run.fail_on))
     ):
@@ -244,10 +244,10 @@ def _inconclusive(results: Results, run: RunInfo, verbose: bool) -> Iterator[Lin
         yield "", {}
         yield "Inconclusive: neither passed nor failed", {**_YELLOW, **_BOLD}
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    for (reason, cure), cells in ordered if verbose else ordered[:SHOWN]:
+    for (reason, remedy), cells in ordered if verbose else ordered[:SHOWN]:
         yield f"   {count(len(cells), 'case')}: {one_line(reason)}", {}
-        if cure:
-            yield f"   cure       {one_line(cure)}", {}
+        if remedy:
+            yield f"   remedy     {one_line(remedy)}", {}
         yield f"   rules      {listed([cell.rule for cell in cells], 10**6 if verbose else 4)}", _FAINT
     if not verbose and len(ordered) > SHOWN:
         yield f"   and {len(ordered) - SHOWN} more reasons, listed in the report or with -v", {}

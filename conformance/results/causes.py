@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
-from conformance.results.model import Cell, Results
+from conformance.results.model import CaseResult, Results
 
 Key = tuple[str, str]
 
@@ -23,8 +23,8 @@ class Cause:
     """One broken rule: its cells, and the cells of other rules that it took along."""
 
     rule: str
-    cells: list[Cell] = field(default_factory=list)
-    took_along: list[Cell] = field(default_factory=list)
+    cells: list[CaseResult] = field(default_factory=list)
+    took_along: list[CaseResult] = field(default_factory=list)
 
     @property
     def level(self) -> Level:
@@ -73,7 +73,7 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _parent(cell: Cell, violated: Mapping[Key, Cell], first: Mapping[str, Key]) -> Key | None:
+def _parent(cell: CaseResult, violated: Mapping[Key, CaseResult], first: Mapping[str, Key]) -> Key | None:
     """The violated cell that this cell's violation comes from."""
     finding = cell.decisive
     if finding is None:

@@ -22,7 +22,7 @@ from conformance.judging.findings import Finding, Verdict
 from conformance.results.causes import causes
 from conformance.results.evidence import document_exchanges
 from conformance.results.latency import latency
-from conformance.results.model import Cell, Results, Timing
+from conformance.results.model import CaseResult, Results, Timing
 from conformance.results.outcome import Outcome
 from conformance.results.view import FORMAT
 from conformance.target.file import Organization, Target
@@ -179,7 +179,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     }
 
 
-def _cell(cell: Cell, timings: Mapping[int, Timing]) -> dict[str, Any]:
+def _cell(cell: CaseResult, timings: Mapping[int, Timing]) -> dict[str, Any]:
     findings = sorted(cell.findings, key=lambda finding: finding.verdict.rank)
     return {
         "rule": cell.rule,

@@ -25,7 +25,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
 from conformance.results.causes import VIOLATED
-from conformance.results.model import Cell, Results
+from conformance.results.model import CaseResult, Results
 
 _KEYS = ("rule", "operation", "reason", "expires")
 
@@ -34,7 +34,7 @@ _HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 
 class KnownFailuresError(ValueError):
-    """The list cannot be used; the text is one paragraph that names the entry and the cure."""
+    """The list cannot be used; the text is one paragraph that names the entry and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def write_known(
     Reasons that the run's own list gave are kept. Raises OSError.
     """
     lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
-    by_rule: dict[str, list[Cell]] = {}
+    by_rule: dict[str, list[CaseResult]] = {}
     for cell in results.with_verdict(*VIOLATED):
         by_rule.setdefault(cell.rule, []).append(cell)
     for rule, cells in by_rule.items():

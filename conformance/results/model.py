@@ -25,7 +25,7 @@ KEPT_BODY = 8 * 1024
 
 
 @dataclass
-class Cell:
+class CaseResult:
     """One rule on one operation; its verdict is the gravest of its findings.
 
     `known` is why a list of known failures has this violation, which then does not fail the run.
@@ -41,14 +41,14 @@ class Cell:
     @property
     def decisive(self) -> Finding | None:
         """The first of the gravest findings of checks that had occasion to judge the rule."""
-        telling = [finding for finding in self.findings if finding.occasion]
+        telling = [finding for finding in self.findings if finding.exercised]
         return min(telling, key=lambda finding: finding.verdict.rank, default=None)
 
     def add(self, finding: Finding) -> None:
         """Takes in a finding; a rule that no check had occasion to judge counts as not run."""
         self.findings.append(finding)
-        if gravest := self.decisive:
-            self.verdict, self.summary = gravest.verdict, gravest.summary
+        if most_severe := self.decisive:
+            self.verdict, self.summary = most_severe.verdict, most_severe.summary
         elif self.verdict is Verdict.NOT_RUN:
             self.summary = finding.summary
 
@@ -73,7 +73,7 @@ class Results:
     """
 
     def __init__(self, target: Target | None) -> None:
-        self.cells: dict[tuple[str, str], Cell] = {}
+        self.cells: dict[tuple[str, str], CaseResult] = {}
         self.exchanges: dict[int, dict[str, Any]] = {}
         self.sent = 0
         self.errors: list[str] = []
@@ -82,7 +82,7 @@ class Results:
         self.timings: dict[int, Timing] = {}
         for rule in RULES.values():
             for operation in rule.operations:
-                cell = self.cells[rule.id, operation] = Cell(rule.id, operation)
+                cell = self.cells[rule.id, operation] = CaseResult(rule.id, operation)
                 if target is not None and (reason := absent(rule, operation, target)):
                     cell.verdict, cell.summary = Verdict.NOT_APPLICABLE, reason
 
@@ -97,7 +97,7 @@ class Results:
             counts[RULES[cell.rule].level][cell.verdict] += 1
         return counts
 
-    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Cell]:
+    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[CaseResult]:
         """The cells with one of these verdicts, in the catalogue's order."""
         levels = set(levels)
         return [
@@ -110,12 +110,12 @@ class Results:
         """The levels that decide the run."""
         return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
 
-    def violations(self, fail_on: Level) -> list[Cell]:
+    def violations(self, fail_on: Level) -> list[CaseResult]:
         """The cells that fail the run: violated, and not known to be."""
         cells = self.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=self.gating(fail_on))
         return [cell for cell in cells if not cell.known]
 
-    def incomplete(self, fail_on: Level) -> list[Cell]:
+    def incomplete(self, fail_on: Level) -> list[CaseResult]:
         """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed."""
         missing = [Verdict.INCONCLUSIVE] if self.selection else [Verdict.INCONCLUSIVE, Verdict.NOT_RUN]
         return self.with_verdict(*missing, levels=self.gating(fail_on))

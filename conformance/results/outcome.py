@@ -11,7 +11,7 @@ from conformance.judging.findings import Verdict
 
 if TYPE_CHECKING:
     from conformance.results.known_failures import KnownFailures
-    from conformance.results.model import Cell, Results
+    from conformance.results.model import CaseResult, Results
     from conformance.results.pinned_choices import PinnedChoices
 
 #: Name of a verdict -> exit status.
@@ -149,11 +149,11 @@ def _notes(results: Results, fail_on: Level, gating: tuple[Level, ...]) -> list[
     return notes
 
 
-def _rules(cells: list[Cell]) -> str:
+def _rules(cells: list[CaseResult]) -> str:
     return count(len({cell.rule for cell in cells}), "rule")
 
 
-def _broken(results: Results, violations: list[Cell]) -> str:
+def _broken(results: Results, violations: list[CaseResult]) -> str:
     """The broken rules in a few words, by those that the others come from."""
     from conformance.results.causes import causes
 

@@ -24,7 +24,7 @@ Question = tuple[str, str, str]
 
 
 class PinnedChoicesError(ValueError):
-    """The pinned choices cannot be used; the text is one paragraph that names the place and the cure."""
+    """The pinned choices cannot be used; the text is one paragraph that names the place and the remedy."""
 
 
 @dataclass(frozen=True)

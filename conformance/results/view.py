@@ -43,7 +43,7 @@ GRAVITY = (
 
 
 class DocumentError(ValueError):
-    """A results document that cannot be read; the text is one paragraph with the cure."""
+    """A results document that cannot be read; the text is one paragraph with the remedy."""
 
 
 def load(path: Path) -> Document:
@@ -112,7 +112,7 @@ def decisive(cell: dict[str, Any]) -> dict[str, Any]:
     nothing = {
         "expected": "",
         "got": "",
-        "cure": "",
+        "remedy": "",
         "cause": "",
         "check": "",
         "exchanges": [],
@@ -143,7 +143,7 @@ def where(operations: list[str], document: Document) -> str:
 
 
 def inconclusive(document: Document) -> list[dict[str, Any]]:
-    """The reasons why cells are inconclusive, the commonest first: reason, cure and cells of each.
+    """The reasons why cells are inconclusive, the commonest first: reason, remedy and cells of each.
 
     Cells that a violation kept from being judged are not among them: they stand with its cause.
     """
@@ -153,11 +153,11 @@ def inconclusive(document: Document) -> list[dict[str, Any]]:
         if (cell["rule"], cell["operation"]) in blocked:
             continue
         if cell["verdict"] == "inconclusive":
-            groups.setdefault((cell["summary"], decisive(cell)["cure"]), []).append(cell)
+            groups.setdefault((cell["summary"], decisive(cell)["remedy"]), []).append(cell)
         elif cell["verdict"] == "not run" and not document["run"]["selection"]:
             groups.setdefault(("no check came to run", ""), []).append(cell)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    return [{"reason": reason, "cure": cure, "cells": found} for (reason, cure), found in ordered]
+    return [{"reason": reason, "remedy": remedy, "cells": found} for (reason, remedy), found in ordered]
 
 
 def observations(document: Document) -> Iterator[dict[str, Any]]:

@@ -26,7 +26,7 @@ ARRAY_STYLES = ("repeat", "comma", "brackets")
 
 
 class TargetError(Exception):
-    """The target cannot be used; the text is one paragraph that names the key and the cure."""
+    """The target cannot be used; the text is one paragraph that names the key and the remedy."""
 
 
 @dataclass(frozen=True)

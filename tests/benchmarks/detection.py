@@ -11,7 +11,7 @@ from typing import Any
 
 from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judging.findings import Finding, Verdict
@@ -58,23 +58,23 @@ def sample(number: int, seed: int) -> list[Fault]:
 
 
 def _ours(
-    name: str, parts: Callable[[Fault], list[str]], fault: Fault, suite: Suite, examples: int, seed: int
+    name: str, parts: Callable[[Fault], list[str]], fault: Fault, run: RunContext, examples: int, seed: int
 ) -> Iterator[list[Finding]]:
     for part in parts(fault):
-        yield EXPLORATIONS[name].function(suite, part, FuzzSettings(seed, examples=examples))
+        yield EXPLORATIONS[name].function(run, part, FuzzSettings(seed, examples=examples))
 
 
-def _checks(fault: Fault, suite: Suite) -> Iterator[list[Finding]]:
+def _checks(fault: Fault, run: RunContext) -> Iterator[list[Finding]]:
     for check, operation in plan(operations={fault.operation}):
-        yield run_check(check, operation, suite)[0]
+        yield run_check(check, operation, run)[0]
 
 
-def look(findings: Iterator[list[Finding]], suite: Suite, fault: Fault, score: Score) -> None:
+def look(findings: Iterator[list[Finding]], run: RunContext, fault: Fault, score: Score) -> None:
     """Runs until the fault is found."""
     begin = time.perf_counter()
     for some in findings:
         broken = {(one.rule, one.operation) for one in some if one.verdict in _BROKEN}
-        broken |= {key for key, tally in suite.passive.tallies.items() if tally.broken}
+        broken |= {key for key, tally in run.invariants.tallies.items() if tally.broken}
         if broken:
             score.found += 1
             score.named += (fault.rule, fault.operation) in broken
@@ -88,7 +88,7 @@ def report(faults: int, examples: int, seed: int) -> None:
     throughput.warm_up()
     chosen = sample(faults, seed)
     scores = {name: Score() for name in (PLAIN, FUZZ, MODEL, HISTORIES, CHECKS)}
-    sound: dict[str, set[str]] = {}
+    valid: dict[str, set[str]] = {}
     for fault in chosen:
         found = []
         for name in scores:
@@ -97,10 +97,10 @@ def report(faults: int, examples: int, seed: int) -> None:
             with served(server) as url:
                 tables = target_tables(seeded, url)
                 if name == PLAIN:
-                    _plain(fault, tables, examples, seed, sound, scores[name])
+                    _plain(fault, tables, examples, seed, valid, scores[name])
                 else:
-                    suite = Suite(build(tables, "benchmark"))
-                    look(_by(name, fault, suite, examples, seed), suite, fault, scores[name])
+                    run = RunContext(build(tables, "benchmark"))
+                    look(_by(name, fault, run, examples, seed), run, fault, scores[name])
             if scores[name].found > before:
                 found.append(name)
         print(f"  {fault.id[:90]:90}  {', '.join(found) or 'nobody'}", flush=True)
@@ -113,9 +113,9 @@ def report(faults: int, examples: int, seed: int) -> None:
         print(f"{name:32}  {score.found:3} ({score.found / len(chosen):4.0%})  {named:>18}  {middle:24.2f}")
 
 
-def _by(name: str, fault: Fault, suite: Suite, examples: int, seed: int) -> Iterator[list[Finding]]:
+def _by(name: str, fault: Fault, run: RunContext, examples: int, seed: int) -> Iterator[list[Finding]]:
     if name == CHECKS:
-        return _checks(fault, suite)
+        return _checks(fault, run)
     test, parts = {
         FUZZ: ("test_fuzz.test_schema_fuzzing", lambda one: [one.operation]),
         MODEL: (
@@ -127,20 +127,20 @@ def _by(name: str, fault: Fault, suite: Suite, examples: int, seed: int) -> Iter
             lambda one: list(EXPLORATIONS["test_histories.test_has_legal_order"].parts),
         ),
     }[name]
-    return _ours(test, parts, fault, suite, examples, seed)
+    return _ours(test, parts, fault, run, examples, seed)
 
 
 def _plain(
-    fault: Fault, tables: dict[str, Any], examples: int, seed: int, sound: dict[str, set[str]], score: Score
+    fault: Fault, tables: dict[str, Any], examples: int, seed: int, valid: dict[str, set[str]], score: Score
 ) -> None:
-    if fault.operation not in sound:
+    if fault.operation not in valid:
         server, seeded = new_server(number=1)
         with served(server) as url:
-            sound[fault.operation] = set(
+            valid[fault.operation] = set(
                 plain_run.run(target_tables(seeded, url), examples, seed, fault.operation).failures
             )
-    run = plain_run.run(tables, examples, seed, fault.operation)
-    fresh = [run.first[one] for one in run.failures if one not in sound[fault.operation]]
+    plain = plain_run.run(tables, examples, seed, fault.operation)
+    fresh = [plain.first[one] for one in plain.failures if one not in valid[fault.operation]]
     if fresh:
         score.found += 1
         score.seconds.append(min(fresh))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.contract.rules import SPEC
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.target.file import build
 
 ROOT = Path(__file__).parents[2]
@@ -42,9 +42,9 @@ class PlainRun:
 
 def resources(tables: dict[str, Any]) -> dict[str, str]:
     """Path parameters that name resources of the target; they are made for it."""
-    scene = Suite(build(tables, "benchmark")).shared()
+    fixture = RunContext(build(tables, "benchmark")).shared()
     return {
-        name: getattr(scene, name)
+        name: getattr(fixture, name)
         for name in ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
     }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.exploration import EXPLORATIONS, Exploration, FuzzSettings
 from conformance.judging.findings import Verdict
 from conformance.plugin.embedded import EmbeddedServer
@@ -62,29 +62,29 @@ def warm_up() -> None:
 
 def ours(tables: dict[str, Any], explorations: list[Exploration], examples: int, seed: int) -> Measured:
     """Runs explorations against a server over HTTP, in this process."""
-    suite = Suite(build(tables, "benchmark"))
+    run = RunContext(build(tables, "benchmark"))
     begin, failed = time.perf_counter(), 0
     for one in explorations:
         for part in one.parts:
-            findings = one.function(suite, part, FuzzSettings(seed, examples=examples))
+            findings = one.function(run, part, FuzzSettings(seed, examples=examples))
             failed += sum(finding.verdict is Verdict.FAILED for finding in findings)
     seconds = time.perf_counter() - begin
     cases = [
         one
-        for one in suite.record.values()
+        for one in run.record.values()
         if one.purpose.startswith(("schemathesis", "mutation", "essential", "sound"))
     ]
-    return Measured(seconds, suite.sent, len(cases), Counter(one.status for one in cases), failed)
+    return Measured(seconds, run.sent, len(cases), Counter(one.status for one in cases), failed)
 
 
 def profile(tables: dict[str, Any], examples: int, seed: int) -> list[tuple[str, float]]:
     """What schema fuzzing spends its time on: the share of each layer's own time, the largest first."""
     profiler = cProfile.Profile()
-    suite = Suite(build(tables, "benchmark"))
+    run = RunContext(build(tables, "benchmark"))
     profiler.enable()
     for part in OPERATIONS:
         EXPLORATIONS["test_fuzz.test_schema_fuzzing"].function(
-            suite, part, FuzzSettings(seed, examples=examples)
+            run, part, FuzzSettings(seed, examples=examples)
         )
     profiler.disable()
     spent: Counter[str] = Counter()

@@ -107,7 +107,7 @@ def broken() -> Results:
 def hostile() -> Results:
     """A run in which every text that a server has a say in is hostile."""
     body = json.dumps({HOSTILE: HOSTILE, "list": [HOSTILE]}).encode()
-    texts = {"got": HOSTILE, "expected": HOSTILE, "summary": HOSTILE, "further": [HOSTILE], "cure": HOSTILE}
+    texts = {"got": HOSTILE, "expected": HOSTILE, "summary": HOSTILE, "further": [HOSTILE], "remedy": HOSTILE}
     results = whole_run(
         None,
         finding(*WALK, Verdict.FAILED, exchanges=[1, 2, 3], **texts),

@@ -104,11 +104,11 @@ class TakesBodies(Faulty):
                 read = None
             if read is not None:
                 ctx.body = read
-                return {**sound(self, ctx), **read}
+                return {**valid(self, ctx), **read}
         return super().parse_body(ctx)
 
 
-def sound(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
+def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
     """A body with all required fields."""
     body = {
         field.name: instead(behaviour, ctx, field.name) for field in FIELDS[ctx.operation] if field.required

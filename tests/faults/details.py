@@ -56,10 +56,10 @@ MASKS: dict[str, Callable[[str], Any]] = {
 class OtherMasks(Faulty):
     """A masked member is no string, or shows the full value."""
 
-    def masked_as(self, record: Record, name: str, sound: Any) -> Any:
+    def masked_as(self, record: Record, name: str, valid: Any) -> Any:
         """What is shown of one of the two."""
         which, _, how = self.value.partition(" ")
-        return MASKS[how](str(record[name])) if which == name and record.get(name) is not None else sound
+        return MASKS[how](str(record[name])) if which == name and record.get(name) is not None else valid
 
     def iban_masked(self, ctx: Context, record: Record) -> Any:
         return self.masked_as(record, "iban", super().iban_masked(ctx, record))

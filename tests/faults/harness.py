@@ -10,10 +10,10 @@ import httpx
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.judging.findings import Finding, Inconclusive, Verdict
-from conformance.judging.invariants import PASSIVE_RULES
+from conformance.judging.invariants import INVARIANTS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
@@ -29,7 +29,7 @@ BROKEN = (Verdict.FAILED, Verdict.WARNING)
 #: The header with which a fault asks for its answer not to be sent at all.
 NO_ANSWER = b"x-no-answer"
 
-Cell = tuple[str, str]
+CaseResult = tuple[str, str]
 
 
 class LossyTransport(InProcessTransport):
@@ -46,11 +46,11 @@ class LossyTransport(InProcessTransport):
 class Outcome:
     """What checks found on one server: the broken rules, each with one sentence, and what went wrong."""
 
-    broken: dict[Cell, str] = field(default_factory=dict)
+    broken: dict[CaseResult, str] = field(default_factory=dict)
     #: Cells that could not be judged, and why.
-    inconclusive: dict[Cell, str] = field(default_factory=dict)
+    inconclusive: dict[CaseResult, str] = field(default_factory=dict)
     #: Cells that could not be judged because of a broken rule, and that rule.
-    kept_from: dict[Cell, str] = field(default_factory=dict)
+    kept_from: dict[CaseResult, str] = field(default_factory=dict)
     #: The broken rules that a report names first, each with the operations on which it is broken.
     causes: dict[str, list[str]] = field(default_factory=dict)
     errors: list[str] = field(default_factory=list)
@@ -63,11 +63,11 @@ class Outcome:
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
 
 
-def new_suite(behaviour: Behaviour) -> Suite:
+def new_suite(behaviour: Behaviour) -> RunContext:
     """A suite at work on a new server of a behaviour."""
     server, seeded = new_server(behaviour, number=1)
     target = build(target_tables(seeded, "http://reference"), "reference")
-    return Suite(target, transport=LossyTransport(server))
+    return RunContext(target, transport=LossyTransport(server))
 
 
 def checks_of(rule: str, operation: str) -> list[Check]:
@@ -77,18 +77,18 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
     """What checks find on a server, passive rules included."""
-    suite, outcome = new_suite(behaviour), Outcome()
-    results = Results(suite.target)
+    run, outcome = new_suite(behaviour), Outcome()
+    results = Results(run.target)
     for check, operation in checks:
-        for finding in _run(check, operation, suite, outcome):
+        for finding in _run(check, operation, run, outcome):
             results.add(finding)
-    _passive(suite, outcome)
-    for (rule, operation), tally in suite.passive.tallies.items():
+    _passive(run, outcome)
+    for (rule, operation), tally in run.invariants.tallies.items():
         if tally.broken:
             verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
             results.add(Finding(rule, operation, verdict, "passive", expected=tally.expected, got=tally.got))
     outcome.causes = {cause.rule: [cell.operation for cell in cause.cells] for cause in causes(results)}
-    outcome.sent = suite.sent
+    outcome.sent = run.sent
     return outcome
 
 
@@ -98,27 +98,27 @@ def catch(fault: Fault) -> Outcome:
     A passive rule is tried on the checks that cite it, on the operation's sound call, and then on all
     checks of the operation, until one exchange has shown it broken.
     """
-    suite, outcome = new_suite(fault.make()), Outcome()
-    for _ in _stimuli(fault, suite, outcome):
-        _passive(suite, outcome)
+    run, outcome = new_suite(fault.make()), Outcome()
+    for _ in _stimuli(fault, run, outcome):
+        _passive(run, outcome)
         if outcome.shows(fault):
             break
-    outcome.sent = suite.sent
+    outcome.sent = run.sent
     return outcome
 
 
-def _stimuli(fault: Fault, suite: Suite, outcome: Outcome) -> Iterator[None]:
+def _stimuli(fault: Fault, run: RunContext, outcome: Outcome) -> Iterator[None]:
     own = checks_of(fault.rule, fault.operation)
     for check in own:
-        _run(check, fault.operation, suite, outcome)
+        _run(check, fault.operation, run, outcome)
         yield
-    if fault.rule not in PASSIVE_RULES:
+    if fault.rule not in INVARIANTS:
         return
-    for _ in _sound_calls(fault.operation, suite):
+    for _ in _sound_calls(fault.operation, run):
         yield
     for check in sorted(load_checks().values(), key=_last):
         if fault.operation in check.operations and check not in own:
-            _run(check, fault.operation, suite, outcome)
+            _run(check, fault.operation, run, outcome)
             yield
 
 
@@ -131,27 +131,27 @@ def _last(check: Check) -> int:
     return families.index(family) if family in families else len(families) + (family == "list")
 
 
-def _sound_calls(operation: str, suite: Suite) -> Iterator[None]:
+def _sound_calls(operation: str, run: RunContext) -> Iterator[None]:
     """The operation's sound call, once with everything there that it may show."""
     try:
-        scene = suite.scene_for(operation, fresh=True)
+        fixture = run.fixture_for(operation, fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for part in ("destination", "virtual_account"):
-                getattr(scene, part)
-            scene.create("createWallet")
-        call = scene.call(operation)
-        suite.send(suite.client(), call, "a sound call")
+                getattr(fixture, part)
+            fixture.create("createWallet")
+        call = fixture.call(operation)
+        run.send(run.client(), call, "a sound call")
         yield
-        suite.send(suite.client(), call, "the same once more")
-        suite.send(suite.client(), scene.call(operation), "another sound call")
+        run.send(run.client(), call, "the same once more")
+        run.send(run.client(), fixture.call(operation), "another sound call")
     except Inconclusive:
         pass
     yield
 
 
-def _run(check: Check, operation: str, suite: Suite, outcome: Outcome) -> list[Finding]:
+def _run(check: Check, operation: str, run: RunContext, outcome: Outcome) -> list[Finding]:
     try:
-        findings, _ = run_check(check, operation, suite)
+        findings, _ = run_check(check, operation, run)
     except Exception as error:  # A check that a hostile answer makes raise is itself a finding here.
         outcome.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
         return []
@@ -166,22 +166,22 @@ def _run(check: Check, operation: str, suite: Suite, outcome: Outcome) -> list[F
     return findings
 
 
-def _passive(suite: Suite, outcome: Outcome) -> None:
-    for cell, tally in suite.passive.tallies.items():
+def _passive(run: RunContext, outcome: Outcome) -> None:
+    for cell, tally in run.invariants.tallies.items():
         if tally.broken:
             outcome.broken.setdefault(cell, f"expected {tally.expected}; got {tally.got}")
 
 
-def judged_cells() -> set[Cell]:
+def judged_cells() -> set[CaseResult]:
     """Every rule and operation that has a check, or that is judged on every response."""
-    cells = {(rule, operation) for rule in PASSIVE_RULES for operation in RULES[rule].operations}
+    cells = {(rule, operation) for rule in INVARIANTS for operation in RULES[rule].operations}
     for check in load_checks().values():
         for operation in check.operations:
             cells |= {(rule.id, operation) for rule in check.rules_on(operation)}
     return cells
 
 
-def demanded_cells() -> list[Cell]:
+def demanded_cells() -> list[CaseResult]:
     """Every rule that is required or implied, with every operation that it covers."""
     return [
         (rule.id, operation)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from conformance.fuzz.engine.database import open_database, until_closed
-from conformance.fuzz.engine.recorder import Ledger
+from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
 from conformance.harness.exploration import FuzzSettings
 
@@ -113,16 +113,16 @@ def hypothesis_settings(settings: FuzzSettings, allowed: Budget, **more: Any) ->
     )
 
 
-def rounds(ledger: Ledger, budget: Budget, seed: int) -> Iterator[int]:
+def rounds(recorder: Recorder, budget: Budget, seed: int) -> Iterator[int]:
     """Seeds for runs of Hypothesis until the budget is used up. A rule that broke in a round is settled then:
     it is still judged, but no longer ends an example, so that the next round can find something else."""
     for number in range(ROUNDS):
-        ledger.focus = None
+        recorder.focus = None
         budget.start_round()
         yield derive(seed, number)
-        if ledger.focus is None or budget.over:
+        if recorder.focus is None or budget.over:
             return
-        ledger.settled.add(ledger.focus)
+        recorder.settled.add(recorder.focus)
 
 
 @contextlib.contextmanager
@@ -157,30 +157,30 @@ def contained() -> Iterator[None]:
 def single(
     run: Callable[[Any], None],
     case: Any,
-    ledger: Ledger,
+    recorder: Recorder,
     shrink: Callable[[Any, Callable[[Any], bool]], Any] | None = None,
 ) -> None:
     """Runs one case that nothing was drawn for; what it breaks is in the ledger. A rule that is broken for
     the first time is looked at again in smaller cases, if `shrink` makes some."""
 
     def fails(one: Any) -> bool:
-        ledger.begin()
+        recorder.begin()
         try:
             run(one)
         except AssertionError:
             return True
         return False
 
-    ledger.focus, ledger.on_violation = None, None
-    known = set(ledger.failures)
-    if fails(case) and shrink is not None and ledger.focus is not None and ledger.focus not in known:
+    recorder.focus, recorder.on_violation = None, None
+    known = set(recorder.failures)
+    if fails(case) and shrink is not None and recorder.focus is not None and recorder.focus not in known:
         shrink(case, fails)
 
 
 def explore(
     run: Callable[[Any], None],
     strategy: Any,
-    ledger: Ledger,
+    recorder: Recorder,
     settings: FuzzSettings,
     allowed: Budget,
     seed: int,
@@ -192,12 +192,12 @@ def explore(
     database."""
     import hypothesis
 
-    ledger.on_violation = allowed.note_failure
-    for round_seed in rounds(ledger, allowed, seed):
+    recorder.on_violation = allowed.note_failure
+    for round_seed in rounds(recorder, allowed, seed):
 
         def example(case: Any) -> None:
             allowed.spend()
-            ledger.begin()
+            recorder.begin()
             run(case)
 
         example._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class DatabaseError(Exception):
-    """The database cannot be used as it is named; the text is one paragraph with the cure."""
+    """The database cannot be used as it is named; the text is one paragraph with the remedy."""
 
 
 def open_database(name: str | None) -> ExampleDatabase | None:

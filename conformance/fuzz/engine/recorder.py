@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding, Verdict
-from conformance.judging.invariants import PASSIVE_RULES
+from conformance.judging.invariants import INVARIANTS
 from conformance.wire.messages import Exchange
 
 #: Exchanges that a passed rule keeps as its proof.
@@ -46,11 +46,11 @@ class Failure:
     further: list[str] = field(default_factory=list)
 
 
-class Ledger:
+class Recorder:
     """Judgements of one part of an exploration by rule and operation."""
 
-    def __init__(self, suite: Suite, check: str) -> None:
-        self.suite = suite
+    def __init__(self, run: RunContext, check: str) -> None:
+        self.run = run
         self.check = check
         self.judged: dict[Key, int] = {}
         self.proofs: dict[Key, list[int]] = {}
@@ -72,7 +72,7 @@ class Ledger:
     def begin(self) -> None:
         """A new example starts: what was sent before does not belong to it."""
         self._example = []
-        self._passive = {key: tally.broken for key, tally in self.suite.passive.tallies.items()}
+        self._passive = {key: tally.broken for key, tally in self.run.invariants.tallies.items()}
         for failure in self.failures.values():
             failure.runs += 1
 
@@ -98,9 +98,9 @@ class Ledger:
     def _check_passive(self, exchange: Exchange) -> None:
         if exchange.operation is None:
             return
-        for rule in PASSIVE_RULES:
+        for rule in INVARIANTS:
             key = (rule, exchange.operation)
-            tally = self.suite.passive.tallies.get(key)
+            tally = self.run.invariants.tallies.get(key)
             if tally is not None and tally.broken != self._passive.get(key, 0):
                 self._passive[key] = tally.broken
                 # The tally's words are those of the first exchange that broke the rule here.
@@ -157,11 +157,9 @@ class Ledger:
             for finding in findings:
                 if failure := self.failures.get((finding.rule, finding.operation)):
                     exchanges = [
-                        self.suite.record[number]
-                        for number in failure.exchanges
-                        if number in self.suite.record
+                        self.run.record[number] for number in failure.exchanges if number in self.run.record
                     ]
-                    path = save(finding, exchanges, self.suite, folder, failure.decisive)
+                    path = save(finding, exchanges, self.run, folder, failure.decisive)
                     finding.replay = f"{folder.name}/{path.name}" if path else ""
         return findings
 
@@ -188,11 +186,11 @@ class Ledger:
         """The exchanges of a failure's example that it rests on."""
         from conformance.replay.record import needed
 
-        record = self.suite.record
+        record = self.run.record
         example = [record[number] for number in failure.exchanges if number in record]
         decisive = [record[number] for number in failure.decisive if number in record]
         return (
-            [one.number for one in needed(rule, decisive, example, self.suite)]
+            [one.number for one in needed(rule, decisive, example, self.run)]
             if decisive
             else failure.exchanges
         )

@@ -15,7 +15,7 @@ from conformance.wire.messages import to_json
 ATTEMPTS = 60
 
 
-def smaller(case: Case, sound: dict[str, Any] | None) -> Iterator[Case]:
+def smaller(case: Case, valid: dict[str, Any] | None) -> Iterator[Case]:
     """Cases that a reader has less of to read, the smallest steps last: fewer parameters, fewer and sounder
     members, shorter texts."""
     if case.query:
@@ -31,8 +31,8 @@ def smaller(case: Case, sound: dict[str, Any] | None) -> Iterator[Case]:
     for name in document:
         yield replace(case, body=_json({key: value for key, value in document.items() if key != name}))
     for name, value in document.items():
-        if sound is not None and name in sound and not same(value, sound[name]):
-            yield replace(case, body=_json({**document, name: sound[name]}))
+        if valid is not None and name in valid and not same(value, valid[name]):
+            yield replace(case, body=_json({**document, name: valid[name]}))
     for name, value in document.items():
         if isinstance(value, str) and len(value) > 1:
             for shorter in (value[:1], value[: len(value) // 2], value[:-1]):
@@ -46,13 +46,13 @@ def _json(document: Any) -> bytes:
         return json.dumps(document).encode()
 
 
-def shrink(case: Case, fails: Callable[[Case], bool], sound: dict[str, Any] | None) -> Case:
+def shrink(case: Case, fails: Callable[[Case], bool], valid: dict[str, Any] | None) -> Case:
     """The smallest case found that still fails, in a limited number of attempts."""
     attempts = 0
     improved = True
     while improved and attempts < ATTEMPTS:
         improved = False
-        for candidate in smaller(case, sound):
+        for candidate in smaller(case, valid):
             attempts += 1
             if attempts > ATTEMPTS:
                 break

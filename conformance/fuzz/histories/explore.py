@@ -15,9 +15,9 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import Scene, call
-from conformance.fixtures.run_context import Suite
-from conformance.fuzz.engine.recorder import Ledger, Violation
+from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.run_context import RunContext
+from conformance.fuzz.engine.recorder import Recorder, Violation
 from conformance.fuzz.engine.seeds import source
 from conformance.fuzz.histories.linearizability import (
     OK,
@@ -40,10 +40,10 @@ CASES_PER_HISTORY = 4
 Script = list[tuple[str, Call]]
 
 
-def concurrently(suite: Suite, scripts: Sequence[Script], purpose: str) -> list[tuple[str, Exchange]]:
+def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> list[tuple[str, Exchange]]:
     """Runs scripts at once, each in a thread of its own; returns what was asked with its exchange, as they
     were sent."""
-    client = suite.client()
+    client = run.client()
     barrier = threading.Barrier(len(scripts))
 
     def one(script: Script) -> list[tuple[str, Exchange]]:
@@ -53,7 +53,7 @@ def concurrently(suite: Suite, scripts: Sequence[Script], purpose: str) -> list[
             for name, request in script
         ]
 
-    with suite.quiet_accounts(), ThreadPoolExecutor(len(scripts)) as pool:
+    with run.quiet_accounts(), ThreadPoolExecutor(len(scripts)) as pool:
         done = [pair for pairs in pool.map(one, scripts) for pair in pairs]
     done.sort(key=lambda pair: pair[1].started)
     for _, exchange in done:
@@ -74,26 +74,26 @@ def event(name: str, exchange: Exchange, value: Any = None, *, refused: bool | N
     return Event(name, outcome, exchange.started, exchange.started + exchange.elapsed, value, exchange.number)
 
 
-class Historian:
+class HistoryRecorder:
     """Records histories into a ledger and judges them."""
 
-    def __init__(self, suite: Suite, ledger: Ledger, rng: random.Random) -> None:
-        self.suite, self.ledger, self.rng = suite, ledger, rng
+    def __init__(self, run: RunContext, recorder: Recorder, rng: random.Random) -> None:
+        self.run, self.recorder, self.rng = run, recorder, rng
         self.record: list[Exchange] = []
 
-    def run(self, scripts: Sequence[Script], purpose: str) -> list[tuple[str, Exchange]]:
-        done = concurrently(self.suite, scripts, purpose)
+    def perform(self, scripts: Sequence[Script], purpose: str) -> list[tuple[str, Exchange]]:
+        done = concurrently(self.run, scripts, purpose)
         exchanges = [exchange for _, exchange in done]
         self.record += exchanges
         for exchange in exchanges:
-            self.ledger.count(exchange)
-        self.ledger.keep(*exchanges)
+            self.recorder.count(exchange)
+        self.recorder.keep(*exchanges)
         return done
 
     def send(self, request: Call, purpose: str) -> Exchange:
-        exchange = self.suite.send(self.suite.client(), request, purpose)
+        exchange = self.run.send(self.run.client(), request, purpose)
         self.record.append(exchange)
-        self.ledger.keep(exchange)
+        self.recorder.keep(exchange)
         return exchange
 
     def judge(
@@ -107,10 +107,10 @@ class Historian:
     ) -> bool:
         """Judges a history; the smallest illegal part of it is what a failure shows."""
         if legal_order(events, initial, step) is not None:
-            return self.ledger.judge(rule, operation, True, "", "", *self._of(events[-1:]))
+            return self.recorder.judge(rule, operation, True, "", "", *self._of(events[-1:]))
         small = smallest(events, initial, step, lambda one: one.outcome != OK or one.name.startswith("read"))
         told = "; ".join(f"{one.name} {one.outcome}{_told(one.value)}" for one in small)[:400]
-        return self.ledger.judge(
+        return self.recorder.judge(
             rule,
             operation,
             False,
@@ -120,7 +120,7 @@ class Historian:
         )
 
     def _of(self, events: Iterable[Event[Any]]) -> list[Exchange]:
-        return [self.suite.record[one.exchange] for one in events if one.exchange in self.suite.record]
+        return [self.run.record[one.exchange] for one in events if one.exchange in self.run.record]
 
     def clients(self, calls: list[tuple[str, Call]], at_once: int) -> list[Script]:
         """Deals calls out to so many clients."""
@@ -141,10 +141,10 @@ def _told(value: Any) -> str:
 # ---------------------------------------------------------------------- one key
 
 
-def idempotent_create(historian: Historian, scene: Scene) -> None:
+def idempotent_create(historian: HistoryRecorder, fixture: AccountFixture) -> None:
     """Several clients send one key and body, one sends the key with another body: done once, one answer."""
     operation = historian.rng.choice(("createVirtualAccount", "createPayoutDestination", "createBeneficiary"))
-    request = scene.call(operation)
+    request = fixture.call(operation)
     field = "note" if operation == "createBeneficiary" else "label"
     other = request.with_field(field, f"{request.document.get(field)} otherwise")
     calls = [("create", request)] * historian.rng.randint(3, 5) + [
@@ -154,9 +154,9 @@ def idempotent_create(historian: Historian, scene: Scene) -> None:
         "createVirtualAccount": "listVirtualAccounts",
         "createPayoutDestination": "listPayoutDestinations",
     }.get(operation)
-    shown = scene.call(listing).with_query({"page": 1, "size": 100}) if listing else None
+    shown = fixture.call(listing).with_query({"page": 1, "size": 100}) if listing else None
     before = historian.send(shown, "one key: what is there before?") if shown else None
-    done = historian.run(historian.clients(calls, len(calls)), "one key")
+    done = historian.perform(historian.clients(calls, len(calls)), "one key")
     last = historian.send(request, "one key: create again")
     events = [
         event(name, exchange, exchange.get("id") if exchange.succeeded else None)
@@ -181,7 +181,7 @@ def idempotent_create(historian: Historian, scene: Scene) -> None:
     if before.succeeded and found.succeeded and found.get("pages") == 1:
         made = _ids(found) - _ids(before)
         accepted = any(exchange.succeeded for _, exchange in done) or last.succeeded
-        historian.ledger.judge(
+        historian.recorder.judge(
             "idempotency.race",
             operation,
             len(made) <= 1 and (bool(made) or not accepted),
@@ -195,16 +195,16 @@ def idempotent_create(historian: Historian, scene: Scene) -> None:
 # ---------------------------------------------------------------------- one wallet
 
 
-def only_wallet(historian: Historian, scene: Scene) -> None:
+def only_wallet(historian: HistoryRecorder, fixture: AccountFixture) -> None:
     """Several clients create the wallet of one pair with keys of their own, others list: one wallet
     results."""
-    calls = [("create", scene.call("createWallet")) for _ in range(historian.rng.randint(3, 5))]
+    calls = [("create", fixture.call("createWallet")) for _ in range(historian.rng.randint(3, 5))]
     calls += [
-        ("read", scene.call("listWallets").with_query({"page": 1, "size": 100}))
+        ("read", fixture.call("listWallets").with_query({"page": 1, "size": 100}))
     ] * historian.rng.randint(0, 2)
-    done = historian.run(historian.clients(calls, len(calls)), "one wallet")
+    done = historian.perform(historian.clients(calls, len(calls)), "one wallet")
     last = historian.send(
-        scene.call("listWallets").with_query({"page": 1, "size": 100}), "one wallet: what is there?"
+        fixture.call("listWallets").with_query({"page": 1, "size": 100}), "one wallet: what is there?"
     )
     events = []
     for name, exchange in [*done, ("read", last)]:
@@ -240,10 +240,10 @@ def _ids(exchange: Exchange) -> frozenset[Any]:
 # ---------------------------------------------------------------------- one beneficiary
 
 
-def changed_beneficiary(historian: Historian, scene: Scene) -> None:
+def changed_beneficiary(historian: HistoryRecorder, fixture: AccountFixture) -> None:
     """Clients change different fields of one beneficiary, or disable it, while others read it: nothing
     acknowledged is lost."""
-    ids = scene.ids("getBeneficiary")
+    ids = fixture.ids("getBeneficiary")
     names = ["note", "middle_name", "display_name", "title"]
     rng = historian.rng
     writes: list[tuple[str, Call]] = []
@@ -253,8 +253,8 @@ def changed_beneficiary(historian: Historian, scene: Scene) -> None:
     if rng.random() < 0.5:
         writes.append(("disable", call("disableBeneficiary", ids)))
     reads = [("read", call("getBeneficiary", ids))] * rng.randint(0, 2)
-    before = {name: scene.beneficiary.get(name) for name in (*names, "status")}
-    done = historian.run(historian.clients([*writes, *reads], rng.randint(3, 5)), "one beneficiary")
+    before = {name: fixture.beneficiary.get(name) for name in (*names, "status")}
+    done = historian.perform(historian.clients([*writes, *reads], rng.randint(3, 5)), "one beneficiary")
     last = historian.send(call("getBeneficiary", ids), "one beneficiary: what is it now?")
     changes = [
         (exchange.started, exchange.started + exchange.elapsed) for name, exchange in done if name != "read"
@@ -297,19 +297,19 @@ def changed_beneficiary(historian: Historian, scene: Scene) -> None:
 # ---------------------------------------------------------------------- one nonce
 
 
-def one_nonce(historian: Historian, scene: Scene) -> None:
+def one_nonce(historian: HistoryRecorder, fixture: AccountFixture) -> None:
     """Several clients send different requests with one nonce: at most one passes authentication."""
     nonce = signing.new_nonce()
-    features = historian.suite.target.features
+    features = historian.run.target.features
     absent = {"createPayout": not features.payouts, "createPayin": not features.payins}
     operation = historian.rng.choice([one for one in OPERATIONS if not absent.get(one)])
     calls = [
-        ("request", scene.call(operation).signed(nonce=nonce)) for _ in range(historian.rng.randint(3, 6))
+        ("request", fixture.call(operation).signed(nonce=nonce)) for _ in range(historian.rng.randint(3, 6))
     ]
-    done = historian.run(historian.clients(calls, len(calls)), "one nonce")
+    done = historian.perform(historian.clients(calls, len(calls)), "one nonce")
     if any(exchange.throttled for _, exchange in done):
         return
-    last = historian.send(scene.call(operation).signed(nonce=nonce), "one nonce: again")
+    last = historian.send(fixture.call(operation).signed(nonce=nonce), "one nonce: again")
     events = [
         event(name, exchange, refused=exchange.refused_authentication)
         for name, exchange in [*done, ("request", last)]
@@ -325,7 +325,7 @@ def one_nonce(historian: Historian, scene: Scene) -> None:
     historian.judge("auth.nonce-race", operation, events, False, step, "requests with one nonce at once")
 
 
-KINDS: dict[str, Callable[[Historian, Scene], None]] = {
+KINDS: dict[str, Callable[[HistoryRecorder, AccountFixture], None]] = {
     "keys": idempotent_create,
     "wallets": only_wallet,
     "beneficiaries": changed_beneficiary,
@@ -333,32 +333,32 @@ KINDS: dict[str, Callable[[Historian, Scene], None]] = {
 }
 
 
-def explore_histories(suite: Suite, kind: str, settings: FuzzSettings, check: str) -> list[Finding]:
+def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check: str) -> list[Finding]:
     """Records histories of one kind and returns a finding for each rule that came to be judged.
 
     Raises Inconclusive when the server refuses what they rest on.
     """
-    if kind == "wallets" and not pairs_are_free(suite):
+    if kind == "wallets" and not pairs_are_free(run):
         raise Inconclusive(
             "this server takes a pair of currency and network in one account only, "
             "so no account is left to race for it"
         )
-    ledger = Ledger(suite, check)
+    recorder = Recorder(run, check)
     rng = source(settings.seed, "histories", kind)
     share = settings.share()
     end = None if share is None else time.monotonic() + share
     for _ in range(max(2, settings.cases // CASES_PER_HISTORY)):
         if end is not None and time.monotonic() > end:
             break
-        scene = suite.fresh() if kind in ("wallets", "beneficiaries") else suite.shared()
+        fixture = run.fresh() if kind in ("wallets", "beneficiaries") else run.shared()
         if kind != "wallets":
-            scene.ids("getBeneficiary")
-        ledger.focus = None
-        ledger.begin()
-        historian = Historian(suite, ledger, rng)
+            fixture.ids("getBeneficiary")
+        recorder.focus = None
+        recorder.begin()
+        historian = HistoryRecorder(run, recorder, rng)
         try:
-            KINDS[kind](historian, scene)
-            ledger.inspect(*historian.record)
+            KINDS[kind](historian, fixture)
+            recorder.inspect(*historian.record)
         except Violation as violation:
-            ledger.settled.add(violation.key)
-    return ledger.findings(settings.replay_folder)
+            recorder.settled.add(violation.key)
+    return recorder.findings(settings.replay_folder)

@@ -97,7 +97,7 @@ def _no_json(literal: str) -> Any:
     raise ValueError(literal)
 
 
-def judge_body(operation: str, body: bytes | None, sound: Sound | None) -> BodyVerdict:
+def judge_body(operation: str, body: bytes | None, valid: Sound | None) -> BodyVerdict:
     """Judges the body of an operation that takes one; `sound` says what this server is known to take."""
     if not body:
         if operation == "updateBeneficiary":
@@ -121,8 +121,8 @@ def judge_body(operation: str, body: bytes | None, sound: Sound | None) -> BodyV
         reason for reason in _refusals(operation, document) if operation in RULES[reason.rule].operations
     ]
     verdict = BodyVerdict(refusals, document=document)
-    if not refusals and sound is not None:
-        verdict.plain = _plain_document(operation, document, sound)
+    if not refusals and valid is not None:
+        verdict.plain = _plain_document(operation, document, valid)
         verdict.longest = next(
             (
                 one.name
@@ -226,25 +226,25 @@ def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
 # ---------------------------------------------------------------------- what must be accepted
 
 
-def _plain_document(operation: str, document: dict[str, Any], sound: Sound) -> bool:
+def _plain_document(operation: str, document: dict[str, Any], valid: Sound) -> bool:
     known = {one.name: one for one in request_fields(operation)}
     if operation == "updateBeneficiary":
         if not document:
             return False
-    elif not sound.needed <= document.keys():
+    elif not valid.needed <= document.keys():
         return False
     if document.get("beneficiary_type") == "business" and "company_name" not in document:
         return False
     return all(
-        name in known and _plain_value(operation, known[name], value, sound)
+        name in known and _plain_value(operation, known[name], value, valid)
         for name, value in document.items()
     )
 
 
-def _plain_value(operation: str, one: Field, value: Any, sound: Sound) -> bool:
-    if one.name in sound.body and same(value, sound.body[one.name]):
+def _plain_value(operation: str, one: Field, value: Any, valid: Sound) -> bool:
+    if one.name in valid.body and same(value, valid.body[one.name]):
         return True
-    if one.name in sound.pinned:
+    if one.name in valid.pinned:
         return False
     if one.name in FREE_TEXT:
         longest = UNSTATED_LENGTH if one.max_length is None else one.max_length
@@ -257,14 +257,14 @@ def _plain_value(operation: str, one: Field, value: Any, sound: Sound) -> bool:
         case "is_default":
             return isinstance(value, bool)
         case "address":
-            return _plain_address(value, sound.body.get("address"))
+            return _plain_address(value, valid.body.get("address"))
     return False
 
 
-def _plain_address(value: Any, sound: Any) -> bool:
-    if not isinstance(value, dict) or not isinstance(sound, dict) or value.keys() != sound.keys():
+def _plain_address(value: Any, valid: Any) -> bool:
+    if not isinstance(value, dict) or not isinstance(valid, dict) or value.keys() != valid.keys():
         return False
     return all(
-        same(member, sound[name]) or (name in FREE_ADDRESS and plain_text(member, UNSTATED_LENGTH))
+        same(member, valid[name]) or (name in FREE_ADDRESS and plain_text(member, UNSTATED_LENGTH))
         for name, member in value.items()
     )

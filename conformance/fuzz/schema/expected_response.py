@@ -30,7 +30,7 @@ _CHILDREN = {
 
 
 def expect(
-    case: Case, body: bytes | None, sound: Sound | None, target: Target
+    case: Case, body: bytes | None, valid: Sound | None, target: Target
 ) -> tuple[Expectation, BodyVerdict]:
     """What a case must be answered, sent with this body (stand-ins replaced); and what its body is by
     itself."""
@@ -41,7 +41,7 @@ def expect(
     if described.request_schema is not None:
         # What is said in another media type is the server's to say.
         is_json = case.content_type == "application/json"
-        verdict = judge_body(case.operation, body, sound) if is_json else BodyVerdict()
+        verdict = judge_body(case.operation, body, valid) if is_json else BodyVerdict()
     expected.refusals = [
         *_path_refusals(case),
         *([case.key.refusal] if case.key.refusal else []),
@@ -54,7 +54,7 @@ def expect(
     expected.refusals = [
         reason for reason in expected.refusals if case.operation in RULES[reason.rule].operations
     ]
-    expected.authenticates = _authenticates(case, query, body, sound)
+    expected.authenticates = _authenticates(case, query, body, valid)
     if case.own_path and not expected.refusals and (rule := _accepted(case, query, verdict, target)):
         expected.accepted = Reason(rule, _named(case, verdict))
     return expected, verdict
@@ -89,7 +89,7 @@ def _certainly_unknown(text: str) -> bool:
     return bool(re.fullmatch(r"[\w-]{1,100}", plain))
 
 
-def _authenticates(case: Case, query: queries.Query, body: bytes | None, sound: Sound | None) -> str:
+def _authenticates(case: Case, query: queries.Query, body: bytes | None, valid: Sound | None) -> str:
     kinds = [kind for _, kind in case.path]
     if (
         any(
@@ -102,7 +102,7 @@ def _authenticates(case: Case, query: queries.Query, body: bytes | None, sound: 
     for rule, given in (
         ("auth.path-as-sent", cases.ENCODED in kinds),
         ("auth.query-as-sent", bool(case.query)),
-        ("auth.body-as-sent", bool(body) and sound is not None),
+        ("auth.body-as-sent", bool(body) and valid is not None),
     ):
         if given and case.operation in RULES[rule].operations:
             return rule

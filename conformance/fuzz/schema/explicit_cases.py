@@ -30,10 +30,10 @@ _QUERIES = {
 }
 
 
-def cases(operation: str, sound: Sound | None, *, foreign: bool) -> Iterator[Case]:
+def cases(operation: str, valid: Sound | None, *, foreign: bool) -> Iterator[Case]:
     """The requests, the sound one first. `foreign`: there is a second organization whose resources can be
     named."""
-    base = sound_case(operation, sound)
+    base = sound_case(operation, valid)
     yield base
     described = OPERATIONS[operation]
     for at, name in enumerate(described.path_parameters):
@@ -54,25 +54,25 @@ def cases(operation: str, sound: Sound | None, *, foreign: bool) -> Iterator[Cas
     for name in described.query_parameters:
         for query in _QUERIES[name]:
             yield replace(base, origin=f"essential: {name}", query=query)
-    if sound is not None:
-        yield from _bodies(base, sound)
+    if valid is not None:
+        yield from _bodies(base, valid)
 
 
-def _bodies(base: Case, sound: Sound) -> Iterator[Case]:
+def _bodies(base: Case, valid: Sound) -> Iterator[Case]:
     spoilt = {
         "no JSON": b"{",
         "an array": b"[]",
         "null": b"null",
         "no UTF-8": b'{"a": "\xff"}',
         "deep nesting": _DEEP,
-        "deep nesting in a member": to_json(sound.body)[:-1] + b',"x":' + _DEEP + b"}",
-        "a member twice": to_json(sound.body)[:-1] + b',"x":1,"x":2}',
-        "a huge number": to_json(sound.body)[:-1] + b',"x":1e999}',
+        "deep nesting in a member": to_json(valid.body)[:-1] + b',"x":' + _DEEP + b"}",
+        "a member twice": to_json(valid.body)[:-1] + b',"x":1,"x":2}',
+        "a huge number": to_json(valid.body)[:-1] + b',"x":1e999}',
     }
     for name, body in spoilt.items():
         yield replace(base, origin=f"essential: {name}", body=body)
-    texts = [name for name, value in sound.body.items() if isinstance(value, str)]
-    free = [name for name in texts if name in FREE_TEXT and name not in sound.pinned] or texts
+    texts = [name for name, value in valid.body.items() if isinstance(value, str)]
+    free = [name for name in texts if name in FREE_TEXT and name not in valid.pinned] or texts
     for kind, text in (
         ("NUL", "a\x00b"),
         ("an unpaired surrogate", "\ud800"),
@@ -82,16 +82,16 @@ def _bodies(base: Case, sound: Sound) -> Iterator[Case]:
             yield replace(
                 base,
                 origin=f"essential: {kind} in {name}",
-                body=json.dumps({**sound.body, name: text}).encode(),
+                body=json.dumps({**valid.body, name: text}).encode(),
             )
     if free and free[0] in FREE_TEXT:
         yield replace(
             base,
             origin="essential: letters of several bytes",
-            body=to_json({**sound.body, free[0]: "\u0416\u0430 \u4e2d\u4e09"}),
+            body=to_json({**valid.body, free[0]: "\u0416\u0430 \u4e2d\u4e09"}),
         )
     for one in request_fields(base.operation):
-        if one.max_length is not None and one.name not in sound.pinned:
+        if one.max_length is not None and one.name not in valid.pinned:
             for kind, value in (
                 ("longest", longest(one)),
                 *(("too long", value) for _, value in too_long(one)),
@@ -100,21 +100,21 @@ def _bodies(base: Case, sound: Sound) -> Iterator[Case]:
                     yield replace(
                         base,
                         origin=f"essential: {one.name} {kind}",
-                        body=to_json({**sound.body, one.name: value}),
+                        body=to_json({**valid.body, one.name: value}),
                     )
-    if "amount" in sound.body:
+    if "amount" in valid.body:
         for amount in ("-5.00", "0", "-0.00", "1e400", "NaN", 5, "1.10", "10.07"):
-            yield replace(base, origin="essential: amount", body=to_json({**sound.body, "amount": amount}))
+            yield replace(base, origin="essential: amount", body=to_json({**valid.body, "amount": amount}))
     if base.operation == "createPayout":
         for stand_in in OUT_OF_REACH[::2]:
             yield replace(
                 base,
                 origin="essential: a payee elsewhere",
-                body=to_json({**sound.body, "beneficiary_id": stand_in}),
+                body=to_json({**valid.body, "beneficiary_id": stand_in}),
             )
         for stand_in in OUT_OF_REACH[1::2]:
             yield replace(
                 base,
                 origin="essential: a destination elsewhere",
-                body=to_json({**sound.body, "payout_destination_id": stand_in}),
+                body=to_json({**valid.body, "payout_destination_id": stand_in}),
             )

@@ -7,9 +7,9 @@ from typing import Any
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.corpora.text import plain_amount, same_number
-from conformance.fixtures.run_context import SAMPLE_CURES, Suite
+from conformance.fixtures.run_context import SAMPLE_REMEDIES, RunContext
 from conformance.fuzz.engine.budget import budget, explore, single
-from conformance.fuzz.engine.recorder import Ledger
+from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.schema import mutations
@@ -18,7 +18,7 @@ from conformance.fuzz.schema.cases import Case, call_of
 from conformance.fuzz.schema.expected_response import expect
 from conformance.fuzz.schema.explicit_cases import cases
 from conformance.fuzz.schema.generation import Generator
-from conformance.fuzz.schema.operation_fixtures import Scenery, pairs_are_free
+from conformance.fuzz.schema.operation_fixtures import OperationFixtures, pairs_are_free
 from conformance.fuzz.stateful.model import INITIAL
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging import queries
@@ -35,40 +35,40 @@ BOUNDARY_FACTOR = 3
 class Fuzzer:
     """One operation under fuzzing: sends cases and judges their answers into a ledger."""
 
-    def __init__(self, suite: Suite, operation: str, check: str) -> None:
-        self.suite = suite
+    def __init__(self, run: RunContext, operation: str, check: str) -> None:
+        self.run = run
         self.operation = operation
-        self.ledger = Ledger(suite, check)
-        self.scenery = Scenery(suite, operation)
+        self.recorder = Recorder(run, check)
+        self.fixtures = OperationFixtures(run, operation)
 
     # ------------------------------------------------------------------ one case
 
-    def run(self, case: Case) -> None:
+    def perform(self, case: Case) -> None:
         """Sends one case and judges its answer. Raises Violation as the ledger does."""
-        body = self.scenery.body_of(case)
+        body = self.fixtures.body_of(case)
         if odd_address(body):
             return
-        expected, verdict = expect(case, body, self.scenery.sound, self.suite.target)
-        ids = self.scenery.ids(case)
+        expected, verdict = expect(case, body, self.fixtures.valid, self.run.target)
+        ids = self.fixtures.ids(case)
         watched = bool(expected.refusals) and case.own_path
         if watched:
-            self.ledger.sent(*self.scenery.before())
-        client = self.scenery.scene.client
-        exchange = self.suite.send(client, call_of(case, ids, body), case.origin)
-        self.ledger.count(exchange)
-        self.ledger.keep(exchange)
+            self.recorder.sent(*self.fixtures.before())
+        client = self.fixtures.fixture.client
+        exchange = self.run.send(client, call_of(case, ids, body), case.origin)
+        self.recorder.count(exchange)
+        self.recorder.keep(exchange)
         if not exchange.throttled and exchange.status is not None and exchange.status < 500:
             self._judge(case, expected, verdict, exchange, watched)
         elif case.own_path:
-            self.scenery.renew()
+            self.fixtures.renew()
         if not (expected.refusals and exchange.succeeded):
             # What was accepted against the rules may well be shown against the rules: one fault, one failure.
-            self.ledger.inspect(exchange)
+            self.recorder.inspect(exchange)
 
     def _judge(
         self, case: Case, expected: Expectation, verdict: BodyVerdict, exchange: Exchange, watched: bool
     ) -> None:
-        judge, operation = self.ledger.judge, self.operation
+        judge, operation = self.recorder.judge, self.operation
         if exchange.succeeded:
             self._used(case, expected, exchange)
         if expected.authenticates and not (
@@ -97,7 +97,7 @@ class Fuzzer:
             )
             if watched and exchange.refused:
                 self._unchanged(exchange)
-        elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.suite)):
+        elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.run)):
             rule = (
                 "idempotency.key-accepted"
                 if exchange.error_code == "invalid_idempotency_key" and case.key.name == "fresh"
@@ -116,21 +116,21 @@ class Fuzzer:
 
     def _used(self, case: Case, expected: Expectation, exchange: Exchange) -> None:
         """An accepted request has changed what is there."""
-        self.scenery.total = None
+        self.fixtures.total = None
         if self.operation in ("createWallet", "disableBeneficiary") or (
             expected.refusals and OPERATIONS[self.operation].method != "GET"
         ):
-            self.scenery.renew()
+            self.fixtures.renew()
 
     def _unchanged(self, refusal: Exchange) -> None:
-        seen = self.scenery.changed()
+        seen = self.fixtures.changed()
         if seen is None:
             return
         good, expected, got, looks = seen
-        self.ledger.keep(looks[0])
+        self.recorder.keep(looks[0])
         if not good:
-            self.scenery.renew()
-        self.ledger.judge(
+            self.fixtures.renew()
+        self.recorder.judge(
             "refusal.changes-nothing",
             self.operation,
             good,
@@ -140,16 +140,16 @@ class Fuzzer:
             refusal,
             *looks[1:],
         )
-        self.ledger.inspect(looks[0])
+        self.recorder.inspect(looks[0])
 
     # ------------------------------------------------------------------ what an accepted request shows
 
     def _shown(self, case: Case, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
-            style = self.suite.target.array_style
+            style = self.run.target.array_style
             judgements = queries.judge_page(self.operation, queries.read(case.query), exchange, style)
             for one in queries.judged_on(self.operation, judgements):
-                self.ledger.judge(one.rule, self.operation, one.good, one.expected, one.got, exchange)
+                self.recorder.judge(one.rule, self.operation, one.good, one.expected, one.got, exchange)
         elif self.operation == "updateBeneficiary":
             self._shown_update(verdict, exchange)
         elif verdict.document is not None:
@@ -161,7 +161,7 @@ class Fuzzer:
         """What is created is in the stated state, also where the request said otherwise."""
         for name, value in INITIAL[self.operation].items():
             rule = "create.server-owned" if name in sent else "create.initial-state"
-            self.ledger.judge(
+            self.recorder.judge(
                 rule,
                 self.operation,
                 same(exchange.get(name), value),
@@ -172,7 +172,7 @@ class Fuzzer:
 
         if plain_amount(amount := sent.get("amount")):
             shown = exchange.get("amount")
-            self.ledger.judge(
+            self.recorder.judge(
                 "create.amount-exact",
                 self.operation,
                 same_number(shown, str(amount)),
@@ -186,7 +186,7 @@ class Fuzzer:
             if name not in documented(self.operation) or name in (*HIDDEN_FIELDS, "amount"):
                 continue
             got = exchange.get(name)
-            self.ledger.judge(
+            self.recorder.judge(
                 "create.echo",
                 self.operation,
                 _shows(got, value),
@@ -196,15 +196,15 @@ class Fuzzer:
             )
 
     def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
-        before, sent = self.scenery.known, verdict.document
+        before, sent = self.fixtures.known, verdict.document
         after = exchange.document
-        self.scenery.learn(exchange)
+        self.fixtures.learn(exchange)
         if before is None or not isinstance(after, dict) or sent is None:
             return
         for name, value in before.items():
             if name in sent:
                 if verdict.plain:
-                    self.ledger.judge(
+                    self.recorder.judge(
                         "beneficiary.update",
                         self.operation,
                         _shows(after.get(name), sent[name]),
@@ -213,7 +213,7 @@ class Fuzzer:
                         exchange,
                     )
             elif name != "updated":
-                self.ledger.judge(
+                self.recorder.judge(
                     "beneficiary.update",
                     self.operation,
                     same(after.get(name), value),
@@ -230,40 +230,42 @@ def _shows(got: Any, sent: Any) -> bool:
     return same(got, sent)
 
 
-def fuzz(suite: Suite, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
+def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:
     """Fuzzes one operation and returns a finding for each rule that came to be judged on it.
 
     Raises Inconclusive when the server does not let the operation's resources be made.
     """
-    fuzzer = Fuzzer(suite, operation, check)
+    fuzzer = Fuzzer(run, operation, check)
     seed = derive(settings.seed, "fuzz", operation)
-    sound = fuzzer.scenery.sound
-    generator = Generator(operation, sound)
+    valid = fuzzer.fixtures.valid
+    generator = Generator(operation, valid)
     from hypothesis import strategies as st
 
-    own = mutations.strategies(operation, sound, foreign=fuzzer.scenery.foreign is not None)
+    own = mutations.strategies(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
     everything = [*generator.strategies().values()] * 2 + [*own.values()]
     boundaries = list(generator.coverage())
     source(seed, "boundaries").shuffle(boundaries)
     # What has to be imported and derived first is not the server's time.
     allowed = budget(settings)
-    always = cases(operation, sound, foreign=fuzzer.scenery.foreign is not None)
+    always = cases(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
     for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
-        if allowed.late and fuzzer.ledger.statuses:
+        if allowed.late and fuzzer.recorder.statuses:
             break
         single(
-            fuzzer.run,
+            fuzzer.perform,
             case,
-            fuzzer.ledger,
-            lambda one, fails: shrink(one, fails, None if sound is None else sound.body),
+            fuzzer.recorder,
+            lambda one, fails: shrink(one, fails, None if valid is None else valid.body),
         )
-    explore(fuzzer.run, st.one_of(everything), fuzzer.ledger, settings, allowed, seed, f"fuzz {operation}")
-    return [*fuzzer.ledger.findings(settings.replay_folder), *unreached(fuzzer.ledger, operation, check)]
+    explore(
+        fuzzer.perform, st.one_of(everything), fuzzer.recorder, settings, allowed, seed, f"fuzz {operation}"
+    )
+    return [*fuzzer.recorder.findings(settings.replay_folder), *unreached(fuzzer.recorder, operation, check)]
 
 
-def unreached(ledger: Ledger, operation: str, check: str) -> list[Finding]:
+def unreached(recorder: Recorder, operation: str, check: str) -> list[Finding]:
     """Says so when no generated request of an operation was accepted: what lies behind was not tested."""
-    statuses = ledger.statuses.get(operation, {})
+    statuses = recorder.statuses.get(operation, {})
     if any(status is not None and 200 <= status < 300 for status in statuses):
         return []
     seen = ", ".join(
@@ -281,6 +283,6 @@ def unreached(ledger: Ledger, operation: str, check: str) -> list[Finding]:
             Verdict.INCONCLUSIVE,
             check,
             summary=reason,
-            cure=SAMPLE_CURES.get(operation, ""),
+            remedy=SAMPLE_REMEDIES.get(operation, ""),
         )
     ]

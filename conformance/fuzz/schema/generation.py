@@ -31,9 +31,9 @@ _NOWHERE = "http://localhost"
 class Generator:
     """The cases of one operation from both views."""
 
-    def __init__(self, operation: str, sound: Sound | None) -> None:
+    def __init__(self, operation: str, valid: Sound | None) -> None:
         self.operation = operation
-        self._sound = sound
+        self._sound = valid
         self._operations: dict[str, APIOperation[Any, Any, Any, Any] | None] = {}
 
     def _described(self, view: str) -> APIOperation[Any, Any, Any, Any] | None:

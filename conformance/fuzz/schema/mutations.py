@@ -89,17 +89,17 @@ def _shifted(text: str) -> str:
 # ---------------------------------------------------------------------- strategies
 
 
-def sound_case(operation: str, sound: Sound | None) -> Case:
+def sound_case(operation: str, valid: Sound | None) -> Case:
     """The operation as the server is known to take it."""
-    return Case(operation, "sound", own_path(operation), body=None if sound is None else to_json(sound.body))
+    return Case(operation, "sound", own_path(operation), body=None if valid is None else to_json(valid.body))
 
 
-def strategies(operation: str, sound: Sound | None, *, foreign: bool) -> dict[str, SearchStrategy[Case]]:
+def strategies(operation: str, valid: Sound | None, *, foreign: bool) -> dict[str, SearchStrategy[Case]]:
     """Origin -> strategy. `foreign`: there is a second organization whose resources can be named."""
     from hypothesis import strategies as st
 
     described = OPERATIONS[operation]
-    base = sound_case(operation, sound)
+    base = sound_case(operation, valid)
     made: dict[str, SearchStrategy[Case]] = {
         "path": st.builds(_path, st.just(base), _paths(operation, foreign))
     }
@@ -116,13 +116,13 @@ def strategies(operation: str, sound: Sound | None, *, foreign: bool) -> dict[st
         made["query"] = st.builds(
             lambda query: replace(base, origin="mutation: query", query=query), st.sampled_from(QUERIES)
         )
-    if sound is not None:
-        made["field"] = _changed(base, sound)
+    if valid is not None:
+        made["field"] = _changed(base, valid)
         made["bytes"] = st.builds(
-            lambda body: replace(base, origin="mutation: bytes", body=body), _bytes(sound)
+            lambda body: replace(base, origin="mutation: bytes", body=body), _bytes(valid)
         )
         made["notation"] = st.builds(
-            lambda body: replace(base, origin="mutation: notation", body=body), _notations(sound)
+            lambda body: replace(base, origin="mutation: notation", body=body), _notations(valid)
         )
         made["content type"] = st.builds(
             lambda kind: replace(base, origin="mutation: content type", content_type=kind),
@@ -181,20 +181,20 @@ def _queries(operation: str) -> SearchStrategy[str]:
     return st.lists(single, min_size=1, max_size=3).map("&".join) | single | st.sampled_from(QUERIES)
 
 
-def _changed(base: Case, sound: Sound) -> SearchStrategy[Case]:
+def _changed(base: Case, valid: Sound) -> SearchStrategy[Case]:
     """A sound body with one field replaced, left out or added."""
     from hypothesis import strategies as st
 
-    known = fields.request_fields(sound.operation)
+    known = fields.request_fields(valid.operation)
 
     @st.composite
     def change(draw: DrawFn) -> Case:
         one = draw(st.sampled_from(known))
-        body = dict(sound.body)
+        body = dict(valid.body)
         how = draw(st.sampled_from(_changes(one)))
         if how == "elsewhere":
             body[one.name] = draw(
-                st.sampled_from([text for text in OUT_OF_REACH if text[:5] == str(sound.body[one.name])[:5]])
+                st.sampled_from([text for text in OUT_OF_REACH if text[:5] == str(valid.body[one.name])[:5]])
             )
         elif how == "left out":
             body.pop(one.name, None)
@@ -253,29 +253,29 @@ def _escaped(body: Body) -> bytes:
         return json.dumps(body).encode()
 
 
-def _bytes(sound: Sound) -> SearchStrategy[bytes]:
+def _bytes(valid: Sound) -> SearchStrategy[bytes]:
     """Bodies spoilt as bytes."""
     from hypothesis import strategies as st
 
-    body = to_json(sound.body)
+    body = to_json(valid.body)
     cut = st.integers(1, max(1, len(body) - 1)).map(lambda at: body[:at])
     put = st.tuples(st.integers(0, len(body)), st.binary(min_size=1, max_size=3)).map(
         lambda pair: body[: pair[0]] + pair[1] + body[pair[0] :]
     )
-    twice = st.sampled_from(sorted(sound.body) or ["x"]).map(
-        lambda name: body[:-1] + b"," * bool(sound.body) + to_json(name) + b":" + to_json("twice") + b"}"
+    twice = st.sampled_from(sorted(valid.body) or ["x"]).map(
+        lambda name: body[:-1] + b"," * bool(valid.body) + to_json(name) + b":" + to_json("twice") + b"}"
     )
     return st.sampled_from(RAW_BODIES) | cut | put | twice
 
 
-def _notations(sound: Sound) -> SearchStrategy[bytes]:
+def _notations(valid: Sound) -> SearchStrategy[bytes]:
     """The sound body in other bytes that mean the same, with letters of several bytes in its free text."""
     from hypothesis import strategies as st
 
     free = [
         one.name
-        for one in fields.request_fields(sound.operation)
-        if one.name in FREE_TEXT and one.name not in sound.pinned
+        for one in fields.request_fields(valid.operation)
+        if one.name in FREE_TEXT and one.name not in valid.pinned
     ]
     texts = st.sampled_from(
         ("Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "Zo\u00e9 \u05d0\u05d1", "Ada")
@@ -283,7 +283,7 @@ def _notations(sound: Sound) -> SearchStrategy[bytes]:
 
     @st.composite
     def notation(draw: DrawFn) -> bytes:
-        body = dict(sound.body)
+        body = dict(valid.body)
         for name in free:
             if name in body and draw(st.booleans()):
                 body[name] = draw(texts)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import Scene, call, unknown_like
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.account import AccountFixture, call, unknown_like
+from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.schema.cases import Case
@@ -28,44 +28,44 @@ LISTED = {
 POPULATED = {lists: create for create, lists in LISTED.items()}
 
 
-class Scenery:
+class OperationFixtures:
     """The scenes of one part: the caller's own, a sibling account and one of another organization.
 
     What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew
     for the next. With `shared` the scene is the one that all checks share, which nothing may change. Raises
     Inconclusive where the server does not let a scene be made."""
 
-    def __init__(self, suite: Suite, operation: str, *, shared: bool = False) -> None:
-        self.suite = suite
+    def __init__(self, run: RunContext, operation: str, *, shared: bool = False) -> None:
+        self.run = run
         self.operation = operation
         self._shared = shared
-        self._scene: Scene | None = None
+        self._scene: AccountFixture | None = None
         self.known: dict[str, Any] | None = None
         self.total: int | None = None
         #: The exchange that showed what is known: a refusal must leave that as it is.
         self.look: Exchange | None = None
 
     @property
-    def scene(self) -> Scene:
+    def fixture(self) -> AccountFixture:
         """The caller's own scene."""
         if self._scene is None:
-            self._scene = self.suite.scene_for(self.operation, fresh=not self._shared)
+            self._scene = self.run.fixture_for(self.operation, fresh=not self._shared)
             if self.operation in ("updateBeneficiary", "disableBeneficiary"):
                 self.learn(self._scene.beneficiary)
             if self.operation in POPULATED:
                 self._populate(self._scene)
         return self._scene
 
-    def _populate(self, scene: Scene) -> None:
+    def _populate(self, fixture: AccountFixture) -> None:
         """Makes a list's elements; a server that refuses them leaves the list shorter."""
         create = POPULATED[self.operation]
         for number in range(3):
-            body = scene.body(create)
+            body = fixture.body(create)
             if create == "createWallet":
-                if number >= len(self.suite.samples.wallet_pairs):
+                if number >= len(self.run.samples.wallet_pairs):
                     break
-                body = self.suite.samples.wallet(number)
-            self.suite.send(scene.client, call(create, scene.ids(create), body), "an element for the list")
+                body = self.run.samples.wallet(number)
+            self.run.send(fixture.client, call(create, fixture.ids(create), body), "an element for the list")
 
     def learn(self, exchange: Exchange) -> None:
         """Takes what an answer shows of the scene's beneficiary for what is known of it."""
@@ -76,26 +76,26 @@ class Scenery:
         self._scene, self.known, self.total = None, None, None
 
     @functools.cached_property
-    def sibling(self) -> Scene:
-        return self.suite.fresh()
+    def sibling(self) -> AccountFixture:
+        return self.run.fresh()
 
     @functools.cached_property
-    def foreign(self) -> Scene | None:
+    def foreign(self) -> AccountFixture | None:
         """The scene of the other organization, if there is one."""
         try:
-            return self.suite.shared("secondary")
+            return self.run.shared("secondary")
         except (Inconclusive, NotApplicable):
             return None
 
     # ------------------------------------------------------------------ bodies
 
     @functools.cached_property
-    def sound(self) -> Sound | None:
+    def valid(self) -> Sound | None:
         """A body that the server takes, with stand-ins for ids; None for operations without one."""
         if OPERATIONS[self.operation].request_schema is None:
             return None
         operation = "createBeneficiary" if self.operation == "updateBeneficiary" else self.operation
-        body = self.scene.body(operation)
+        body = self.fixture.body(operation)
         if operation == "createPayout":
             body = {
                 **body,
@@ -108,7 +108,7 @@ class Scenery:
             pinned |= body.keys() - {"label", "is_default"}
         for kind, owner in SAMPLE_OPERATIONS.items():
             if owner == operation:
-                pinned |= self.suite.samples.over(kind).keys() & body.keys()
+                pinned |= self.run.samples.over(kind).keys() & body.keys()
         return Sound(self.operation, body, frozenset(pinned))
 
     def body_of(self, case: Case) -> bytes | None:
@@ -123,17 +123,17 @@ class Scenery:
     @functools.cached_property
     def _payees(self) -> dict[str, Callable[[], str]]:
         """Stand-in -> what finds the id that it stands for."""
-        scenes: dict[str, Callable[[], Scene]] = {
-            "OWN": lambda: self.scene,
+        scenes: dict[str, Callable[[], AccountFixture]] = {
+            "OWN": lambda: self.fixture,
             "SIBLING": lambda: self.sibling,
             "FOREIGN": lambda: self.foreign or self.sibling,
         }
         found: dict[str, Callable[[], str]] = {}
-        for name, scene in scenes.items():
-            found[getattr(cases, f"{name}_BENEFICIARY")] = functools.partial(_part, scene, "beneficiary_id")
-            found[getattr(cases, f"{name}_DESTINATION")] = functools.partial(_part, scene, "destination_id")
-        found[cases.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.scene.beneficiary_id)
-        found[cases.UNKNOWN_DESTINATION] = lambda: unknown_like(self.scene.destination_id)
+        for name, fixture in scenes.items():
+            found[getattr(cases, f"{name}_BENEFICIARY")] = functools.partial(_part, fixture, "beneficiary_id")
+            found[getattr(cases, f"{name}_DESTINATION")] = functools.partial(_part, fixture, "destination_id")
+        found[cases.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.fixture.beneficiary_id)
+        found[cases.UNKNOWN_DESTINATION] = lambda: unknown_like(self.fixture.destination_id)
         return found
 
     # ------------------------------------------------------------------ paths
@@ -150,7 +150,7 @@ class Scenery:
             return str(getattr(self.foreign, name))
         if kind == cases.SIBLING:
             return str(getattr(self.sibling, name))
-        own = str(getattr(self.scene, name))
+        own = str(getattr(self.fixture, name))
         if kind == cases.UNKNOWN:
             return unknown_like(own)
         return own[:-1] + f"%{ord(own[-1]):02X}" if kind == cases.ENCODED else own
@@ -164,8 +164,8 @@ class Scenery:
         return []
 
     def _count(self) -> Exchange:
-        call = self.scene.call(LISTED[self.operation]).with_query({"size": 1})
-        exchange = self.suite.send(self.scene.client, call, "how many are there?")
+        call = self.fixture.call(LISTED[self.operation]).with_query({"size": 1})
+        exchange = self.run.send(self.fixture.client, call, "how many are there?")
         total = exchange.get("total")
         self.total, self.look = total if exchange.succeeded and isinstance(total, int) else None, exchange
         return exchange
@@ -186,8 +186,8 @@ class Scenery:
                 [exchange, *earlier],
             )
         if self.known is not None:
-            exchange = self.suite.send(
-                self.scene.client, self.scene.call("getBeneficiary"), "is it as it was?"
+            exchange = self.run.send(
+                self.fixture.client, self.fixture.call("getBeneficiary"), "is it as it was?"
             )
             if exchange.succeeded and isinstance(exchange.document, dict):
                 names = [name for name, value in self.known.items() if exchange.get(name) != value]
@@ -200,19 +200,19 @@ class Scenery:
         return None
 
 
-def _part(scene: Callable[[], Scene], name: str) -> str:
-    return str(getattr(scene(), name))
+def _part(fixture: Callable[[], AccountFixture], name: str) -> str:
+    return str(getattr(fixture(), name))
 
 
-def pairs_are_free(suite: Suite) -> bool:
+def pairs_are_free(run: RunContext) -> bool:
     """Whether every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere);
     without it no refusal of a wallet says anything. Found out once."""
-    known: bool | None = suite.shelf.get("pairs are free")
+    known: bool | None = run.shelf.get("pairs are free")
     if known is None:
         for _ in range(2):
-            scene = suite.fresh()
-            last = suite.send(scene.client, scene.call("createWallet"), "may every account have this pair?")
+            fixture = run.fresh()
+            last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")
         # A server that has taken no wallet at all has another reason.
-        taken = any(one.operation == "createWallet" and one.succeeded for one in suite.record.values())
-        known = suite.shelf["pairs are free"] = last.succeeded or not taken
+        taken = any(one.operation == "createWallet" and one.succeeded for one in run.record.values())
+        known = run.shelf["pairs are free"] = last.succeeded or not taken
     return known

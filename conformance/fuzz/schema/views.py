@@ -44,7 +44,7 @@ _PLAIN_QUERY: dict[str, dict[str, Any]] = {
 }
 
 
-def document(operation: str, view: str, sound: Sound | None) -> dict[str, Any] | None:
+def document(operation: str, view: str, valid: Sound | None) -> dict[str, Any] | None:
     """A view of one operation as an OpenAPI document; None for an operation without a body and a query."""
     described = OPERATIONS[operation]
     item: dict[str, Any] = {"operationId": operation, "responses": {"2XX": {"description": "Done."}}}
@@ -53,10 +53,10 @@ def document(operation: str, view: str, sound: Sound | None) -> dict[str, Any] |
             {"name": name, "in": "query", "schema": _PLAIN_QUERY[name] if view == ACCEPT else _bare(schema)}
             for name, schema in described.query_parameters.items()
         ]
-    elif described.request_schema is not None and sound is not None:
+    elif described.request_schema is not None and valid is not None:
         item["requestBody"] = {
             "required": True,
-            "content": {"application/json": {"schema": _body(described, view, sound)}},
+            "content": {"application/json": {"schema": _body(described, view, valid)}},
         }
     else:
         return None
@@ -78,32 +78,32 @@ def _bare(schema: Any) -> Any:
     return [_bare(one) for one in schema] if isinstance(schema, list) else schema
 
 
-def _body(described: Operation, view: str, sound: Sound) -> dict[str, Any]:
+def _body(described: Operation, view: str, valid: Sound) -> dict[str, Any]:
     properties = {}
     for one in request_fields(described.id):
-        schema = _accept(described.id, one, sound) if view == ACCEPT else _reject(one, sound)
+        schema = _accept(described.id, one, valid) if view == ACCEPT else _reject(one, valid)
         if schema is not None:
             properties[one.name] = schema
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if described.id == "updateBeneficiary":
         return schema | ({"minProperties": 1} if view == ACCEPT else {})
-    return schema | {"required": sorted(name for name in sound.needed if name in properties)}
+    return schema | {"required": sorted(name for name in valid.needed if name in properties)}
 
 
-def _accept(operation: str, one: Field, sound: Sound) -> dict[str, Any] | None:
-    if one.name in FREE_TEXT and one.name not in sound.pinned:
+def _accept(operation: str, one: Field, valid: Sound) -> dict[str, Any] | None:
+    if one.name in FREE_TEXT and one.name not in valid.pinned:
         return _text(min(one.max_length or UNSTATED_LENGTH, _SHORT))
     match one.name:
-        case "email" if one.name not in sound.pinned:
+        case "email" if one.name not in valid.pinned:
             return {"type": "string", "pattern": "^[a-z][a-z0-9]{0,20}@example\\.com$"}
-        case "beneficiary_type" if operation == "createBeneficiary" and one.name not in sound.pinned:
+        case "beneficiary_type" if operation == "createBeneficiary" and one.name not in valid.pinned:
             return {"type": "string", "enum": ["individual"]}
         case "is_default":
             return {"type": "boolean"}
-        case "address" if isinstance(sound.body.get("address"), dict):
+        case "address" if isinstance(valid.body.get("address"), dict):
             members = {
                 name: _text(_SHORT) if name in FREE_ADDRESS else {"enum": [value]}
-                for name, value in sound.body["address"].items()
+                for name, value in valid.body["address"].items()
             }
             return {
                 "type": "object",
@@ -111,14 +111,14 @@ def _accept(operation: str, one: Field, sound: Sound) -> dict[str, Any] | None:
                 "required": sorted(members),
                 "additionalProperties": False,
             }
-    return {"enum": [sound.body[one.name]]} if one.name in sound.body else None
+    return {"enum": [valid.body[one.name]]} if one.name in valid.body else None
 
 
-def _reject(one: Field, sound: Sound) -> dict[str, Any] | None:
+def _reject(one: Field, valid: Sound) -> dict[str, Any] | None:
     if one.name in FREE_TEXT:
         longest = {} if one.max_length is None else {"maxLength": one.max_length}
         return {"type": "string", "minLength": 1, **longest}
-    value = sound.body.get(one.name)
+    value = valid.body.get(one.name)
     if one.choices:
         return {"type": "string", "enum": [value] if value in one.choices else list(one.choices)}
     if one.type == "object" and isinstance(value, dict):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
-from conformance.fixtures.account import Scene, call
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema.bodies import judge_body
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.model import INITIAL, RESTLESS, Document, Payee, Post, Thing
@@ -28,7 +28,7 @@ class Driver(Repeater, Walker):
             return None
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
         request = call(operation, ids, body)
-        verdict = judge_body(operation, request.body, self.sound.get(operation))
+        verdict = judge_body(operation, request.body, self.valid.get(operation))
         exchange = self.send(
             request, f"create, {'plain' if verdict.plain else 'spoilt' if verdict.refusals else 'odd'}"
         )
@@ -56,7 +56,7 @@ class Driver(Repeater, Walker):
         elif (
             verdict.plain
             and operation != "createPayout"
-            and (operation != "createWallet" or pairs_are_free(self.suite))
+            and (operation != "createWallet" or pairs_are_free(self.run))
         ):
             self._accepted(operation, exchange)
         if exchange.refused:
@@ -128,7 +128,7 @@ class Driver(Repeater, Walker):
         if self.lost:
             return
         request = call("updateBeneficiary", {**self.ids, "beneficiary_id": payee.id}, changes)
-        verdict = judge_body("updateBeneficiary", request.body, self.sound["updateBeneficiary"])
+        verdict = judge_body("updateBeneficiary", request.body, self.valid["updateBeneficiary"])
         exchange = self.send(request, "change a beneficiary")
         if self.lost:
             return
@@ -299,16 +299,16 @@ class Driver(Repeater, Walker):
         self.inspect()
 
 
-def elsewhere(suite: Suite) -> dict[str, Scene]:
+def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
     """What examples share and only read: a sibling account, and an account of the other organization if there
     is one.
 
     Raises Inconclusive when the server does not let the sibling be made.
     """
-    scenes = {"sibling": suite.shared()}
+    scenes = {"sibling": run.shared()}
     scenes["sibling"].account_id  # noqa: B018 - made now, not within an example
     try:
-        scenes["secondary"] = suite.shared("secondary")
+        scenes["secondary"] = run.shared("secondary")
         scenes["secondary"].account_id  # noqa: B018
     except (Inconclusive, NotApplicable):
         scenes.pop("secondary", None)

@@ -3,12 +3,12 @@ model."""
 
 from __future__ import annotations
 
-from conformance.fixtures.run_context import Suite
+from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings, rounds
-from conformance.fuzz.engine.recorder import Ledger
+from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.schema.bodies import Sound
-from conformance.fuzz.schema.operation_fixtures import Scenery
+from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.stateful.executor import Driver, elsewhere
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Inconclusive
@@ -29,7 +29,7 @@ _BODIES = (
 )
 
 
-def explore_model(suite: Suite, theme: str, settings: FuzzSettings, check: str) -> list[Finding]:
+def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: str) -> list[Finding]:
     """Runs one theme's state machine and returns a finding for each rule that came to be judged.
 
     Raises Inconclusive when the server refuses what every example rests on.
@@ -39,38 +39,38 @@ def explore_model(suite: Suite, theme: str, settings: FuzzSettings, check: str) 
 
     from conformance.fuzz.stateful.state_machine import MACHINES, Context
 
-    ledger = Ledger(suite, check)
-    others = elsewhere(suite)
-    sound = _sound(suite)
+    recorder = Recorder(run, check)
+    others = elsewhere(run)
+    valid = _sound(run)
     allowed = budget(settings)
 
     def start() -> Driver:
         allowed.spend()
-        ledger.begin()
-        return Driver(suite, ledger, sound, others)
+        recorder.begin()
+        return Driver(run, recorder, valid, others)
 
     context = Context(
-        start, sound, suite.target.features.payouts, suite.target.features.payins, suite.samples.wallet_pairs
+        start, valid, run.target.features.payouts, run.target.features.payins, run.samples.wallet_pairs
     )
     base = MACHINES[theme]
-    for round_seed in rounds(ledger, allowed, derive(settings.seed, "model", theme)):
+    for round_seed in rounds(recorder, allowed, derive(settings.seed, "model", theme)):
         machine = hypothesis.seed(round_seed)(type(base.__name__, (base,), {"context": context}))
-        ledger.on_violation = allowed.note_failure
+        recorder.on_violation = allowed.note_failure
         with contained():
             run_state_machine_as_test(
                 machine, settings=hypothesis_settings(settings, allowed, stateful_step_count=STEPS)
             )
-    return ledger.findings(settings.replay_folder)
+    return recorder.findings(settings.replay_folder)
 
 
-def _sound(suite: Suite) -> dict[str, Sound]:
+def _sound(run: RunContext) -> dict[str, Sound]:
     """The bodies that the server is known to take; what it refuses the machines leave out."""
-    sound = {}
+    valid = {}
     for operation in _BODIES:
         try:
-            made = Scenery(suite, operation, shared=True).sound
+            made = OperationFixtures(run, operation, shared=True).valid
         except Inconclusive:
             continue
         if made is not None:
-            sound[operation] = made
-    return sound
+            valid[operation] = made
+    return valid

@@ -58,11 +58,11 @@ class Repeater(Sender):
 
     def other_organization(self, post: Post) -> None:
         """The other organization sends the same key and body: that is new, in an account of its own."""
-        scene = self.elsewhere.get("secondary")
+        fixture = self.elsewhere.get("secondary")
         operation = str(post.call.operation)
-        if self.lost or scene is None or operation not in ("createBeneficiary", "createVirtualAccount"):
+        if self.lost or fixture is None or operation not in ("createBeneficiary", "createVirtualAccount"):
             return
-        target = OPERATIONS[operation].path.format(account_id=scene.account_id)
+        target = OPERATIONS[operation].path.format(account_id=fixture.account_id)
         exchange = self.send(
             post.call.but(target=target), "another organization, the same key and body", "secondary"
         )
@@ -71,7 +71,7 @@ class Repeater(Sender):
         fresh = (
             exchange.succeeded
             and exchange.get("id") != post.answer.get("id")
-            and exchange.get("account_id") == scene.account_id
+            and exchange.get("account_id") == fixture.account_id
         )
         got = exchange.described() if not exchange.succeeded else "the first organization's resource"
         self.judge(

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import Scene, call
-from conformance.fixtures.run_context import Suite
-from conformance.fuzz.engine.recorder import Ledger
+from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.run_context import RunContext
+from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.stateful.model import Model
 from conformance.wire.messages import Call, Exchange
@@ -21,15 +21,19 @@ class Sender:
     before) ends the comparison: `lost` is set, and every further method does nothing."""
 
     def __init__(
-        self, suite: Suite, ledger: Ledger, sound: Mapping[str, Sound], elsewhere: Mapping[str, Scene]
+        self,
+        run: RunContext,
+        recorder: Recorder,
+        valid: Mapping[str, Sound],
+        elsewhere: Mapping[str, AccountFixture],
     ) -> None:
-        self.suite, self.ledger, self.sound, self.elsewhere = suite, ledger, sound, elsewhere
+        self.run, self.recorder, self.valid, self.elsewhere = run, recorder, valid, elsewhere
         self.model = Model()
         self.lost = False
         self._uninspected: list[Exchange] = []
-        customer = suite.target.primary.customer_id
+        customer = run.target.primary.customer_id
         self.ids = {"customer_id": customer}
-        account = self.send(call("createAccount", self.ids, suite.samples.account()), "an account of its own")
+        account = self.send(call("createAccount", self.ids, run.samples.account()), "an account of its own")
         self.lost = self.lost or not account.succeeded or not isinstance(account.get("id"), str)
         self.ids["account_id"] = str(account.get("id"))
 
@@ -37,9 +41,9 @@ class Sender:
 
     def send(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
         self.inspect()
-        exchange = self.suite.send(self.suite.client(organization), request, purpose)
-        self.ledger.count(exchange)
-        self.ledger.keep(exchange)
+        exchange = self.run.send(self.run.client(organization), request, purpose)
+        self.recorder.count(exchange)
+        self.recorder.keep(exchange)
         self._uninspected.append(exchange)
         if exchange.throttled or exchange.status is None or exchange.status >= 500:
             self.inspect()
@@ -69,7 +73,7 @@ class Sender:
         waiting, self._uninspected = self._uninspected, []
         if not self.lost:
             self.lost = True
-            self.ledger.inspect(*waiting)
+            self.recorder.inspect(*waiting)
             self.lost = False
 
     def judge(
@@ -77,6 +81,6 @@ class Sender:
     ) -> bool:
         """As the ledger judges; a difference that was reported before ends the comparison."""
         lost, self.lost = self.lost, True  # whatever is raised, nothing more is compared
-        if self.ledger.judge(rule, operation, good, expected, got, *exchanges):
+        if self.recorder.judge(rule, operation, good, expected, got, *exchanges):
             self.lost = lost
         return good

@@ -34,7 +34,7 @@ class Context:
     """What the machines of one part share: how an example starts, and the bodies that the server takes."""
 
     start: Callable[[], Driver]
-    sound: dict[str, Sound]
+    valid: dict[str, Sound]
     payouts: bool
     payins: bool
     pairs: list[tuple[str, str]]
@@ -94,9 +94,9 @@ class Machine(RuleBasedStateMachine):
     def body(self, operation: str, text: str) -> Document:
         """A sound body with a label that no other request of the example has."""
         self.count += 1
-        body = dict(self.context.sound[operation].body)
+        body = dict(self.context.valid[operation].body)
         for name in ("label", "display_name", "name", "description"):
-            if name in body and name not in self.context.sound[operation].pinned:
+            if name in body and name not in self.context.valid[operation].pinned:
                 body[name] = f"{text} {self.count}"
         return body
 
@@ -165,7 +165,7 @@ class Payees(Machine):
     def create_beneficiary(
         self, text: str, dropped: set[str], business: bool, change: tuple[str, Any] | None
     ) -> None:
-        pinned = self.context.sound["createBeneficiary"].pinned
+        pinned = self.context.valid["createBeneficiary"].pinned
         body = self.body("createBeneficiary", text)
         if business and "beneficiary_type" not in pinned:
             body |= {"beneficiary_type": "business", "company_name": f"{text} Ltd"}
@@ -249,7 +249,7 @@ class Payees(Machine):
         payee = payees[place % len(payees)]
         destination = payee.destinations[0]
         body = {
-            **self.context.sound["createPayout"].body,
+            **self.context.valid["createPayout"].body,
             "beneficiary_id": payee.id,
             "payout_destination_id": destination.id,
             "currency": destination.shown.get("currency"),

@@ -43,7 +43,7 @@ class Walker(Sender):
             ):
                 return
             query = queries.read(exchange.call.query)
-            for one in queries.judge_page(operation, query, exchange, self.suite.target.array_style):
+            for one in queries.judge_page(operation, query, exchange, self.run.target.array_style):
                 self.judge(one.rule, operation, one.good, one.expected, one.got, exchange)
             seen.append(exchange)
             shown = exchange.get("items")
@@ -53,7 +53,7 @@ class Walker(Sender):
         self._compare(operation, things, [one for one in items if isinstance(one, dict)], filters, seen)
 
     def _query(self, operation: str, page: int, size: int, filters: Filters) -> list[tuple[str, Any]]:
-        style = "statuses[]" if self.suite.target.array_style == "brackets" else "statuses"
+        style = "statuses[]" if self.run.target.array_style == "brackets" else "statuses"
         status = "status" if operation == "listWallets" else style
         pairs: list[tuple[str, Any]] = [
             (status, filters.status),

@@ -21,7 +21,7 @@ POLL_INTERVAL = 0.5
 
 
 class ListenError(Exception):
-    """The address cannot be listened on; the text is one sentence that names it and the cure."""
+    """The address cannot be listened on; the text is one sentence that names it and the remedy."""
 
 
 def listen(host: str, port: int) -> socket.socket:

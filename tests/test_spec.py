@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from conformance.contract.operations import OPERATIONS, SPEC, Operation, response_schema
+from conformance.contract.operations import OPERATIONS, SPEC, Operation, response_problems, response_schema
 from conformance.contract.rules import OPERATION_SETS, RULES, Level
 
 CATALOGUE = yaml.safe_load((SPEC / "rules.yaml").read_bytes())
@@ -177,6 +177,9 @@ def test_schemas_are_valid_and_use_no_unknown_keyword() -> None:
         "allOf",
         "anyOf",
         "not",
+        "if",
+        "then",
+        "format",
         "const",
         "enum",
         "pattern",
@@ -412,7 +415,9 @@ def test_every_operation_needs_the_four_headers() -> None:
 
 def test_every_operation_declares_success_and_refusals() -> None:
     for name in OPERATIONS:
-        expected = {"2XX", "401", "403", "404", "4XX"} | ({"501"} if name == "createPayin" else set())
+        expected = {"2XX", "401", "403", "404", "429", "4XX", "503"}
+        expected |= {"413"} if OPERATIONS[name].request_schema else set()
+        expected |= {"501"} if name == "createPayin" else set()
         assert set(described(name)["responses"]) == expected, name
 
 
@@ -450,3 +455,53 @@ def test_links_fill_the_path_of_an_operation() -> None:
     successes = [described(operation)["responses"]["2XX"] for operation in OPERATIONS]
     used = {name for success in successes for name in success.get("links", {})}
     assert used >= {"getBeneficiary", "getVirtualAccount", "getAccountBalances", *OPERATION_SETS["list"]}
+
+
+@pytest.mark.parametrize("operation", ITEM_FIELDS)
+def test_lists_are_the_envelope_of_section_8(operation: str) -> None:
+    found, envelope = response_schema(operation), SCHEMAS["list_envelope.json"]
+    assert (found["type"], found["x-rule"]) == (envelope["type"], envelope["x-rule"])
+    assert found["required"] == envelope["required"] == list(found["properties"])
+    for name, described in envelope["properties"].items():
+        assert {key: value for key, value in found["properties"][name].items() if key != "items"} == described
+
+
+@pytest.mark.parametrize(
+    ("operation", "change", "rule"),
+    [
+        ("getVirtualAccount", {"currency": "EURO"}, "format.fields"),
+        ("getVirtualAccount", {"created": "0001-01-01T00:00:00Z"}, "format.timestamp"),
+        ("getVirtualAccount", {"created": "0000-12-31T00:00:00Z"}, "format.timestamp"),
+        ("getVirtualAccount", {"created": "0002-01-01T00:00:00Z"}, ""),
+        ("getVirtualAccount", {"bank_details": {"iban": None, "ibans": None, "bic": None}}, ""),
+        ("getVirtualAccount", {"bank_details": {"ibans": [None]}}, "format.bank-details"),
+        ("getBeneficiary", {"country_code": "USA"}, "format.fields"),
+        ("getBeneficiary", {"country_code": "us"}, ""),
+        ("createPayoutDestination", {"currency": "USDC"}, "format.fields"),
+        ("createPayoutDestination", {"type": "wallet", "currency": "USDC"}, ""),
+        ("createPayoutDestination", {"type": "card", "currency": "USDC"}, ""),
+        ("createPayoutDestination", {"account_number_last4": "12345"}, "format.fields"),
+        ("createPayoutDestination", {"account_number_last4": "42"}, ""),
+        ("listWallets", {"total": 1.0}, "list.envelope"),
+        ("listWallets", {"total": True}, "list.envelope"),
+    ],
+)
+def test_answers_hold_codes_instants_and_integers_of_the_documented_form(
+    operation: str, change: dict[str, Any], rule: str
+) -> None:
+    content = described(operation)["responses"]["2XX"]["content"]["application/json"]
+    example = next(value for _, value in _examples(content))
+    assert response_problems(operation, example) == []
+    assert {problem.rule for problem in response_problems(operation, {**example, **change})} == {rule} - {""}
+
+
+def test_the_currency_of_a_fiat_balance_has_three_letters() -> None:
+    content = described("getAccountBalances")["responses"]["2XX"]["content"]["application/json"]
+    example = content["example"]
+    balance = example["balances"][0]
+    for change, found in (
+        ({"currency": "DOLLAR"}, {"/balances/0/currency"}),
+        ({"currency": "USDC", "currency_type": "crypto"}, set()),
+    ):
+        document = {**example, "balances": [{**balance, **change}]}
+        assert {problem.pointer for problem in response_problems("getAccountBalances", document)} == found

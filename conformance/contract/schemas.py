@@ -60,8 +60,8 @@ def problems(judge: Validator, document: Any, default: Callable[[str], str]) -> 
 
 @functools.cache
 def _dialect() -> Any:
-    """JSON Schema 2020-12 with two exactnesses: missing members are told apart by whether they might be null,
-    and `$` in a pattern does not match before a trailing newline, as ECMA-262 has it."""
+    """JSON Schema 2020-12 with three exactnesses: missing members are told apart by whether they might be null,
+    `$` in a pattern does not match before a trailing newline, as ECMA-262 has it, and 12.0 is no integer."""
     from jsonschema import Draft202012Validator, ValidationError, validators
 
     def required(
@@ -88,7 +88,14 @@ def _dialect() -> Any:
         if validator.is_type(instance, "string") and not _compiled(text).search(instance):
             yield ValidationError(text)
 
-    return validators.extend(Draft202012Validator, {"required": required, "pattern": pattern})
+    def is_integer(checker: Any, instance: Any) -> bool:
+        return isinstance(instance, int) and not isinstance(instance, bool)
+
+    return validators.extend(
+        Draft202012Validator,
+        {"required": required, "pattern": pattern},
+        type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
+    )
 
 
 @functools.cache

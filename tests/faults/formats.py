@@ -285,6 +285,53 @@ class TooLong(SetsAlways):
     """A member is longer than its maximum."""
 
 
+#: Member -> texts that are of another form than the member's. Only a bank account's currency has to be a fiat one.
+FORMS = {
+    "country_code": ("USA", "U", "840", "United States"),
+    "country": ("USA", "U", "840", "United States"),
+    "currency": ("DOLLAR", "US", "U5D", "840"),
+    "account_number_last4": ("12345", "****6789"),
+    "clabe_last4": ("12345", "****6789"),
+}
+
+
+def _forms(operation: str) -> dict[str, tuple[str, str]]:
+    kind = resource_of(operation)
+    names = [name for name in FORMS if name in MEMBERS[kind] and (name, kind) != ("currency", "wallet")]
+    return {f"{name} {form or 'empty'}": (name, form) for name in names for form in FORMS[name]}
+
+
+@fault(
+    "format.fields",
+    operations=[operation for operation in OPERATION_SETS["resource"] if _forms(operation)],
+    each=_forms,
+)
+class OfOtherForm(Document):
+    """A country or currency code or the last four digits of a number are of another form."""
+
+    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        name, form = self.value
+        is_crypto = name == "currency" and document.get("type", "bank_account") != "bank_account"
+        return document if is_crypto else {**document, name: form}
+
+
+@fault("format.fields", operations=("getAccountBalances",), each=FORMS["currency"])
+class FiatBalanceOfOtherForm(Balances):
+    """The currency of a fiat balance is no code of three letters."""
+
+    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
+        return {**element, "currency": self.value}
+
+
+@fault("format.fields", operations=EMBEDDING, each=("country", "currency", "account_number_last4"))
+class EmbeddedOfOtherForm(Embedded):
+    """A code or the last four digits in an embedded payout destination are of another form."""
+
+    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        is_crypto = self.value == "currency" and document.get("type", "bank_account") != "bank_account"
+        return document if is_crypto else {**document, self.value: FORMS[self.value][0]}
+
+
 @fault(
     "format.fields",
     operations=("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),

@@ -48,6 +48,7 @@ VALUES: dict[str, Any] = {
     "null": lambda value: None,
     "text": str,
     "decimal": lambda value: value + 0.5,
+    "whole decimal": float,
     "true": lambda value: True,
 }
 
@@ -65,7 +66,7 @@ class MemberOfOtherType(Envelope):
     """A number of the envelope is of another type."""
 
     def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        name, how = self.value.split()
+        name, how = self.value.split(maxsplit=1)
         return {**document, name: VALUES[how](document[name])}
 
 

@@ -44,6 +44,8 @@ TIMES: dict[str, Callable[[str], Any]] = {
     "basic": lambda text: re.sub("[-:]", "", text),
     "month 13": lambda text: f"{text[:5]}13{text[7:]}",
     "hour 25": lambda text: f"{text[:11]}25{text[13:]}",
+    "year 0": lambda text: f"0000{text[4:]}",
+    "year 1": lambda text: "0001-01-01T00:00:00Z",
     "mail": lambda text: "Fri, 15 Jan 2027 08:00:00 GMT",
 }
 
@@ -214,10 +216,9 @@ DETAILS: dict[str, Callable[[dict[str, Any]], Any]] = {
     **{
         f"{name} {how}": lambda details, name=name, value=value: {**details, name: value}
         for name in ("iban", "bic", "bank_name", "account_number", "routing_number")
-        for how, value in (("number", 12345), ("null", None), ("object", {}))
+        for how, value in (("number", 12345), ("object", {}))
     },
     "ibans text": lambda details: {**details, "ibans": "DE89370400440532013000"},
-    "ibans null": lambda details: {**details, "ibans": None},
     "ibans of numbers": lambda details: {**details, "ibans": [1]},
     "ibans of objects": lambda details: {**details, "ibans": [{"iban": "DE89370400440532013000"}]},
 }

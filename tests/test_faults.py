@@ -9,8 +9,9 @@ from __future__ import annotations
 import logging
 
 import pytest
-from faults.catalogue import Fault, by_cell, load
-from faults.harness import CaseResult, catch, judged_cells
+
+from tests.faults.catalogue import Fault, by_cell, load
+from tests.faults.harness import CaseResult, catch, judged_cells
 
 
 def _chosen() -> dict[CaseResult, list[Fault]]:

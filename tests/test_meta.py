@@ -6,13 +6,13 @@ import logging
 from pathlib import Path
 
 import pytest
-from faults.catalogue import SECTIONS, Fault, load
-from faults.harness import BROKEN, demanded_cells, judged_cells, new_suite
 
 from conformance.checks import load_checks
 from conformance.contract.rules import RULES, Level
 from conformance.harness.check import CHECKS, run_check
 from conformance.judging.invariants import INVARIANTS
+from tests.faults.catalogue import SECTIONS, Fault, load
+from tests.faults.harness import BROKEN, demanded_cells, judged_cells, new_suite
 
 load_checks()
 

@@ -16,7 +16,7 @@ from conformance.report.comparison_formats import comparison_html
 from conformance.report.html import html
 from conformance.results.comparison import compare
 from conformance.results.model import Results
-from tests.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

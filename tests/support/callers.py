@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from wire import Wire
-
 from conformance.fixtures.run_context import RunContext
 from conformance.target.file import Organization, build
 from conformance.wire.client import Client
 from conformance.wire.messages import Call
 from conformance.wire.transport import new_transport
+from tests.support.wire import Wire
 
 SECRET = "s\u00e9cret-\u6771"
 KEY = "key_1"

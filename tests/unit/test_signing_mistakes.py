@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pytest
 
 VECTORS: list[dict[str, Any]] = json.loads(
-    (Path(__file__).parents[1] / "spec" / "signing-vectors.json").read_bytes()
+    (Path(__file__).parents[2] / "spec" / "signing-vectors.json").read_bytes()
 )["vectors"]
 
 PARTS = ("method", "target", "timestamp", "nonce", "body")

@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 import httpx
 import pytest
-from callers import connect, list_accounts, new_suite
-from wire import OK, Wire, answering, nowhere, wire
 
 from conformance.fixtures.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
 from conformance.judging.findings import Inconclusive
@@ -19,6 +17,8 @@ from conformance.wire import client, throttle
 from conformance.wire.messages import Call
 from conformance.wire.throttle import Pace
 from conformance.wire.transport import deadline, new_transport
+from tests.support.callers import connect, list_accounts, new_suite
+from tests.support.wire import OK, Wire, answering, nowhere, wire
 
 # --------------------------------------------------------------------------- answers that never end
 

@@ -13,7 +13,7 @@ from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
 from conformance.results.model import Results
 from conformance.results.pinned_choices import PinnedChoices, PinnedChoicesError, choices, write_pinned
-from tests.report_samples import document, finding, whole_run
+from tests.support.report_samples import document, finding, whole_run
 
 STATUS = ("http.success-status", "createAccount")
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reference_world import World
 
 from conformance.contract import signing
 from conformance.reference.app import Server, system_clock
@@ -26,6 +25,7 @@ from conformance.reference.store import Store
 from conformance.wire.client import Client
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.transport import new_transport
+from tests.support.reference_world import World
 
 # --------------------------------------------------------------------------- races between threads
 

@@ -13,7 +13,7 @@ from typing import Any
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass

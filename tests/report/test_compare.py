@@ -13,7 +13,7 @@ from conformance.judging.findings import Verdict
 from conformance.report.comparison_formats import comparison_html, comparison_markdown
 from conformance.report.write import FORMATS
 from conformance.results.comparison import Comparison, compare
-from tests.report_samples import document, finding, whole_run
+from tests.support.report_samples import document, finding, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
 STATUS = ("http.success-status", "createAccount")

@@ -17,7 +17,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.idempotency import Answer
 from conformance.reference.serving.listener import served
-from tests.running import ROOT, Outcome, environment, faulty, run, write_target
+from tests.support.running import ROOT, Outcome, environment, faulty, run, write_target
 
 
 class NoSignatureCheck(Behaviour):

@@ -15,7 +15,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
 from conformance.results.shards import parse_shard
-from tests.running import faulty, run, write_target
+from tests.support.running import faulty, run, write_target
 
 
 class NoLastPage(Behaviour):

@@ -12,7 +12,7 @@ from conformance.cli.main import main
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
 from conformance.report.write import FORMATS, write_all
-from tests.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
 
 @pytest.fixture

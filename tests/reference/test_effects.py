@@ -7,9 +7,9 @@ from decimal import Decimal, localcontext
 from typing import Any
 
 import pytest
-from reference_world import BODIES, LISTS, World, refusal
 
 from conformance.reference.seams.lists import parse_instant
+from tests.support.reference_world import BODIES, LISTS, World, refusal
 
 
 @pytest.fixture

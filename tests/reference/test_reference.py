@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import yaml
-from reference_world import ADDRESS, BODIES, POSTS, World, refusal
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
@@ -23,11 +22,12 @@ from conformance.reference.messages import Request
 from conformance.reference.refusals import KINDS
 from conformance.reference.seed import new_server
 from conformance.wire.messages import Exchange
+from tests.support.reference_world import ADDRESS, BODIES, POSTS, World, refusal
 
 RULES = {
     rule["id"]: rule
     for rule in yaml.safe_load(
-        (Path(__file__).parent.parent / "spec" / "rules.yaml").read_text(encoding="utf-8")
+        (Path(__file__).parents[2] / "spec" / "rules.yaml").read_text(encoding="utf-8")
     )["rules"]
 }
 

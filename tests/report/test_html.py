@@ -13,7 +13,7 @@ from conformance.judging.findings import Verdict
 from conformance.report.html import html
 from conformance.results.known_failures import Entry, KnownFailures
 from conformance.results.pinned_choices import PinnedChoices
-from tests.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from reference_world import World, refusal
 
 from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
@@ -18,6 +17,7 @@ from conformance.reference.store import Condition
 from conformance.wire.client import Client
 from conformance.wire.messages import Call
 from conformance.wire.transport import new_transport
+from tests.support.reference_world import World, refusal
 
 # --------------------------------------------------------------------------- faults, one seam each
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-CATALOGUE: dict[str, Any] = yaml.safe_load((Path(__file__).parents[1] / "spec" / "rules.yaml").read_bytes())
+CATALOGUE: dict[str, Any] = yaml.safe_load((Path(__file__).parents[2] / "spec" / "rules.yaml").read_bytes())
 RULES: dict[str, dict[str, Any]] = {rule["id"]: rule for rule in CATALOGUE["rules"]}
 
 #: Required rules that no single sentence or table row states.

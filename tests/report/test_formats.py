@@ -19,7 +19,7 @@ from conformance.report.markdown import code, markdown, plain
 from conformance.report.sarif import sarif
 from conformance.results.known_failures import Entry, KnownFailures
 from conformance.results.model import Results
-from tests.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
 WALK = ("list.walk", "listWallets")
 HOSTILE = "<script>alert(1)</script>]]>\x00\x1b[31m\ud800\ufffe & \"'` | @someone [x](javascript:y)"

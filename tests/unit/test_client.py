@@ -9,12 +9,12 @@ from typing import Any
 
 import httpx
 import pytest
-from callers import KEY, SECRET, connect, list_accounts
-from wire import wire
 
 from conformance.contract import signing
 from conformance.wire.messages import Auth, Call
 from conformance.wire.signers import HttpxSigner
+from tests.support.callers import KEY, SECRET, connect, list_accounts
+from tests.support.wire import wire
 
 # --------------------------------------------------------------------------- the request target
 

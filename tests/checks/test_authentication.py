@@ -6,13 +6,13 @@ import logging
 from collections import OrderedDict
 
 import pytest
-from faults.catalogue import Fault, load
-from faults.harness import judge
 
 from conformance.checks import load_checks
 from conformance.harness.check import Check
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
+from tests.faults.catalogue import Fault, load
+from tests.faults.harness import judge
 
 MODULES = ("test_authentication", "test_signature", "test_unauthenticated")
 

@@ -11,7 +11,6 @@ import socket
 from collections import Counter
 
 import pytest
-from wire import Received, Wire, wire
 
 from conformance.checks import plan
 from conformance.contract import signing
@@ -21,6 +20,7 @@ from conformance.reference.messages import Request
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
 from conformance.wire.messages import MANGLES, NAME_CASES, Exchange
+from tests.support.wire import Received, Wire, wire
 
 PREFIX = "/gateway"
 

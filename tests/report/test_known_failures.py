@@ -13,7 +13,7 @@ from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
 from conformance.results.known_failures import KnownFailures, KnownFailuresError, write_known
 from conformance.results.model import Results
-from tests.report_samples import document, finding, run_info, whole_run
+from tests.support.report_samples import document, finding, run_info, whole_run
 
 WALK = ("list.walk", "listWallets")
 

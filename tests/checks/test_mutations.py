@@ -21,7 +21,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Exchange
-from tests.mutations import Mutating, Mutation, mutations
+from tests.support.mutations import Mutating, Mutation, mutations
 
 #: Checks that look at what answers show, the likeliest to catch a spoilt member first.
 FIRST = (

@@ -32,7 +32,7 @@ from conformance.results.model import Results, Timing
 from conformance.results.outcome import EXIT_STATUS
 from conformance.results.pinned_choices import PinnedChoices
 from conformance.target.file import Features, Target
-from tests.report_samples import (
+from tests.support.report_samples import (
     API_KEY,
     SECRET,
     TARGET,

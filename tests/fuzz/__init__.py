@@ -1,0 +1,1 @@
+"""Generated requests, the model and histories of concurrent clients."""

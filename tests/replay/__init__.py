@@ -1,0 +1,1 @@
+"""Failures sent again from their replay files."""

@@ -1,0 +1,1 @@
+"""Results, and the formats and commands made from them."""

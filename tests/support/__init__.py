@@ -1,0 +1,1 @@
+"""What several tests share: servers, callers, runs and made-up results."""

@@ -1,0 +1,1 @@
+"""The contract, the target file, the client and comparison, each by itself."""

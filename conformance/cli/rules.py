@@ -111,6 +111,10 @@ def described(rule: Rule) -> list[str]:
         f"   level       {rule.level}: {_MEANING[rule.level]}",
         f"   section     {', '.join(rule.section)} of the specification",
     ]
+    if rule.quote:
+        lines += textwrap.wrap(
+            f'"{rule.quote}"', 100, initial_indent="   it says     ", subsequent_indent=" " * 15
+        )
     facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
     for name, values in facts.items():
         if values:

@@ -36,7 +36,8 @@ class Rule:
     """One rule: `section` numbers sections of the specification, `operations` are operationIds in the
     catalogue's order, `needs` names what a target must offer for it to be exercised (`secondary`: a second
     organization, `other_customer`: a second customer). `follows` names rules which, when broken on an
-    operation, usually break this one along with them: reports show both as one cause."""
+    operation, usually break this one along with them: reports show both as one cause. `quote` holds the words
+    of the specification that the rule rests on, and is empty where only whole sections say it."""
 
     id: str
     section: tuple[str, ...]
@@ -45,6 +46,7 @@ class Rule:
     operations: tuple[str, ...]
     needs: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
+    quote: str = ""
 
 
 def load_yaml(path: Path) -> Any:
@@ -65,11 +67,15 @@ def _rules(catalogue: Mapping[str, Any]) -> dict[str, Rule]:
             operations=tuple(sets[operations] if isinstance(operations, str) else operations),
             needs=tuple(entry.get("needs", ())),
             follows=tuple(entry.get("follows", ())),
+            quote=entry.get("quote", ""),
         )
     return rules
 
 
 _CATALOGUE = load_yaml(SPEC / "rules.yaml")
+
+#: Number of a section of the specification -> its title.
+SECTIONS: Mapping[str, str] = MappingProxyType(_CATALOGUE["sections"])
 
 #: Name of a set of operations -> operationIds.
 OPERATION_SETS: Mapping[str, tuple[str, ...]] = MappingProxyType(

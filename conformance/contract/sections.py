@@ -1,45 +1,15 @@
-"""Titles of the specification's sections."""
+"""Sections of the specification: their titles and their order."""
 
 from __future__ import annotations
 
-TITLES = {
-    "2": "Resources and their fields",
-    "2.1": "Account",
-    "2.2": "Account balances",
-    "2.3": "Beneficiary",
-    "2.4": "Payout destination",
-    "2.5": "Payout",
-    "2.6": "Virtual account",
-    "2.7": "Wallet",
-    "2.8": "Payin",
-    "2.10": "Gaps in resources",
-    "3": "States and transitions",
-    "4": "Endpoints",
-    "4.0": "Idempotency",
-    "4.1": "Accounts and balances",
-    "4.2": "Beneficiaries",
-    "4.3": "Payout destinations",
-    "4.4": "Payouts",
-    "4.5": "Virtual accounts",
-    "4.6": "Wallets",
-    "4.7": "Payins",
-    "4.8": "Gaps in endpoints",
-    "5": "Authentication",
-    "5.1": "Credentials",
-    "5.2": "Required headers",
-    "5.3": "Signature string",
-    "5.4": "Server checks",
-    "5.5": "Tenant scoping",
-    "7": "Errors",
-    "8": "Limits",
-}
+from conformance.contract.rules import SECTIONS
 
 
 def title(section: str) -> str:
     """The title of a section, or of the nearest section around it."""
-    while section and section not in TITLES:
+    while section and section not in SECTIONS:
         section = section.rpartition(".")[0]
-    return TITLES.get(section, "")
+    return SECTIONS.get(section, "")
 
 
 def order(section: str) -> tuple[int, ...]:

@@ -180,6 +180,7 @@ def test_schemas_are_valid_and_use_no_unknown_keyword() -> None:
         "if",
         "then",
         "format",
+        "unevaluatedProperties",
         "const",
         "enum",
         "pattern",
@@ -416,6 +417,9 @@ def test_every_operation_needs_the_four_headers() -> None:
 def test_every_operation_declares_success_and_refusals() -> None:
     for name in OPERATIONS:
         expected = {"2XX", "401", "403", "404", "429", "4XX", "503"}
+        takes = OPERATIONS[name]
+        expected |= {"409"} if takes.is_post else set()
+        expected |= {"422"} if takes.is_post or takes.request_schema or takes.is_list else set()
         expected |= {"413"} if OPERATIONS[name].request_schema else set()
         expected |= {"501"} if name == "createPayin" else set()
         assert set(described(name)["responses"]) == expected, name

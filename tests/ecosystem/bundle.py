@@ -1,0 +1,213 @@
+"""Makes spec/openapi.bundled.json, one file for tools: `python -m tests.ecosystem.bundle` in a checkout.
+
+It says what openapi.yaml and schemas/ say, in the words that tools understand:
+
+- one file: what has a title and is an object or an enumeration becomes a component of that name, all else
+  stands in its place;
+- explicit statuses: the range of successes becomes the commonest one, the range of refusals the default;
+- what only judges of answers need is left out: rule annotations, conditions on answers, patterns of
+  timestamps.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+SPEC = Path(__file__).parents[2] / "spec"
+BUNDLED = SPEC / "openapi.bundled.json"
+
+_CONDITIONS = ("if", "then", "else")
+
+#: Keywords that mean nothing outside this project, or that one file does without.
+_LEFT_OUT = ("$schema", "$defs", "x-rule", "x-code")
+
+#: Keywords whose members are named by people: nothing in them is a keyword itself.
+_NAMED_MEMBERS = ("properties",)
+
+Schema = dict[str, Any]
+
+
+class Bundler:
+    """Schemas of one OpenAPI document, every reference to another file replaced by one to a component."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._documents: dict[str, Any] = {}
+        self.components: dict[str, Schema] = {}
+        #: Component -> the place that it was made from, to see that no two get one name.
+        self._origins: dict[str, str] = {}
+
+    def document(self, name: str) -> Any:
+        if name not in self._documents:
+            text = (self._folder / name).read_bytes()
+            self._documents[name] = json.loads(text) if name.endswith(".json") else yaml.safe_load(text)
+        return self._documents[name]
+
+    def _find(self, reference: str, file: str) -> tuple[str, str, Schema]:
+        """The file, the pointer and the schema that a reference in a file means."""
+        other, _, pointer = reference.partition("#")
+        name = (f"schemas/{other.rpartition('/')[2]}" if other.endswith(".json") else other) or file
+        found = self.document(name)
+        for step in pointer.split("/")[1:]:
+            found = found[step.replace("~1", "/").replace("~0", "~")]
+        return name, pointer, found
+
+    def schema(self, value: Schema, file: str, pointer: str, *, conditional: bool = False) -> Schema:
+        """A schema of a file as the bundled document has it; `conditional`: it is part of a condition."""
+        if "$ref" in value:
+            place, inner, found = self._find(value["$ref"], file)
+            made = self.schema(found, place, inner, conditional=conditional)
+            own = {key: member for key, member in value.items() if key not in ("$ref", *_LEFT_OUT)}
+            return {**made, **own}
+        name = None if conditional else _component(value, file, pointer)
+        if name is None:
+            made = self._plain(value, file, pointer, conditional)
+            return made if conditional else {key: member for key, member in made.items() if key != "title"}
+        if name not in self._origins:
+            self._origins[name] = f"{file}#{pointer}"
+            self.components[name] = {}
+            # Some tools call a schema by its title, others by its key: it has one name.
+            untitled = {key: member for key, member in value.items() if key != "title"}
+            self.components[name].update(self._plain(untitled, file, pointer, conditional))
+        if self._origins[name] != f"{file}#{pointer}":
+            raise ValueError(f"{name} is {self._origins[name]} and {file}#{pointer}: give one another title")
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    def _plain(self, value: Schema, file: str, pointer: str, conditional: bool) -> Schema:
+        """A schema without a reference, its parts bundled."""
+        made: Schema = {}
+        for key, member in value.items():
+            if key in _LEFT_OUT:
+                continue
+            place = f"{pointer}/{key}"
+            if key in _CONDITIONS:
+                if "title" in value["if"]:
+                    made[key] = self.schema(member, file, place, conditional=True)
+            elif key in _NAMED_MEMBERS:
+                made[key] = {
+                    name: self.schema(one, file, f"{place}/{name}", conditional=conditional)
+                    for name, one in member.items()
+                    if one != {"not": {}} and one.get("not") != {}
+                }
+            elif key in ("allOf", "anyOf"):
+                made[key] = [
+                    self.schema(one, file, f"{place}/{number}", conditional=conditional)
+                    for number, one in enumerate(member)
+                ]
+            elif key == "items":
+                made[key] = self.schema(member, file, place, conditional=conditional)
+            else:
+                made[key] = member
+        return _simplified(made)
+
+
+def _component(value: Schema, file: str, pointer: str) -> str | None:
+    """The name of a schema that gets one: an object or an enumeration with a title."""
+    if "title" not in value or not ({"properties", "enum", "allOf"} & value.keys()):
+        return None
+    if file == "openapi.yaml" and pointer.startswith("/components/schemas/") and pointer.count("/") == 3:
+        return pointer.rpartition("/")[2]
+    words = Path(file).stem.split("_") if not pointer else value["title"].split()
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def _simplified(schema: Schema) -> Schema:
+    """The same schema in fewer words, where generators stumble over them."""
+    made = dict(schema)
+    if made.get("format") == "date-time":
+        made.pop("pattern", None)
+    merged = [one for one in made.get("allOf", ()) if "$ref" not in one and "type" not in one]
+    if merged:
+        rest = [one for one in made.pop("allOf") if one not in merged]
+        for one in merged:
+            made = {**one, **made}
+        made |= {"allOf": rest} if rest else {}
+    alternatives = made.get("anyOf", ())
+    if len(alternatives) == 2 and alternatives[1] == {"type": "null"} and "$ref" not in alternatives[0]:
+        value = alternatives[0]
+        made = {**value, "type": [value["type"], "null"], **{k: v for k, v in made.items() if k != "anyOf"}}
+    elif alternatives and "type" in made:
+        kind = made.pop("type")
+        made["anyOf"] = [{"type": kind, **one} for one in alternatives]
+    if "properties" in made and not made.keys() & {"allOf", "anyOf"}:
+        made["properties"] = {name: _without_default(one) for name, one in made["properties"].items()}
+    return made
+
+
+def _without_default(schema: Schema) -> Schema:
+    """A member's default in words: some generators make a member with a default one that must be there."""
+    if "default" not in schema:
+        return schema
+    described = f"{schema.get('description', '')} Default: {json.dumps(schema['default'])}.".strip()
+    return {key: value for key, value in schema.items() if key != "default"} | {"description": described}
+
+
+# ---------------------------------------------------------------------- the document around the schemas
+
+
+def bundled(folder: Path = SPEC) -> dict[str, Any]:
+    """The bundled document. Raises ValueError where two schemas would get one name."""
+    bundler = Bundler(folder)
+    source = bundler.document("openapi.yaml")
+    document = {key: value for key, value in source.items() if key not in ("paths", "components")}
+    document["paths"] = {
+        path: {
+            key: _operation(value, key, bundler) if isinstance(value, dict) else _walked(value, bundler)
+            for key, value in item.items()
+        }
+        for path, item in source["paths"].items()
+    }
+    components = {
+        key: _walked(value, bundler) for key, value in source["components"].items() if key != "schemas"
+    }
+    document["components"] = {**components, "schemas": dict(sorted(bundler.components.items()))}
+    return document
+
+
+def _walked(value: Any, bundler: Bundler) -> Any:
+    """A part of the document, the schemas in it bundled."""
+    if isinstance(value, list):
+        return [_walked(one, bundler) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: bundler.schema(member, "openapi.yaml", "") if key == "schema" else _walked(member, bundler)
+        for key, member in value.items()
+    }
+
+
+def _operation(described: dict[str, Any], method: str, bundler: Bundler) -> dict[str, Any]:
+    made: dict[str, Any] = _walked(described, bundler)
+    status = "201" if described["operationId"].startswith("create") else "200"
+    responses: dict[str, Any] = {}
+    for code, response in made["responses"].items():
+        if code == "2XX":
+            text = f"{response['description']} Any 2xx status is a success; {status} is the commonest."
+            responses[status] = {**response, "description": text}
+        else:
+            responses["default" if code == "4XX" else code] = response
+    made["responses"] = dict(sorted(responses.items()))
+    return made
+
+
+def text(folder: Path = SPEC) -> str:
+    """The bundled document as it stands in its file."""
+    return json.dumps(bundled(folder), indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> int:
+    BUNDLED.write_text(text(), "utf-8")
+    names = bundled()["components"]["schemas"]
+    odd = [name for name in names if not re.fullmatch("(?:[A-Z][a-z]+)+", name)]
+    print(f"{BUNDLED.name}: {len(names)} schemas{', oddly named: ' + ', '.join(odd) if odd else ''}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

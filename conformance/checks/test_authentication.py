@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from conformance.contract import signing
 from conformance.fixtures.account import new_key, unknown_like
 from conformance.fixtures.samples import digits
-from conformance.harness.authentication import AGED, AuthProbes, common_scene
+from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, common_scene
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
@@ -211,7 +211,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
     first = probes.passed(ctx.send(ctx.valid(), "a sound request, whose nonce is used again"))
     # For test_nonces_stay_used: a nonce counts from when it was used, not from the timestamp beside it.
     aged = probes.valid().signed(timestamp_offset=AGED)
-    ctx.run.shelf[f"aged nonce: {ctx.operation.id}"] = ctx.send(aged, "a nonce beside an old timestamp")
+    ctx.run.cache.put(AGED_NONCE.of(ctx.operation.id), ctx.send(aged, "a nonce beside an old timestamp"))
     earlier = probes.call().signed(timestamp_offset=-2)
     probes.nonce_replay(rule, first, earlier, "a nonce used before, with another timestamp")
     if ctx.operation.is_post:

@@ -9,6 +9,7 @@ from conformance.contract.operations import response_problems
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS
 from conformance.fixtures.account import AccountFixture, call, identifier
+from conformance.fixtures.cache import Key
 from conformance.fixtures.creations import CreatedResource, creations
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -32,6 +33,9 @@ FORMATS = (
 
 
 # ---------------------------------------------------------------------- creating
+
+
+_POPULATED = Key[AccountFixture]("an account with something in it")
 
 
 @check("create.echo")
@@ -174,9 +178,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
 
 def small_list(ctx: CheckContext) -> AccountFixture:
     """A scene in which the trial's operation has something to show."""
-    if "populated" not in ctx.run.shelf:
-        ctx.run.shelf["populated"] = ctx.run.fresh()
-    fixture: AccountFixture = ctx.run.shelf["populated"]
+    fixture = ctx.run.cache.get(_POPULATED, ctx.run.fresh)
     match ctx.operation.id:
         case "getAccountBalances":
             return ctx.run.payouts() if ctx.target.primary.funded_account_id else fixture

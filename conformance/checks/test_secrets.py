@@ -11,6 +11,7 @@ from typing import Any
 from conformance.checks.test_destinations import squeezed
 from conformance.fixtures import samples
 from conformance.fixtures.account import AccountFixture, new_key, unknown_like
+from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
@@ -26,6 +27,9 @@ _NEAR = (
     "disableBeneficiary",
     "createPayout",
 )
+
+
+_VAULT = Key["Vault"]("an account with secrets in it")
 
 
 @dataclass
@@ -112,12 +116,8 @@ def _vault(ctx: CheckContext) -> Vault:
         return (
             new_vault(ctx, fixture) if operation != "createPayout" else Vault(fixture, [fixture.destination])
         )
-    if "vault" not in ctx.run.shelf:
-        with contextlib.suppress(Inconclusive):
-            ctx.run.shelf["vault"] = new_vault(ctx, ctx.run.fresh())
-    if "vault" in ctx.run.shelf:
-        vault: Vault = ctx.run.shelf["vault"]
-        return vault
+    with contextlib.suppress(Inconclusive):
+        return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx, ctx.run.fresh()))
     fixture = ctx.run.shared()
     return Vault(fixture, [fixture.destination] if operation in _NEAR else [])
 

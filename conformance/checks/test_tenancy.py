@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import AccountFixture, new_key, unknown_like
+from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.preconditions import locked_out
@@ -24,6 +25,9 @@ from conformance.wire.messages import Call, Exchange
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"
+
+
+_FOREIGN_WALLET = Key[Exchange]("a wallet of the other organization")
 
 
 class _Watch(contextlib.ExitStack):
@@ -103,8 +107,7 @@ def _taken_wallet(foreign: AccountFixture) -> list[tuple[str, Call]]:
     samples = foreign.run.samples
     if len(samples.wallet_pairs) < 2:
         return []
-    if "tenancy wallet" not in foreign.run.shelf:
-        foreign.run.shelf["tenancy wallet"] = foreign.create("createWallet", samples.wallet(1))
+    foreign.run.cache.get(_FOREIGN_WALLET, lambda: foreign.create("createWallet", samples.wallet(1)))
     taken = foreign.call("createWallet", samples.wallet(1))
     return [("another organization's account, which has that wallet", taken)]
 

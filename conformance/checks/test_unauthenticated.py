@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from conformance.contract import signing
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import unknown_like
-from conformance.harness.authentication import AGED, REMEMBERED, AuthProbes
+from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
@@ -121,7 +121,7 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
     if ctx.run.clock.now() - int(first.timestamp or 0) > REMEMBERED:
         first = probes.passed(ctx.send(probes.valid(), "a sound request, whose nonce is used again"))
     probes.nonce_replay("auth.nonce-replay", first, probes.call(), "a nonce used before, many requests ago")
-    aged = ctx.run.shelf.get(f"aged nonce: {ctx.operation.id}")
+    aged = ctx.run.cache.find(AGED_NONCE.of(ctx.operation.id))
     # A server that forgets it 300 seconds after the timestamp beside it has done so by now.
     if aged is not None and not aged.refused_authentication and time.time() - aged.started > 300 + AGED + 2:
         what = "a nonce used seconds ago beside a timestamp that was almost too old"

@@ -6,29 +6,29 @@ import json
 from collections.abc import Iterator
 
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
+from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext, refusal_of_sound
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange, to_json
 
 
+_FIXTURE = Key[AccountFixture]("the fixture of the checks of authentication")
+_PASSED = Key[Exchange]("a request that passed authentication")
+
+
 def common_scene(run: RunContext, purpose: str = "") -> AccountFixture:
     """The scene of the checks of section 5 (for some purpose): one for the whole run."""
-    key = _shelved(purpose)
-    if key not in run.shelf:
-        run.shelf[key] = run.fresh()
-    fixture: AccountFixture = run.shelf[key]
-    return fixture
+    return run.cache.get(_FIXTURE.of(purpose), run.fresh)
 
 
 def forget_scene(run: RunContext, purpose: str) -> None:
     """Lets the next request for the scene of a purpose make another one."""
-    run.shelf.pop(_shelved(purpose), None)
+    run.cache.forget(_FIXTURE.of(purpose))
 
 
-def _shelved(purpose: str) -> str:
-    return f"authentication {purpose}"
-
+#: Operation -> a request to it with a nonce that was used beside an old timestamp.
+AGED_NONCE = Key[Exchange]("a nonce beside an old timestamp")
 
 #: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
 REMEMBERED = 240
@@ -63,11 +63,12 @@ class AuthProbes:
         return common_scene(self.ctx.run, self._untouched if self.operation in ONE_OFF else "")
 
     def _pass(self) -> None:
-        shelf, key = self.ctx.run.shelf, f"passed authentication: {self.operation}"
-        if key not in shelf:
-            shelf[key] = self.ctx.send(self.valid(), "a sound request, to derive defective ones from")
+        first = self.ctx.run.cache.get(
+            _PASSED.of(self.operation),
+            lambda: self.ctx.send(self.valid(), "a sound request, to derive defective ones from"),
+        )
         #: The first sound request to the operation that these checks sent in this run.
-        self.first: Exchange = self.passed(shelf[key])
+        self.first: Exchange = self.passed(first)
 
     def valid(self) -> Call:
         """A sound call, with a body and, on POST, an idempotency key of its own."""

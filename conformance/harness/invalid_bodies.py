@@ -17,6 +17,7 @@ from typing import Any
 
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.bodies import AcceptedBodies, Body
+from conformance.fixtures.cache import Key
 from conformance.fixtures.samples import marker
 from conformance.harness import snapshots
 from conformance.harness.context import CheckContext
@@ -41,6 +42,10 @@ _ROUNDS = 5
 
 #: Added to a sound amount, makes one that no other payout of the suite has.
 _CENTS = Decimal("0.37")
+
+
+_FIXTURE = Key[AccountFixture]("the account of invalid bodies")
+_BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
 
 class InvalidBodies:
@@ -73,25 +78,22 @@ class InvalidBodies:
         """The scene of the operation's defective requests, one for the whole run; wallets' has no wallets."""
         if self.operation in _SHARED:
             return self.ctx.run.fixture_for(self.operation)
-        fixture: AccountFixture = self.ctx.run.shelf.setdefault(self._place, self.ctx.run.fresh())
-        return fixture
+        return self.ctx.run.cache.get(self._place, self.ctx.run.fresh)
 
     @property
-    def _place(self) -> str:
-        return "invalid bodies without wallets" if self.operation == "createWallet" else "invalid bodies"
+    def _place(self) -> Key[AccountFixture]:
+        return _FIXTURE.of("without wallets" if self.operation == "createWallet" else "")
 
     @property
     def _beneficiary(self) -> Exchange:
         """The exchange that created the beneficiary of defective updates: a business, where the server
         accepts one, so that each field means something."""
-        shelf = self.ctx.run.shelf
-        if "beneficiary of invalid bodies" not in shelf:
-            shapes = AcceptedBodies(self.ctx.run, "createBeneficiary")
-            shape = "business" if shapes.accepted("business") else "sample"
-            body = shapes.body(shape, self.fixture)
-            shelf["beneficiary of invalid bodies"] = self.fixture.create("createBeneficiary", body)
-        created: Exchange = shelf["beneficiary of invalid bodies"]
-        return created
+        return self.ctx.run.cache.get(_BENEFICIARY, self._new_beneficiary)
+
+    def _new_beneficiary(self) -> Exchange:
+        shapes = AcceptedBodies(self.ctx.run, "createBeneficiary")
+        shape = "business" if shapes.accepted("business") else "sample"
+        return self.fixture.create("createBeneficiary", shapes.body(shape, self.fixture))
 
     # ------------------------------------------------------------------ requests
 
@@ -163,10 +165,10 @@ class InvalidBodies:
     def _move_on(self) -> None:
         """Leaves the place where a defective request was accepted: what it made would spoil verdicts."""
         if self.operation == "updateBeneficiary":
-            self.ctx.run.shelf.pop("beneficiary of invalid bodies", None)
+            self.ctx.run.cache.forget(_BENEFICIARY)
         elif self.operation not in _SHARED:
-            self.ctx.run.shelf.pop(self._place, None)
-            self.ctx.run.shelf.pop("beneficiary of invalid bodies", None)
+            self.ctx.run.cache.forget(self._place)
+            self.ctx.run.cache.forget(_BENEFICIARY)
         self._start()
 
     # ------------------------------------------------------------------ effects
@@ -256,7 +258,7 @@ class InvalidBodies:
         """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a sound wallet after refused ones")
-        self.ctx.run.shelf.pop(self._place, None)
+        self.ctx.run.cache.forget(self._place)
         what = "a sound wallet after refused ones: accepted (2xx)"
         if not created.refused or created.throttled:
             self.ctx.judge(UNTOUCHED, True, what, created.described(), created)

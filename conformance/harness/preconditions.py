@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from conformance.fixtures.cache import Key
 from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
+
+
+#: Operation -> a valid request to it after an authentication failure.
+_LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
@@ -12,10 +17,8 @@ def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
     for each operation."""
     if not answer.refused_authentication:
         return False
-    shelf, key = ctx.run.shelf, f"locked out of {ctx.operation.id}"
-    if key not in shelf:
-        shelf[key] = ctx.send(ctx.valid(), f"a sound {ctx.operation.id}, after an authentication failure")
-    valid: Exchange = shelf[key]
+    purpose = f"a sound {ctx.operation.id}, after an authentication failure"
+    valid = ctx.run.cache.get(_LOCKED_OUT.of(ctx.operation.id), lambda: ctx.send(ctx.valid(), purpose))
     if not valid.refused_authentication:
         return False
     ctx.skip_judgement(

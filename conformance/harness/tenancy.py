@@ -9,6 +9,7 @@ from typing import Any
 from conformance.contract import timestamps
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
+from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
 from conformance.fixtures.samples import marker
 from conformance.judging.comparison import same
@@ -32,6 +33,9 @@ _MARKED = (
 _TELLING = 6
 
 
+_TENANT = Key["MarkedScene"]("a tenant's account")
+
+
 class MarkedScene(AccountFixture):
     """A scene whose free text fields all carry random words, which appear nowhere else by chance."""
 
@@ -53,13 +57,9 @@ def tenant_fixture(run: RunContext, name: str) -> AccountFixture:
     "own", "sibling" (the same customer) and "cousin" (the organization's other customer) belong to the
     primary organization, "foreign" to the secondary.
     """
-    key = f"tenancy {name}"
-    if key not in run.shelf:
-        customer = run.target.primary.other_customer_id if name == "cousin" else None
-        organization = "secondary" if name == "foreign" else "primary"
-        run.shelf[key] = MarkedScene(run, organization, customer_id=customer)
-    fixture: AccountFixture = run.shelf[key]
-    return fixture
+    customer = run.target.primary.other_customer_id if name == "cousin" else None
+    organization = "secondary" if name == "foreign" else "primary"
+    return run.cache.get(_TENANT.of(name), lambda: MarkedScene(run, organization, customer_id=customer))
 
 
 # ---------------------------------------------------------------------- paths

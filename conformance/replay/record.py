@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 from conformance.replay import verify
@@ -33,6 +34,10 @@ _WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
 
 #: Members of an answer that later requests may name.
 _NAMED = ("id", "created", "updated")
+
+
+#: How many exchanges of the record were looked at, and id -> number of the exchange that created it.
+_MAKERS = Key[tuple[int, dict[str, int]]]("what created each id")
 
 
 def save(
@@ -143,8 +148,7 @@ def needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], run: 
 
 def _makers(run: RunContext) -> dict[str, int]:
     """Id -> the number of the exchange that created it, for everything in the record."""
-    makers: dict[str, int]
-    seen, makers = run.shelf.get("replay makers", (0, {}))
+    seen, makers = run.cache.find(_MAKERS) or (0, {})
     numbers = list(run.record)
     for number in numbers[seen:]:
         exchange = run.record[number]
@@ -152,7 +156,7 @@ def _makers(run: RunContext) -> dict[str, int]:
             identifier = exchange.get("id")
             if isinstance(identifier, str) and identifier:
                 makers.setdefault(identifier, number)
-    run.shelf["replay makers"] = (len(numbers), makers)
+    run.cache.put(_MAKERS, (len(numbers), makers))
     return makers
 
 

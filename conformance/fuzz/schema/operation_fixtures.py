@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import AccountFixture, call, unknown_like
+from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import Sound
@@ -26,6 +27,9 @@ LISTED = {
 
 #: List -> the operation that makes its elements; accounts there are already.
 POPULATED = {lists: create for create, lists in LISTED.items()}
+
+
+_PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
 
 class OperationFixtures:
@@ -207,12 +211,15 @@ def _part(fixture: Callable[[], AccountFixture], name: str) -> str:
 def pairs_are_free(run: RunContext) -> bool:
     """Whether every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere);
     without it no refusal of a wallet says anything. Found out once."""
-    known: bool | None = run.shelf.get("pairs are free")
-    if known is None:
-        for _ in range(2):
-            fixture = run.fresh()
-            last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")
-        # A server that has taken no wallet at all has another reason.
-        taken = any(one.operation == "createWallet" and one.succeeded for one in run.record.values())
-        known = run.shelf["pairs are free"] = last.succeeded or not taken
-    return known
+    return run.cache.get(_PAIRS_ARE_FREE, lambda: _find_out_pairs(run))
+
+
+def _find_out_pairs(run: RunContext) -> bool:
+    for _ in range(2):
+        fixture = run.fresh()
+        last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")
+    # A server that has taken no wallet at all has another reason.
+    taken = any(
+        exchange.operation == "createWallet" and exchange.succeeded for exchange in run.record.values()
+    )
+    return last.succeeded or not taken

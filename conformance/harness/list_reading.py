@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.operations import response_schema
-from conformance.contract.timestamps import parse, step
 from conformance.fixtures.lists import ListFixture, small_list
 from conformance.harness.context import CheckContext
 from conformance.harness.pagination import walk
-from conformance.judging.comparison import same, show
+from conformance.judging.comparison import same, same_instant, show
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Parameters, Walk, identity, page_of, pages_of, query, sample, statuses
 
@@ -150,14 +149,6 @@ def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
             elif wanted and not isinstance(item[name], wanted):
                 found.append(f"{name} is {show(item[name])}")
     return found
-
-
-def same_instant(one: Any, other: Any) -> bool:
-    """Whether two timestamps show the same instant, as far as the coarser of them says."""
-    first, second = parse(one), parse(other)
-    if first is None or second is None:
-        return same(one, other)
-    return first == second or abs(first - second) < max(step(one) or 0, step(other) or 0)
 
 
 def in_order(shown: Sequence[str], created: Sequence[str]) -> str:

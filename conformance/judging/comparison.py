@@ -2,13 +2,15 @@
 
 Only documented members count (section 2). What the specification leaves open is no difference: the digits
 of a timestamp's fraction, the scale of an amount, `acc_` or `acct_` before an account's id, null or no
-member where a destination's field does not apply, the order in which embedded destinations stand.
+member where a destination's field does not apply, the order in which embedded destinations stand. Members
+that a server's own jobs move (MOVING) are for the caller to leave out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any
 
 from conformance.contract import timestamps
@@ -18,8 +20,9 @@ from conformance.wire.messages import MISSING, Exchange
 #: Members that hold timestamps.
 _INSTANTS = ("created", "updated", "initiated_at", "submitted_at", "completed_at", "failed_at")
 
-#: Members whose value is an object, of which only the documented members count.
-_NESTED = ("address", "bank_details")
+#: Members that the server's own jobs and other users may move at any time: no read has to show them as they
+#: were. A status counts only in the answer of the request that sets it.
+MOVING = frozenset({"status", "verified", "updated", "updated_at", "balances"})
 
 
 def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
@@ -27,15 +30,57 @@ def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
     if name == "account_id" or (name == "id" and operation == "getAccountBalances"):
         return same_account(got, expected)
     if name in _INSTANTS:
-        instants = timestamps.parse(got), timestamps.parse(expected)
-        return instants[0] == instants[1] if None not in instants else same(got, expected)
-    if name in _NESTED and isinstance(got, Mapping) and isinstance(expected, Mapping):
-        members = response_schema(operation)["properties"][name]["properties"]
-        return all(same(got.get(member), expected.get(member)) for member in members)
+        return same_instant(got, expected)
     if name == "payout_destinations":
         ids = identifiers(got), identifiers(expected)
         return ids[0] == ids[1] if None not in ids else same(got, expected)
+    return _same_documented(response_schema(operation).get("properties", {}).get(name, {}), got, expected)
+
+
+def _same_documented(schema: Mapping[str, Any], got: Any, expected: Any) -> bool:
+    """JSON equality of what a schema documents; further members of objects do not count."""
+    members = schema.get("properties")
+    if members and isinstance(got, Mapping) and isinstance(expected, Mapping):
+        return all(
+            _same_documented(described, got.get(name), expected.get(name))
+            for name, described in members.items()
+        )
+    items = schema.get("items")
+    if items and isinstance(got, list) and isinstance(expected, list):
+        return len(got) == len(expected) and all(
+            _same_documented(items, *pair) for pair in zip(got, expected, strict=True)
+        )
     return same(got, expected)
+
+
+def differences(
+    operation: str, got: Any, expected: Any, *, but: Collection[str] = frozenset()
+) -> list[tuple[str, Any, Any]]:
+    """The documented members of an operation's answer that two documents show differently: name, what is got,
+    what is expected. A member that is missing counts as null; `but` names members that do not count. Where
+    one of the documents is no object, the whole is the difference, under an empty name."""
+    if not isinstance(got, Mapping) or not isinstance(expected, Mapping):
+        return [] if same(got, expected) else [("", got, expected)]
+    names = [name for name in response_schema(operation).get("properties", {}) if name not in but]
+    pairs = ((name, got.get(name), expected.get(name)) for name in names)
+    return [pair for pair in pairs if not same(*pair[1:]) and not alike(operation, *pair)]
+
+
+def same_instant(got: Any, expected: Any) -> bool:
+    """Whether two timestamps show one instant: the same one, or one of them is the other at its coarser
+    precision, cut or rounded. Other values are compared as JSON."""
+    looks = [_instant(value) for value in (got, expected)]
+    if None in looks:
+        return same(got, expected)
+    (_, fine), (step, coarse) = sorted(look for look in looks if look is not None)
+    off = fine - coarse
+    return off == 0 or 0 < off < step or abs(off) * 2 <= step
+
+
+def _instant(value: Any) -> tuple[Fraction, Fraction] | None:
+    """The precision and the instant of a timestamp, in seconds; None where it is none."""
+    step, instant = timestamps.step(value), timestamps.parse(value)
+    return None if step is None or instant is None else (step, instant)
 
 
 def same_account(got: Any, expected: Any) -> bool:

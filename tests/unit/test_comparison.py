@@ -9,7 +9,15 @@ import pytest
 from conformance.contract.operations import response_schema
 from conformance.contract.resources import PARENTS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.judging.comparison import alike, identifiers, objects, same_account, same_amount, shown
+from conformance.judging.comparison import (
+    alike,
+    differences,
+    identifiers,
+    objects,
+    same_account,
+    same_amount,
+    shown,
+)
 from conformance.wire.messages import MISSING
 
 ADDRESS = {"address_line": "1 Main Street", "city": "X", "region": "Y", "postal_code": "1", "country": "US"}
@@ -19,7 +27,12 @@ ADDRESS = {"address_line": "1 Main Street", "city": "X", "region": "Y", "postal_
     ("name", "got", "expected", "same"),
     [
         ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.000Z", True),
-        ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.001Z", False),
+        ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.999Z", True),
+        ("created", "2026-01-01T00:00:00.999Z", "2026-01-01T00:00:01Z", True),
+        ("created", "2026-01-01T00:00:01Z", "2026-01-01T00:00:00.499Z", False),
+        ("created", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01.001Z", False),
+        ("created", "2026-01-01T00:00:00.123Z", "2026-01-01T00:00:00.124Z", False),
+        ("created", "2026-01-01T00:00:00.1236Z", "2026-01-01T00:00:00.124Z", True),
         ("created", "yesterday", "2026-01-01T00:00:00Z", False),
         ("account_id", "acct_1", "acc_1", True),
         ("account_id", "acc_1", "acc_2", False),
@@ -39,6 +52,21 @@ ADDRESS = {"address_line": "1 Main Street", "city": "X", "region": "Y", "postal_
 )
 def test_alike(name: str, got: Any, expected: Any, same: bool) -> None:
     assert alike("getBeneficiary", name, got, expected) is same
+
+
+def test_members_that_are_not_documented_make_no_difference() -> None:
+    """At any depth, whether they are added, changed or gone."""
+    wallet = {"id": "wal_1", "addresses": [{"address": "a", "tag": None}], "label": None}
+    more = {
+        "etag": 1,
+        "id": "wal_1",
+        "addresses": [{"address": "a", "tag": None, "age": 5}],
+    }
+    assert differences("createWallet", more, wallet) == []
+    other = {**wallet, "id": "wal_2", "addresses": [{"address": "b", "tag": None}]}
+    assert [name for name, _, _ in differences("createWallet", other, wallet)] == ["id", "addresses"]
+    assert differences("createWallet", other, wallet, but=("id", "addresses")) == []
+    assert [name for name, _, _ in differences("createWallet", [], wallet)] == [""]
 
 
 def test_an_account_is_named_by_its_balances() -> None:

@@ -289,8 +289,8 @@ FIELDS = {
     "payout": "id object account_id beneficiary_id payout_destination_id amount currency amount_in_usd status"
     " provider provider_reference_id initiated_at submitted_at completed_at failed_at failed_reason"
     " note created updated",
-    "virtual_account": "id object account_id currency bank_details reference provider_reference_id label status"
-    " created updated",
+    "virtual_account": "id object account_id currency bank_details reference provider_reference_id label"
+    " status created updated",
     "wallet": "id object account_id currency network addresses label status created updated",
     "payin": "id object account_id amount currency status created",
 }

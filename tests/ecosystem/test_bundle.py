@@ -14,7 +14,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from conformance.contract.operations import OPERATIONS
-from ecosystem.bundle import BUNDLED, SPEC, text
+from tests.ecosystem.bundle import BUNDLED, SPEC, text
 
 DOCUMENT: dict[str, Any] = json.loads(BUNDLED.read_bytes())
 SOURCE: dict[str, Any] = yaml.safe_load((SPEC / "openapi.yaml").read_bytes())

@@ -285,7 +285,7 @@ class TooLong(SetsAlways):
     """A member is longer than its maximum."""
 
 
-#: Member -> texts that are of another form than the member's. Only a bank account's currency has to be a fiat one.
+#: Member -> texts that are of another form than the member's. Only a bank account has to have a fiat currency.
 FORMS = {
     "country_code": ("USA", "U", "840", "United States"),
     "country": ("USA", "U", "840", "United States"),

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from conformance.contract.resources import INITIAL, PARENTS, initial_state
+from conformance.contract.resources import PARENTS, initial_state
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.creations import place
 from conformance.fixtures.samples import digits, marker
@@ -196,7 +197,7 @@ def _judge_later(
 ) -> None:
     """Looks at the created resource again: an answer can hide what was stored."""
     operation = ctx.operation.id
-    state = INITIAL[operation]
+    state = TRAITS[operation].initial
     if operation == "createAccount":
         _judge_listed(ctx, _account_item(ctx, fixture, created), created, without, what)
     later = _look(ctx, fixture, created)
@@ -224,7 +225,7 @@ def _is_sent(balance: Mapping[str, Any]) -> bool:
 
 def _judge_listed(ctx: CheckContext, listing: Exchange, created: Exchange, without: Shown, what: str) -> None:
     """Judges the status of a created resource by the list it is in, if it is on that page."""
-    expected = INITIAL[ctx.operation.id]["status"]
+    expected = TRAITS[ctx.operation.id].initial["status"]
     for item in objects(listing.get("items")):
         if item.get("id") == created.get("id") and isinstance(status := item.get("status"), str):
             good = status in (expected, without.created.get("status"))

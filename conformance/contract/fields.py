@@ -1,6 +1,6 @@
-"""The request fields of each operation, and values that break or just keep their limits.
+"""The request fields of each operation and the documented members of its answer.
 
-Everything is derived from the request schemas in spec/openapi.yaml, so a limit stands in one place only.
+Everything is derived from the schemas, so a limit stands in one place only.
 """
 
 from __future__ import annotations
@@ -9,9 +9,6 @@ import functools
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS, response_schema
-
-#: An operation whose body is any subset of another operation's.
-_SUBSETS = {"updateBeneficiary": "createBeneficiary"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ def request_fields(operation: str) -> tuple[Field, ...]:
     Raises KeyError for an unknown operationId.
     """
     schema = OPERATIONS[operation].request_schema or {}
-    required = OPERATIONS[_SUBSETS.get(operation, operation)].required_fields
+    required = OPERATIONS[OPERATIONS[operation].traits.subset_of or operation].required_fields
     return tuple(
         Field(
             name,
@@ -63,12 +60,3 @@ def request_field(operation: str, name: str) -> Field:
 def documented(operation: str) -> tuple[str, ...]:
     """The names of the documented members of the resource an operation answers (section 2)."""
     return tuple(response_schema(operation).get("properties", ()))
-
-
-# ---------------------------------------------------------------------- values of another type
-
-
-# ---------------------------------------------------------------------- lengths
-
-
-# ---------------------------------------------------------------------- choices, codes and amounts

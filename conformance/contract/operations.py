@@ -17,6 +17,7 @@ from urllib.parse import parse_qsl
 from conformance._text import plain, shown
 from conformance.contract.rules import SPEC, load_yaml
 from conformance.contract.schemas import Problem, problems, validator
+from conformance.contract.traits import TRAITS, Traits
 
 if TYPE_CHECKING:
     from jsonschema.protocols import Validator
@@ -41,7 +42,8 @@ class Operation:
 
     `path` is the template with /v1; `query_parameters` maps names to their schemas. In `request_schema` all
     references are resolved, so that `request_schema["properties"][name]` has the field's type and limits.
-    `response_schema_uri` is relative to SPEC; `resource` names what is made, read or listed.
+    `response_schema_uri` is relative to SPEC; `resource` names what is made, read or listed, and
+    `traits` says what is done to it.
     """
 
     id: str
@@ -56,6 +58,7 @@ class Operation:
     is_post: bool
     resource: str
     tag: str
+    traits: Traits
 
 
 # ---------------------------------------------------------------------- reading
@@ -115,6 +118,7 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
         is_post=method == "post",
         resource=resource.removesuffix("_list"),
         tag=described["tags"][0],
+        traits=TRAITS[described["operationId"]],
     )
 
 

@@ -5,57 +5,45 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from conformance.contract.fields import documented
-from conformance.contract.operations import OPERATIONS
-
-#: The initial state of what each operation creates.
-INITIAL: Mapping[str, Mapping[str, Any]] = {
-    "createAccount": {"status": "active", "balances": []},
-    "createBeneficiary": {"status": "active", "verified": False, "payout_destinations": []},
-    "createPayoutDestination": {"status": "active"},
-    "createPayout": {
-        "status": "pending_approval",
-        **dict.fromkeys(
-            (
-                "provider",
-                "provider_reference_id",
-                "submitted_at",
-                "completed_at",
-                "failed_at",
-                "failed_reason",
-            )
-        ),
-    },
-    "createVirtualAccount": {"status": "active"},
-    "createWallet": {"status": "active"},
-    "createPayin": {"status": "pending"},
-}
-
-#: The defaults of fields that were not sent.
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "createBeneficiary": {"beneficiary_type": "individual"},
-    "createPayoutDestination": {"is_default": False},
-}
-
-#: Fields typed "or null" that a client may leave out.
-NULLABLE: Mapping[str, tuple[str, ...]] = {
-    "createBeneficiary": ("title", "middle_name", "company_name", "tax_id", "note"),
-    "createPayoutDestination": ("label", "network"),
-    "createPayout": ("note",),
-}
+from conformance.contract.fields import documented, request_fields
+from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.traits import TRAITS
 
 #: Operation that creates -> the path parameter, and member of the answer, that names the parent.
 PARENTS: Mapping[str, str] = {
     operation.id: operation.path_parameters[-1]
     for operation in OPERATIONS.values()
-    if operation.id.startswith("create")
+    if operation.traits.creates
+}
+
+
+def _or_null(schema: Mapping[str, Any]) -> bool:
+    """Whether a member may be null (section 2 types it "or null")."""
+    types = schema.get("type", ())
+    return "null" in ([types] if isinstance(types, str) else types) or any(
+        map(_or_null, schema.get("anyOf", ()))
+    )
+
+
+def _nullable(operation: str) -> tuple[str, ...]:
+    answer = response_schema(operation)
+    optional = [field.name for field in request_fields(operation) if not field.required]
+    return tuple(
+        name for name in optional if name in answer["required"] and _or_null(answer["properties"][name])
+    )
+
+
+#: Operation that creates -> fields typed "or null" that a client may leave out.
+NULLABLE: Mapping[str, tuple[str, ...]] = {
+    operation: names for operation in PARENTS if (names := _nullable(operation))
 }
 
 
 def initial_state(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """The state and the defaults that a resource created with this body starts with."""
-    defaults = DEFAULTS.get(operation, {})
-    return {**INITIAL[operation], **{name: value for name, value in defaults.items() if name not in body}}
+    traits = TRAITS[operation]
+    unsent = {name: value for name, value in traits.defaults.items() if name not in body}
+    return {**traits.initial, **unsent}
 
 
 def sent(operation: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.corpora.text import plain_amount, same_number
 from conformance.fixtures.run_context import SAMPLE_REMEDIES, RunContext
 from conformance.fuzz.engine.budget import budget, explore, single
@@ -19,7 +20,6 @@ from conformance.fuzz.schema.expected_response import expect
 from conformance.fuzz.schema.explicit_cases import cases
 from conformance.fuzz.schema.generation import Generator
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures, pairs_are_free
-from conformance.fuzz.stateful.model import INITIAL
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging import queries
 from conformance.judging.comparison import same, show
@@ -159,7 +159,7 @@ class Fuzzer:
 
     def _begins(self, sent: dict[str, Any], exchange: Exchange) -> None:
         """What is created is in the stated state, also where the request said otherwise."""
-        for name, value in INITIAL[self.operation].items():
+        for name, value in TRAITS[self.operation].initial.items():
             rule = "create.server-owned" if name in sent else "create.initial-state"
             self.recorder.judge(
                 rule,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema.bodies import judge_body
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
-from conformance.fuzz.stateful.model import INITIAL, RESTLESS, Document, Payee, Post, Thing
+from conformance.fuzz.stateful.model import RESTLESS, Document, Payee, Post, Thing
 from conformance.fuzz.stateful.repeating import Repeater
 from conformance.fuzz.stateful.walking import Walker
 from conformance.judging.comparison import same, show
@@ -109,7 +110,7 @@ class Driver(Repeater, Walker):
                 show(exchange.get("account_number_last4")),
                 exchange,
             )
-        for name, value in INITIAL[operation].items():
+        for name, value in TRAITS[operation].initial.items():
             self.judge(
                 "create.initial-state",
                 operation,

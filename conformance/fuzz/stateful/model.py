@@ -18,27 +18,6 @@ Document = dict[str, Any]
 #: Members of a resource that requests to others may move, or that only say when it changed.
 RESTLESS = frozenset({"updated", "is_default", "payout_destinations"})
 
-_ACTIVE = {"status": "active"}
-
-#: Operation -> the stated state of what it has just created: sections 2 and 3.
-INITIAL: dict[str, Document] = {
-    "createAccount": {**_ACTIVE, "balances": []},
-    "createBeneficiary": {**_ACTIVE, "verified": False, "payout_destinations": []},
-    "createPayoutDestination": _ACTIVE,
-    "createPayout": {
-        "status": "pending_approval",
-        "provider": None,
-        "provider_reference_id": None,
-        "submitted_at": None,
-        "completed_at": None,
-        "failed_at": None,
-        "failed_reason": None,
-    },
-    "createVirtualAccount": _ACTIVE,
-    "createWallet": _ACTIVE,
-    "createPayin": {"status": "pending"},
-}
-
 
 @dataclass
 class Thing:

@@ -1,0 +1,57 @@
+"""What the operations do to resources, as spec/operations.yaml states it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from conformance.contract.rules import SPEC, load_yaml
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What one operation does; a trait that does not hold is empty.
+
+    `creates` and `changes` name a resource. `listed_by`, `read_by` and `subset_of` are operationIds: the list
+    that shows what was made, what finds it by its id (of an account: its balances), the operation of whose
+    body any subset is taken. `once_per` names the resource of which a success uses something up, so that the
+    next sound request may be refused for that alone. `moves_money` maps members of a balance to the direction
+    (1, -1) in which money that is moved changes them. `shared`: it works in what belongs to others, too.
+    """
+
+    creates: str = ""
+    changes: str = ""
+    initial: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    listed_by: str = ""
+    read_by: str = ""
+    subset_of: str = ""
+    once_per: str = ""
+    moves_money: Mapping[str, int] = field(default_factory=dict)
+    shared: bool = False
+    free_text: str = ""
+    samples: tuple[str, ...] = ()
+    feature: str = ""
+    under_development: bool = False
+
+
+def _traits(stated: Mapping[str, Any]) -> Traits:
+    return Traits(**{**stated, "samples": tuple(stated.get("samples", ()))})
+
+
+#: The traits of every operation, by operationId, in the order of openapi.yaml.
+TRAITS: Mapping[str, Traits] = MappingProxyType(
+    {name: _traits(stated) for name, stated in load_yaml(SPEC / "operations.yaml")["operations"].items()}
+)
+
+#: List -> the operation that adds to it.
+ADDS_TO: Mapping[str, str] = MappingProxyType(
+    {traits.listed_by: name for name, traits in TRAITS.items() if traits.listed_by}
+)
+
+#: The table under [samples] of the target file -> the operation to whose body it belongs.
+SAMPLE_OPERATIONS: Mapping[str, str] = MappingProxyType(
+    {sample: name for name, traits in TRAITS.items() for sample in traits.samples}
+)

@@ -6,10 +6,11 @@ import contextlib
 from collections import Counter
 from dataclasses import dataclass, field
 
+from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.account import AccountFixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.side_effects import LISTS, walk
+from conformance.harness.side_effects import walk
 from conformance.judging.comparison import same
 from conformance.wire.messages import Call, Exchange
 
@@ -38,7 +39,7 @@ class Growth:
     @property
     def create(self) -> str:
         """The operation whose resources the list shows."""
-        return next(one for one, shown_by in LISTS.items() if shown_by == self.ctx.operation.id)
+        return ADDS_TO[self.ctx.operation.id]
 
     # ------------------------------------------------------------------ growing
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
+from conformance.contract.rules import OPERATION_SETS
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
 from conformance.fixtures.corpora.hostile import (
     API_KEYS,
@@ -18,7 +19,7 @@ from conformance.fixtures.corpora.hostile import (
     list_queries,
 )
 from conformance.fixtures.run_context import refusal_of_sound
-from conformance.harness.authentication import FREE_TEXT, common_scene
+from conformance.harness.authentication import common_scene
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
@@ -31,7 +32,7 @@ def _scene(ctx: CheckContext) -> AccountFixture:
     """Where hostile requests go: a place of their own, because some may be accepted."""
     if ctx.operation.id == "createPayout":
         return ctx.run.payouts()
-    if ctx.operation.id in ("createWallet", "disableBeneficiary"):
+    if ctx.operation.traits.once:
         return ctx.run.fresh()
     return common_scene(ctx.run, "hostile")
 
@@ -43,7 +44,7 @@ def _survived(ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: 
         ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return
     status = exchange.status
-    good = status is not None and (status < 500 or (status == 501 and ctx.operation.id == "createPayin"))
+    good = status is not None and (status < 500 or (status == 501 and ctx.operation.traits.under_development))
     ctx.judge(SURVIVES, good, f"{what}: an answer with a status below 500", exchange.described(), exchange)
 
 
@@ -62,7 +63,7 @@ def _probe(ctx: CheckContext, probe: Call, what: str, *, may_hang_up: bool = Fal
     "body.content-type",
     "refusal.changes-nothing",
     "http.no-server-error",
-    operations=tuple(FREE_TEXT),
+    operations=OPERATION_SETS["body"],
 )
 def test_hostile_bodies(ctx: CheckContext) -> None:
     """Bodies that are no JSON, no UTF-8 or no object are refused and have no effect; with what is legal but
@@ -79,7 +80,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     def send(body: bytes, what: str) -> Exchange:
         return _probe(ctx, fixture.call(operation).but(body=body), what)
 
-    bodies = Bodies(fixture.body(operation), FREE_TEXT[operation])
+    bodies = Bodies(fixture.body(operation), ctx.operation.traits.free_text)
     refused = []
     with SideEffects(ctx, fixture) as effects:
         for how, body in (*bodies.malformed(), *bodies.not_objects()):

@@ -6,7 +6,7 @@ from typing import Any
 
 from conformance.contract.operations import response_problems
 from conformance.contract.rules import RULES
-from conformance.fixtures.lists import CREATES
+from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.run_context import refusal_of_sound
 from conformance.harness import paging
 from conformance.harness.check import check
@@ -165,7 +165,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             paging.number(ctx, "list.defaults", found, "size", DEFAULT_SIZE, what)
     made: dict[str, Exchange] = {}
     for body in _two_bodies(ctx):
-        created = ctx.send(fixture.call(CREATES[ctx.operation.id], body), "an element to be listed")
+        created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
         if not created.succeeded:
             ctx.skip_judgement("list.complete", refusal_of_sound(created).reason, created)
             break

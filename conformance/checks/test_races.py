@@ -13,8 +13,8 @@ from conformance.contract import signing
 from conformance.fixtures.account import AccountFixture, identifier
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.idempotency import ONCE, own_place
-from conformance.harness.side_effects import MONEY, SideEffects, walk
+from conformance.harness.idempotency import own_place
+from conformance.harness.side_effects import SideEffects, walk
 from conformance.judging.comparison import same
 from conformance.wire.messages import Call, Exchange
 
@@ -38,7 +38,7 @@ def _answered(answers: list[Exchange]) -> list[Exchange]:
 def test_one_nonce(ctx: CheckContext) -> None:
     """Of simultaneous, rightly signed requests with the same nonce, at most one passes authentication."""
     rule = "auth.nonce-race"
-    fixture = ctx.fixture(fresh=ctx.operation.id in ONCE)
+    fixture = ctx.fixture(fresh=ctx.operation.traits.once)
     passed = 0
     for _ in range(ROUNDS):
         nonce = signing.new_nonce()
@@ -82,7 +82,7 @@ def test_one_key(ctx: CheckContext) -> None:
                 continue
             if ctx.operation.id == "disableBeneficiary":
                 _judge_disabled(ctx, rule, fixture, winner)
-            elif ctx.operation.id in MONEY:
+            elif ctx.operation.traits.moves_money:
                 doubled.append(_spent_more(ctx, effects, one))
             else:
                 effects.accepted.add(identifier(winner))

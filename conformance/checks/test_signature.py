@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 
 from conformance.contract import signing
 from conformance.contract.operations import match
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import new_key, parameters, unknown_like
 from conformance.fixtures.samples import marker
-from conformance.harness.authentication import FREE_TEXT, AuthProbes, common_scene, reworded
+from conformance.harness.authentication import AuthProbes, common_scene, reworded
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.wire.messages import MANGLES, Call, to_json
@@ -265,7 +266,7 @@ def test_no_separators(ctx: CheckContext) -> None:
 
 def _lettered(call: Call, probes: AuthProbes) -> Call:
     """The call with letters outside ASCII in its body."""
-    name = FREE_TEXT[probes.operation]
+    name = TRAITS[probes.operation].free_text
     return call.with_field(name, f"conformance {marker()} {LETTERS}")
 
 
@@ -280,7 +281,7 @@ def test_body_is_signed(ctx: CheckContext) -> None:
 
     body = _lettered(probes.call(), probes).body or b""
     changed = json.loads(body)
-    changed[FREE_TEXT[probes.operation]] = changed[FREE_TEXT[probes.operation]].replace(
+    changed[TRAITS[probes.operation].free_text] = changed[TRAITS[probes.operation].free_text].replace(
         "conformance", "conformancE"
     )
     judge("a body with one letter changed after signing", to_json(changed), body)

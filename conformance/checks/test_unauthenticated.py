@@ -86,7 +86,7 @@ def _fails(answer: Exchange, status: int | None) -> bool:
 def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     """Sound requests that fail authentication in one way or another leave everything as it was."""
     probes = AuthProbes(ctx)
-    one_off = ctx.operation.id in ("createWallet", "disableBeneficiary")
+    one_off = ctx.operation.traits.once
     fixture = ctx.fixture(fresh=True) if one_off else probes.fixture
     used = ctx.send(fixture.call("listAccounts"), "a sound request, whose nonce is used again").nonce
     forms = (

@@ -36,6 +36,11 @@ class Traits:
     feature: str = ""
     under_development: bool = False
 
+    @property
+    def once(self) -> bool:
+        """Whether it can be done only once in a place: afterwards it may be refused for that alone."""
+        return bool(self.once_per)
+
 
 def _traits(stated: Mapping[str, Any]) -> Traits:
     return Traits(**{**stated, "samples": tuple(stated.get("samples", ()))})

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
 from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext, refusal_of_sound
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange, to_json
-
 
 _FIXTURE = Key[AccountFixture]("the fixture of the checks of authentication")
 _PASSED = Key[Exchange]("a request that passed authentication")
@@ -36,9 +36,6 @@ REMEMBERED = 240
 #: How far off an old timestamp is that is still accepted, in seconds.
 AGED = -290
 
-#: Operations that succeed once in a place: afterwards they may be refused for that alone.
-ONE_OFF = ("createWallet", "disableBeneficiary")
-
 
 class AuthProbes:
     """Calls of one trial's operation, after a sound one has passed authentication.
@@ -60,7 +57,7 @@ class AuthProbes:
         """Where the calls go that must be refused."""
         if self.operation == "createPayout":
             return self.ctx.run.payouts()
-        return common_scene(self.ctx.run, self._untouched if self.operation in ONE_OFF else "")
+        return common_scene(self.ctx.run, self._untouched if TRAITS[self.operation].once else "")
 
     def _pass(self) -> None:
         first = self.ctx.run.cache.get(
@@ -72,7 +69,7 @@ class AuthProbes:
 
     def valid(self) -> Call:
         """A sound call, with a body and, on POST, an idempotency key of its own."""
-        if self.operation in ONE_OFF:
+        if TRAITS[self.operation].once:
             return common_scene(self.ctx.run, self.operation).call(self.operation)
         return self.call()
 
@@ -166,19 +163,6 @@ class AuthProbes:
             return run.shared("secondary").account_id
         except Inconclusive:
             return None
-
-
-#: A field of free text in each body, for letters outside ASCII.
-FREE_TEXT = {
-    "createAccount": "name",
-    "createBeneficiary": "note",
-    "updateBeneficiary": "note",
-    "createPayoutDestination": "label",
-    "createPayout": "note",
-    "createVirtualAccount": "label",
-    "createWallet": "label",
-    "createPayin": "description",
-}
 
 
 def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:

@@ -62,7 +62,7 @@ class CheckContext:
         call comes with an account of its own.
         """
         if fixture is None:
-            fixture = self.fixture(fresh=self.operation.id in ("createWallet", "disableBeneficiary"))
+            fixture = self.fixture(fresh=self.operation.traits.once)
         return fixture.call(self.operation.id)
 
     # ------------------------------------------------------------------ sending

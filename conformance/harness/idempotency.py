@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fixtures import samples
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.bodies import AcceptedBodies
@@ -16,9 +17,6 @@ from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 
 Body = dict[str, Any]
-
-#: Operations that can be done only once in one place.
-ONCE = ("createWallet", "disableBeneficiary")
 
 #: Valid values of fields whose syntax leaves no room for a changed character.
 _ALTERNATIVES: dict[str, tuple[str, ...]] = {
@@ -52,7 +50,7 @@ _FREE = (
 
 def place(ctx: CheckContext) -> AccountFixture:
     """Where a sound call can be made once more, after any number of refused ones."""
-    return ctx.fixture(fresh=ctx.operation.id in ONCE)
+    return ctx.fixture(fresh=TRAITS[ctx.operation.id].once)
 
 
 class LongScene(AccountFixture):
@@ -150,7 +148,7 @@ class IdempotentRequest:
 
     def with_fresh_key(self, body: Body) -> Exchange:
         """Sends a body in the original's place, or one like it, with a key of its own."""
-        fixture = self.fixture if self.operation not in ONCE else own_place(self.ctx)
+        fixture = own_place(self.ctx) if TRAITS[self.operation].once else self.fixture
         return self.ctx.send(
             call(self.operation, fixture.ids(self.operation), body), "the other body with a fresh key"
         )
@@ -163,7 +161,7 @@ def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Excha
     """Changes the original's resource as far as the API lets it, and what surrounds it; the answers."""
     fixture, operation = original.fixture, original.operation
     calls: list[Call] = []
-    if operation != "disableBeneficiary" and operation != "createWallet":
+    if not TRAITS[operation].once:
         calls.append(fixture.call(operation))
     match operation:
         case "createAccount":

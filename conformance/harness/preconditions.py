@@ -6,7 +6,6 @@ from conformance.fixtures.cache import Key
 from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
 
-
 #: Operation -> a valid request to it after an authentication failure.
 _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 

@@ -13,7 +13,7 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.fixtures.corpora import hostile
 from conformance.fixtures.corpora.hostile import Bodies
 from conformance.fixtures.run_context import RunContext
-from conformance.harness.authentication import FREE_TEXT, reworded
+from conformance.harness.authentication import reworded
 from conformance.harness.check import run_check
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
@@ -66,13 +66,6 @@ def test_names_and_bodies_differ(bodies: Bodies) -> None:
 def test_reworded_bodies_are_the_same_json(bodies: Bodies) -> None:
     for name, body in reworded(bodies.valid):
         assert json.loads(body) == bodies.document, name
-
-
-def test_free_text_is_a_field_of_every_operation_with_a_body() -> None:
-    assert set(FREE_TEXT) == set(OPERATION_SETS["body"])
-    for operation, name in FREE_TEXT.items():
-        schema = OPERATIONS[operation].request_schema or {}
-        assert "string" in schema["properties"][name]["type"], operation
 
 
 def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:

@@ -117,9 +117,7 @@ class Fuzzer:
     def _used(self, case: Case, expected: Expectation, exchange: Exchange) -> None:
         """An accepted request has changed what is there."""
         self.fixtures.total = None
-        if self.operation in ("createWallet", "disableBeneficiary") or (
-            expected.refusals and OPERATIONS[self.operation].method != "GET"
-        ):
+        if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
             self.fixtures.renew()
 
     def _unchanged(self, refusal: Exchange) -> None:

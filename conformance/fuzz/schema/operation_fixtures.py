@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.fixtures.account import AccountFixture, call, unknown_like
 from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
@@ -15,19 +16,7 @@ from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.schema.cases import Case
 from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.target.file import SAMPLE_OPERATIONS
 from conformance.wire.messages import Exchange
-
-#: Operation that creates -> the one that lists what it created, by which a refusal is seen to change nothing.
-LISTED = {
-    "createPayoutDestination": "listPayoutDestinations",
-    "createVirtualAccount": "listVirtualAccounts",
-    "createWallet": "listWallets",
-}
-
-#: List -> the operation that makes its elements; accounts there are already.
-POPULATED = {lists: create for create, lists in LISTED.items()}
-
 
 _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
@@ -54,15 +43,26 @@ class OperationFixtures:
         """The caller's own scene."""
         if self._scene is None:
             self._scene = self.run.fixture_for(self.operation, fresh=not self._shared)
-            if self.operation in ("updateBeneficiary", "disableBeneficiary"):
+            if TRAITS[self.operation].changes:
                 self.learn(self._scene.beneficiary)
-            if self.operation in POPULATED:
-                self._populate(self._scene)
+            if adds := self._adds:
+                self._populate(self._scene, adds)
         return self._scene
 
-    def _populate(self, fixture: AccountFixture) -> None:
+    @property
+    def _adds(self) -> str:
+        """The operation that makes the elements of this part's list; accounts there are already."""
+        adds = ADDS_TO.get(self.operation, "")
+        return "" if not adds or TRAITS[adds].shared else adds
+
+    @property
+    def _listed_by(self) -> str:
+        """The list, nobody else's, that shows what this part's operation creates."""
+        traits = TRAITS[self.operation]
+        return "" if traits.shared else traits.listed_by
+
+    def _populate(self, fixture: AccountFixture, create: str) -> None:
         """Makes a list's elements; a server that refuses them leaves the list shorter."""
-        create = POPULATED[self.operation]
         for number in range(3):
             body = fixture.body(create)
             if create == "createWallet":
@@ -163,12 +163,12 @@ class OperationFixtures:
 
     def before(self) -> list[Exchange]:
         """Makes sure that what a refusal must not change is known; the exchanges that it took."""
-        if self.operation in LISTED and self.total is None:
+        if self._listed_by and self.total is None:
             return [self._count()]
         return []
 
     def _count(self) -> Exchange:
-        call = self.fixture.call(LISTED[self.operation]).with_query({"size": 1})
+        call = self.fixture.call(self._listed_by).with_query({"size": 1})
         exchange = self.run.send(self.fixture.client, call, "how many are there?")
         total = exchange.get("total")
         self.total, self.look = total if exchange.succeeded and isinstance(total, int) else None, exchange
@@ -178,7 +178,7 @@ class OperationFixtures:
         """What there is after a refusal, if that can be known: whether it is as before, what was expected,
         what is there, and the exchanges that show it, the later first."""
         earlier = [self.look] if self.look is not None else []
-        if self.operation in LISTED and self.total is not None:
+        if self._listed_by and self.total is not None:
             before = self.total
             exchange = self._count()
             if self.total is None:

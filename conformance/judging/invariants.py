@@ -15,6 +15,7 @@ from conformance.wire.messages import MISSING, Exchange
 #: The rules judged here; a test demands that each has a faulty server that this module catches.
 INVARIANTS = (
     "http.no-server-error",
+    "http.lost-requests",
     "http.success-json",
     "http.content-type",
     "error.shape",
@@ -44,6 +45,10 @@ HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 _SPACING = re.compile(r"[\s\-.]+")
 
 
+#: So many requests of an operation tell how often one is lost, and so many lost ones are no accident.
+ENOUGH, FEW_LOST = 50, 3
+
+
 @dataclass
 class Tally:
     """One passive rule on one operation: how many responses it judged, and those that broke it."""
@@ -64,6 +69,8 @@ class Invariants:
         self._secrets = [secret for secret in target.secrets if secret]
         #: Account -> hidden value -> the request field it was sent in.
         self._hidden: dict[str, dict[str, str]] = {}
+        #: Operation -> how many of its requests had to be sent again.
+        self._lost: dict[str, int] = {}
         self._ids: dict[str, tuple[str, str | None, bytes | None]] = {}
 
     # ------------------------------------------------------------------ bookkeeping
@@ -94,6 +101,9 @@ class Invariants:
         """Judges one exchange by every passive rule; never raises because of what it holds."""
         if exchange.unsent:
             return
+        self._lost_requests(exchange)
+        if exchange.repeated:
+            return
         self._remember_hidden(exchange)
         if self._no_server_error(exchange):
             self._content_type(exchange)
@@ -113,6 +123,25 @@ class Invariants:
             broken = f"status {status}"
         self._judge("http.no-server-error", exchange, broken, "an answer with a status below 500")
         return not broken
+
+    def _lost_requests(self, exchange: Exchange) -> None:
+        """Counts requests that were sent once more; few are no violation, as connections do go stale."""
+        operation = exchange.operation
+        if operation is None:
+            return
+        tally = self._tally("http.lost-requests", operation)
+        if not exchange.repeated:
+            tally.judged += 1
+        else:
+            self._lost[operation] = self._lost.get(operation, 0) + 1
+            if len(tally.exchanges) < 3:
+                tally.exchanges.append(exchange.number)
+        lost = self._lost.get(operation, 0)
+        too_many = lost >= FEW_LOST and lost * 100 > tally.judged and tally.judged >= ENOUGH
+        tally.broken = lost if too_many else 0
+        if too_many:
+            tally.expected = "an answer the first time to 99 of a hundred requests"
+            tally.got = f"{lost} of {tally.judged} had to be sent again"
 
     def _content_type(self, exchange: Exchange) -> None:
         if not exchange.response_body or exchange.status == 413:

@@ -18,18 +18,24 @@ import httpx
 
 from conformance.contract import signing
 from conformance.target.file import Organization
+from conformance.wire.answers import receive
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import MANGLES, NAME_CASES, Auth, Call, Exchange
+from conformance.wire.nonces import Nonces
 from conformance.wire.throttle import Pace, Patience
-from conformance.wire.transport import deadline, wire_target
+from conformance.wire.transport import FRESH, bytes_received, deadline, wire_target
 
 USER_AGENT = "financial-accounts-conformance"
 
-#: Bytes of a response body that are read; the rest is left on the wire.
-MAX_BODY = 4 * 1024 * 1024
-
-#: Seconds to connect, and seconds for a whole exchange.
+#: Seconds to connect.
 CONNECT_TIMEOUT = 10.0
+
+#: How often a request is sent at most while the server says that it is busy.
+MOST_ATTEMPTS = 20
+
+
+#: A request that is no HTTP, however often it is sent.
+_UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
 
 
 @dataclass
@@ -53,6 +59,7 @@ class Client:
         clock: ServerClock | None = None,
         pace: Pace | None = None,
         patience: Patience | None = None,
+        nonces: Nonces | None = None,
         numbers: Iterable[int] | None = None,
         watchers: Sequence[Callable[[Exchange], None]] = (),
     ) -> None:
@@ -62,6 +69,7 @@ class Client:
         self.clock = clock or ServerClock()
         self.pace = pace or Pace()
         self.patience = patience or Patience()
+        self.nonces = nonces or Nonces()
         self.watchers = list(watchers)
         self._numbers = iter(numbers if numbers is not None else count(1))
         self._prefix = urlsplit(self.base_url).path.encode()
@@ -79,6 +87,7 @@ class Client:
             # httpx tidies URLs; a probe means its bytes, so they bypass that.
             request.extensions["target"] = target
         request.headers = httpx.Headers(self._headers(request, call))
+        self.nonces.planned(request.headers.get(signing.NONCE))
         return Prepared(call, request, purpose)
 
     def _headers(self, request: httpx.Request, call: Call) -> list[tuple[bytes, bytes]]:
@@ -142,19 +151,41 @@ class Client:
     # ------------------------------------------------------------------ sending
 
     def send(self, call: Call, purpose: str = "") -> Exchange:
-        """Sends a call and returns its exchange; 429 and 503 with Retry-After are waited out."""
-        attempt = 0
+        """Sends a call and returns its exchange; 429 and 503 with Retry-After are waited out.
+
+        The watchers see the exchange, and before it that of a transmission which was lost.
+        """
+        attempt, transmissions, begun = 0, 0, 0.0
         while True:
             attempt += 1
-            exchange = self.transmit(self.prepare(call, purpose), quiet=True)
-            exchange.attempts = attempt
-            if exchange.status is None and attempt == 1:
-                # A server may close an idle connection at the very moment it is used again.
-                continue
-            if not exchange.throttled or attempt > 20 or not self.pace.wait_out(exchange, attempt):
+            exchanges = self.deliver(self.prepare(call, purpose))
+            for lost in exchanges[:-1]:
+                self._watch(lost)
+            exchange = exchanges[-1]
+            begun = begun or exchanges[0].started
+            if not exchange.throttled or attempt > MOST_ATTEMPTS or not self.pace.wait_out(exchange, attempt):
                 break
+            call = self.nonces.renewed(call, exchange)
+        exchange.attempts, exchange.begun = attempt, begun
         self._watch(exchange)
         return exchange
+
+    def deliver(self, prepared: Prepared) -> list[Exchange]:
+        """Sends a request, and once more, freshly signed on a fresh connection, where it is lost: a
+        connection that was kept alive may close at the very moment it is used again.
+
+        The exchanges of all transmissions, the last one decisive; no watcher has seen them.
+        """
+        first = self.transmit(prepared, quiet=True)
+        if not first.lost:
+            return [first]
+        first.repeated = True
+        call = self.nonces.renewed(prepared.call, first)
+        again = self.prepare(call, prepared.purpose)
+        again.request.extensions[FRESH] = True
+        second = self.transmit(again, quiet=True)
+        second.begun = first.started
+        return [first, second]
 
     def transmit(self, prepared: Prepared, *, quiet: bool = False) -> Exchange:
         """Sends a prepared request exactly once."""
@@ -173,7 +204,7 @@ class Client:
             request_body=request.content,
         )
         self.pace.take_turn()
-        exchange.started = time.time()
+        exchange.started = exchange.begun = time.time()
         begin = time.perf_counter()
         seconds = self.patience.seconds
         request.extensions["timeout"] = httpx.Timeout(
@@ -184,11 +215,10 @@ class Client:
                 self._receive(request, exchange)
         except httpx.TimeoutException as error:
             self.patience.timeouts += 1
+            exchange.error, exchange.silent = f"{type(error).__name__}: {error}"[:300], True
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError) as error:
-            exchange.error = f"{type(error).__name__}: {error}"[:300]
-        except (OSError, ValueError) as error:
-            exchange.error = f"{type(error).__name__}: {error}"[:300]
+            exchange.silent = not isinstance(error, _UNSENDABLE) and not bytes_received()
         exchange.elapsed = time.perf_counter() - begin
         if not quiet:
             self._watch(exchange)
@@ -196,27 +226,20 @@ class Client:
 
     def _receive(self, request: httpx.Request, exchange: Exchange) -> None:
         response = self.transport.handle_request(request)
-        response.request = request
         try:
-            chunks, size = [], 0
-            for chunk in response.iter_bytes():
-                chunks.append(chunk)
-                size += len(chunk)
-                if size > MAX_BODY:
-                    exchange.truncated = True
-                    break
-            exchange.response_body = b"".join(chunks)[:MAX_BODY]
+            receive(response, exchange)
         finally:
             response.close()
-        exchange.status = response.status_code
-        exchange.response_headers = [
-            (name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw
-        ]
 
     def race(self, calls: Sequence[Call], purpose: str = "") -> list[Exchange]:
         """Sends all calls at the same moment, each in a thread of its own; their exchanges, in order."""
         prepared = [self.prepare(call, purpose) for call in calls]
-        return race([(self, one) for one in prepared])
+        return race([(self, request) for request in prepared])
+
+    def watch(self, exchanges: Sequence[Exchange]) -> None:
+        """Shows exchanges to the watchers, which keep books that only one thread may write."""
+        for exchange in exchanges:
+            self._watch(exchange)
 
     def _watch(self, exchange: Exchange) -> None:
         for watcher in self.watchers:
@@ -224,15 +247,15 @@ class Client:
 
 
 def race(requests: Sequence[tuple[Client, Prepared]]) -> list[Exchange]:
-    """Sends prepared requests of any clients simultaneously, behind one barrier."""
+    """Sends prepared requests of any clients simultaneously, behind one barrier; what is lost goes once more."""
     barrier = threading.Barrier(len(requests))
 
-    def one(client: Client, prepared: Prepared) -> Exchange:
+    def deliver(client: Client, prepared: Prepared) -> list[Exchange]:
         barrier.wait()
-        return client.transmit(prepared, quiet=True)
+        return client.deliver(prepared)
 
     with ThreadPoolExecutor(len(requests)) as pool:
-        exchanges = list(pool.map(lambda pair: one(*pair), requests))
-    for (client, _), exchange in zip(requests, exchanges, strict=True):
-        client._watch(exchange)
-    return exchanges
+        delivered = list(pool.map(lambda pair: deliver(*pair), requests))
+    for (client, _), exchanges in zip(requests, delivered, strict=True):
+        client.watch(exchanges)
+    return [exchanges[-1] for exchanges in delivered]

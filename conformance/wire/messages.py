@@ -3,33 +3,14 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from conformance.contract import signing
-
-#: How deep a response may nest before it is taken for no JSON; the API's own nest four deep.
-MAX_DEPTH = 100
-
-_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-
-
-def _depth(body: bytes) -> int:
-    """How deep a JSON text nests."""
-
-    def deepest(text: bytes) -> int:
-        steps = (1 if bracket in b"[{" else -1 for bracket in text.translate(None, _NO_BRACKETS))
-        return max(itertools.accumulate(steps), default=0)
-
-    # Brackets inside strings matter seldom, so strings are only left out where they might.
-    found = deepest(body)
-    return found if found <= MAX_DEPTH else deepest(_STRINGS.sub(b"", body))
+from conformance.wire import json_text
 
 
 class _Missing:
@@ -170,7 +151,10 @@ def to_json(document: Any) -> bytes:
 
 @dataclass
 class Exchange:
-    """One request as sent and its answer. `status` is None when no answer came; `error` says why."""
+    """One request as sent and its answer. `status` is None when no answer came; `error` says why.
+
+    `begun` is when the request was first sent: earlier than `started` where that transmission was lost.
+    """
 
     number: int
     organization: str
@@ -190,8 +174,13 @@ class Exchange:
     #: The response was longer than the suite reads.
     truncated: bool = False
     error: str | None = None
-    #: How often the request was sent (429 and 503 with Retry-After are waited out).
+    #: How often the request was sent (429 and 503 with Retry-After are waited out), lost ones not counted.
     attempts: int = 1
+    #: The transmission was lost, and the request sent once more: the next exchange of the call has the answer.
+    repeated: bool = False
+    #: The connection ended before the first byte of the answer, or time ran out.
+    silent: bool = False
+    begun: float = 0.0
     _document: Any = field(default=None, repr=False)
     _parsed: bool = field(default=False, repr=False)
 
@@ -218,13 +207,12 @@ class Exchange:
 
     @property
     def document(self) -> Any:
-        """The response body as JSON, or MISSING when it is none (or was too long to read)."""
+        """The response body as JSON (RFC 8259), or MISSING when it is none (or was too long to read)."""
         if not self._parsed:
             self._parsed = True
             try:
-                readable = not self.truncated and _depth(self.response_body) <= MAX_DEPTH
-                self._document = json.loads(self.response_body) if readable else MISSING
-            except (ValueError, RecursionError):
+                self._document = MISSING if self.truncated else json_text.parse(self.response_body)
+            except ValueError:
                 self._document = MISSING
         return self._document
 
@@ -240,6 +228,11 @@ class Exchange:
     def throttled(self) -> bool:
         """Still 429, or 503 with Retry-After, after waiting: says nothing about any rule."""
         return self.status == 429 or (self.status == 503 and self.header("retry-after") is not None)
+
+    @property
+    def lost(self) -> bool:
+        """No byte of an answer came, or not all of it in time: a request that may be sent once more."""
+        return self.status is None and self.silent
 
     @property
     def unsent(self) -> bool:

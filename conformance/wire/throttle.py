@@ -10,12 +10,13 @@ from conformance.wire.messages import Exchange
 
 EXCHANGE_TIMEOUT = 30.0
 
-
 #: After so many timeouts, and then so many seconds for a whole exchange: a server that hangs costs no hours.
 PATIENT_TIMEOUTS = 5
-
-
 IMPATIENT_TIMEOUT = 5.0
+
+
+#: So often a server's own Retry-After is taken at its word; after that there is a wait at least.
+TRUSTING = 3
 
 
 class Patience:
@@ -56,6 +57,9 @@ class Pace:
         seconds = _retry_after(exchange.header("retry-after"))
         if seconds is None:
             seconds = min(0.5 * 2**attempt, 8.0)
+        elif attempt >= TRUSTING:
+            # A server that asks for no wait, and is no readier each time, would be asked for ever.
+            seconds = max(seconds, min(0.05 * 2 ** (attempt - TRUSTING), 8.0))
         with self._lock:
             if self.waited + seconds > self.budget:
                 return False

@@ -14,15 +14,24 @@ import httpx
 
 _this_thread = threading.local()
 
+#: Extension of a request that goes out on a connection of its own, which no idle time has made stale.
+FRESH = "fresh_connection"
+
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
     """Within it, network operations of this thread end after so many seconds at the latest, as timeouts."""
     _this_thread.end, _this_thread.seconds = time.monotonic() + seconds, seconds
+    _this_thread.received = 0
     try:
         yield
     finally:
         _this_thread.end = None
+
+
+def bytes_received() -> int:
+    """How many bytes this thread has read from servers since its last deadline began."""
+    return getattr(_this_thread, "received", 0)
 
 
 def _left(timeout: float | None, error: type[Exception]) -> float | None:
@@ -41,7 +50,9 @@ class _Stream(httpcore.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+        data = self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
+        _this_thread.received = bytes_received() + len(data)
+        return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._stream.write(buffer, _left(timeout, httpcore.WriteTimeout))
@@ -76,19 +87,37 @@ class _Backend(httpcore.SyncBackend):
         return _Stream(super().connect_tcp(host, port, left, local_address, socket_options))
 
 
-class DeadlineTransport(httpx.HTTPTransport):
+class _Pooled(httpx.HTTPTransport):
     """httpx's own transport over connections that keep the deadline of the thread they are used in."""
 
-    def __init__(self, verify: bool = True, max_connections: int = 64) -> None:
-        context = httpx.create_ssl_context(verify)
+    def __init__(self, context: ssl.SSLContext, max_connections: int, kept: int) -> None:
         super().__init__(verify=context)
         self._pool = httpcore.ConnectionPool(
             ssl_context=context,
             max_connections=max_connections,
-            max_keepalive_connections=max_connections,
+            max_keepalive_connections=kept,
             retries=1,
             network_backend=_Backend(),
         )
+
+
+class DeadlineTransport(httpx.BaseTransport):
+    """Connections that keep deadlines, and are kept alive; requests with the FRESH extension get new ones."""
+
+    def __init__(self, verify: bool = True, max_connections: int = 64) -> None:
+        context = httpx.create_ssl_context(verify)
+        self._kept = _Pooled(context, max_connections, max_connections)
+        self._fresh = _Pooled(context, max_connections, 0)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Sends a request and returns its response, the body of which is still to be read."""
+        transport = self._fresh if request.extensions.get(FRESH) else self._kept
+        return transport.handle_request(request)
+
+    def close(self) -> None:
+        """Closes all connections."""
+        self._kept.close()
+        self._fresh.close()
 
 
 def wire_target(request: httpx.Request) -> bytes:

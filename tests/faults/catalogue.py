@@ -50,6 +50,7 @@ SECTIONS = (
     "races",
     "crashes",
     "http",
+    "networks",
 )
 
 

@@ -32,6 +32,21 @@ SUCCESSES: dict[str, Callable[[Response], Response]] = {
         response.status, response.headers, response.body.replace(b'"', b"'")
     ),
     "twice": lambda response: Response(response.status, response.headers, response.body * 2),
+    "byte order mark": lambda response: Response(
+        response.status, response.headers, b"\xef\xbb\xbf" + response.body
+    ),
+    "UTF-16": lambda response: Response(
+        response.status, response.headers, response.body.decode().encode("utf-16")
+    ),
+    "Latin-1": lambda response: Response(
+        response.status, response.headers, b'{"city":"K\xf6ln",' + response.body[1:]
+    ),
+    **{
+        literal: lambda response, literal=literal: Response(
+            response.status, response.headers, b'{"load":%s,' % literal.encode() + response.body[1:]
+        )
+        for literal in ("NaN", "Infinity", "-Infinity")
+    },
 }
 
 

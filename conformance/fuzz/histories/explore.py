@@ -31,6 +31,7 @@ from conformance.fuzz.histories.linearizability import (
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Inconclusive
+from conformance.wire.client import Prepared
 from conformance.wire.messages import Call, Exchange
 
 #: Cases of the budget that one history counts for.
@@ -46,21 +47,21 @@ def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> li
     client = run.client()
     barrier = threading.Barrier(len(scripts))
 
-    def one(script: Script) -> list[tuple[str, Exchange]]:
+    prepared = [
+        [(name, client.prepare(request, f"{purpose}: {name}")) for name, request in script]
+        for script in scripts
+    ]
+
+    def perform(requests: list[tuple[str, Prepared]]) -> list[tuple[str, list[Exchange]]]:
         barrier.wait()
-        return [
-            (name, client.transmit(client.prepare(request, f"{purpose}: {name}"), quiet=True))
-            for name, request in script
-        ]
+        return [(name, client.deliver(request)) for name, request in requests]
 
     with run.quiet_accounts(), ThreadPoolExecutor(len(scripts)) as pool:
-        done = [pair for pairs in pool.map(one, scripts) for pair in pairs]
-    done.sort(key=lambda pair: pair[1].started)
-    for _, exchange in done:
-        # The watchers keep books that only one thread may write.
-        for watcher in client.watchers:
-            watcher(exchange)
-    return done
+        done = [pair for pairs in pool.map(perform, prepared) for pair in pairs]
+    done.sort(key=lambda pair: pair[1][-1].begun)
+    for _, exchanges in done:
+        client.watch(exchanges)
+    return [(name, exchanges[-1]) for name, exchanges in done]
 
 
 def event(name: str, exchange: Exchange, value: Any = None, *, refused: bool | None = None) -> Event[Any]:
@@ -71,7 +72,8 @@ def event(name: str, exchange: Exchange, value: Any = None, *, refused: bool | N
         outcome = UNKNOWN
     else:
         outcome = REFUSED if (refused if refused is not None else not exchange.succeeded) else OK
-    return Event(name, outcome, exchange.started, exchange.started + exchange.elapsed, value, exchange.number)
+    # What was lost on the way may have taken effect since it was first sent.
+    return Event(name, outcome, exchange.begun, exchange.started + exchange.elapsed, value, exchange.number)
 
 
 class HistoryRecorder:

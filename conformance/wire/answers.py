@@ -1,0 +1,82 @@
+"""Reading an answer within bounds: so many headers, so many bytes as sent and as unpacked, and no more.
+
+A server may send anything. What it sends beyond the bounds is left on the wire; nothing here judges.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+
+import httpx
+
+from conformance.wire.messages import Exchange
+
+#: Bytes of a response body that are read, and bytes that it may unpack to.
+MAX_BODY = 4 * 1024 * 1024
+
+#: Headers of an answer that are kept, and characters of each of them.
+MAX_HEADERS = 100
+MAX_HEADER = 8192
+
+#: Headers that are kept wherever they stand, because something depends on them.
+_READ = ("content-type", "content-encoding", "date", "retry-after", "location", "connection")
+
+#: Coding -> what zlib calls its formats; the second is for servers that leave out zlib's own frame.
+_CODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}
+
+
+def receive(response: httpx.Response, exchange: Exchange) -> None:
+    """Reads a response into an exchange. Raises what the transport raises when the connection breaks."""
+    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
+    raw, truncated = _read(response.stream)  # type: ignore[arg-type]
+    body, longer = unpacked(raw, response.headers.get("content-encoding", ""))
+    exchange.response_body, exchange.truncated = body, truncated or longer
+    exchange.status = response.status_code
+    exchange.response_headers = _kept(headers)
+
+
+def _read(stream: Iterable[bytes]) -> tuple[bytes, bool]:
+    chunks, size = [], 0
+    for chunk in stream:
+        chunks.append(chunk)
+        size += len(chunk)
+        if size > MAX_BODY:
+            return b"".join(chunks)[:MAX_BODY], True
+    return b"".join(chunks), False
+
+
+def unpacked(body: bytes, encoding: str) -> tuple[bytes, bool]:
+    """A body without its content codings, and whether that was cut off; one that cannot be unpacked stays
+    as it is, and so is no JSON."""
+    found = body
+    for coding in reversed([name.strip().lower() for name in encoding.split(",")]):
+        if coding in ("", "identity"):
+            continue
+        for form in _CODINGS.get(coding, ()):
+            whole, longer = _inflated(found, form)
+            if whole is not None:
+                found = whole
+                break
+        else:
+            return body, False
+        if longer:
+            return found, True
+    return found, False
+
+
+def _inflated(body: bytes, form: int) -> tuple[bytes | None, bool]:
+    unpacking = zlib.decompressobj(form)
+    try:
+        found = unpacking.decompress(body, MAX_BODY)
+    except zlib.error:
+        return None, False
+    if unpacking.unconsumed_tail:
+        return found, True
+    return (found, False) if unpacking.eof else (None, False)
+
+
+def _kept(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    kept = headers[:MAX_HEADERS]
+    kept += [pair for pair in headers[MAX_HEADERS:] if pair[0].lower() in _READ][:MAX_HEADERS]
+    return [(name[:MAX_HEADER], value[:MAX_HEADER]) for name, value in kept]

@@ -1,0 +1,60 @@
+"""JSON as RFC 8259 has it: UTF-8 and nothing else, no byte order mark, no NaN, no Infinity.
+
+Python's own reader takes all of those, and recursion or a long number makes it raise what is no ValueError
+or says nothing about the text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from typing import Any, NoReturn
+
+#: How deep a text may nest before it is taken for no JSON; the API's own nest four deep.
+MAX_DEPTH = 100
+
+#: Digits of an integer that are read exactly; beyond it is as good as any other huge number.
+_EXACT_DIGITS = 4000
+
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+
+#: Strings, the last of which may lack its end: so a text of quotes and backslashes is read once, not once
+#: for each quote.
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*(?:"|\Z)', re.DOTALL)
+
+
+def parse(body: bytes) -> Any:
+    """The value of a JSON text. Raises ValueError for anything else, and for a text nested too deeply."""
+    if depth(body) > MAX_DEPTH:
+        raise ValueError(f"nested more than {MAX_DEPTH} deep")
+    text = body.decode("utf-8")
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except json.JSONDecodeError:
+        raise
+    except ValueError:
+        # Python reads no integer of more digits than its own limit; RFC 8259 has none.
+        return json.loads(text, parse_constant=_refuse, parse_int=_integer)
+
+
+def depth(body: bytes) -> int:
+    """How deep a JSON text nests."""
+    # Brackets inside strings matter seldom, so strings are only left out where they might.
+    found = _deepest(body)
+    return found if found <= MAX_DEPTH else _deepest(_STRINGS.sub(b"", body))
+
+
+def _deepest(text: bytes) -> int:
+    steps = (1 if bracket in b"[{" else -1 for bracket in text.translate(None, _NO_BRACKETS))
+    return max(itertools.accumulate(steps), default=0)
+
+
+def _refuse(literal: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{literal} is no JSON", literal, 0)
+
+
+def _integer(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _EXACT_DIGITS else float(digits)

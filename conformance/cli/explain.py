@@ -6,7 +6,7 @@ import argparse
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from conformance.cli.main import UsageError
 from conformance.cli.rules import described, find
@@ -59,8 +59,8 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
     if faults := list(_faults(rule)):
         yield ""
         yield "Servers that break it, on which the checks are proven"
-        for name, text in faults[:12]:
-            yield from textwrap.wrap(f"{name}: {text}", 100, initial_indent="   ", subsequent_indent="      ")
+        for text in faults[:12]:
+            yield from textwrap.wrap(text, 100, initial_indent="   ", subsequent_indent="      ")
         if len(faults) > 12:
             yield f"   and {len(faults) - 12} more"
     yield ""
@@ -85,27 +85,44 @@ def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
             yield check.name, " ".join(text.split("\n\n")[0].split())
 
 
-def _faults(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Name and description of each faulty server that is registered for the rule; none outside a checkout."""
+def _faults(rule: Rule) -> Iterator[str]:
+    """What each faulty server does that is registered for the rule; none outside a checkout."""
     for path in sorted(FAULTS.glob("*.py")):
         try:
             tree = ast.parse(path.read_text("utf-8"))
         except (OSError, SyntaxError):
             continue
-        for node in ast.walk(tree):
+        for node in tree.body:
             if isinstance(node, ast.ClassDef) and any(
-                _registers(decorator, rule.id) for decorator in node.decorator_list
+                _registers(made, rule.id) for made in node.decorator_list
             ):
-                yield node.name, " ".join((ast.get_docstring(node) or "").split())
+                yield " ".join((ast.get_docstring(node) or "").split())
+            yield from (str(ast.literal_eval(key)) for key in _rows(node, rule.id) if key is not None)
 
 
 def _registers(decorator: ast.expr, rule: str) -> bool:
+    """Whether a decorator is `fault` with the rule: a faulty server as a class."""
     return (
         isinstance(decorator, ast.Call)
         and isinstance(decorator.func, ast.Name)
         and decorator.func.id == "fault"
-        and any(isinstance(one, ast.Constant) and one.value == rule for one in decorator.args)
+        and _holds(decorator.args, rule)
     )
+
+
+def _rows(node: ast.stmt, rule: str) -> list[ast.expr | None]:
+    """The sentences of the rows that a statement `faults[rule] |= {...}` adds."""
+    if not isinstance(node, ast.AugAssign) or not isinstance(node.value, ast.Dict):
+        return []
+    target = node.target
+    if not isinstance(target, ast.Subscript) or ast.unparse(target.value) != "faults":
+        return []
+    rules = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+    return node.value.keys if _holds(rules, rule) else []
+
+
+def _holds(values: Iterable[ast.expr], rule: str) -> bool:
+    return any(isinstance(value, ast.Constant) and value.value == rule for value in values)
 
 
 def _example(rule: Rule, operation: str) -> str:

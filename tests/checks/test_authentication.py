@@ -35,18 +35,62 @@ def fault(rule: str, operation: str, kind: str) -> Fault:
 @pytest.mark.parametrize(
     ("rule", "operation", "kind"),
     [
-        ("auth.missing-header", "createAccount", "accepts-without: X-API-Key"),
-        ("auth.missing-header", "listAccounts", "accepts-without: X-Signature"),
-        ("auth.missing-header", "createBeneficiary", "missing-answered-otherwise: X-API-Key type"),
-        ("auth.bearer-only", "createVirtualAccount", "takes-bearer"),
-        ("auth.timestamp-window", "createPayin", "wider-window: any past"),
-        ("auth.unknown-key", "createWallet", "falls-back"),
-        ("auth.unknown-key", "disableBeneficiary", "lenient-keys: prefix"),
-        ("auth.signature", "disableBeneficiary", "compares-less: first 8"),
-        ("auth.signature", "getVirtualAccount", "signature-answered-otherwise: status 403"),
-        ("auth.nonce-replay", "getVirtualAccount", "replay-answered-otherwise: status 409"),
-        ("auth.comes-first", "listVirtualAccounts", "resolves-first: headers"),
-        ("auth.comes-first", "disableBeneficiary", "unknown-first: signature"),
+        (
+            "auth.missing-header",
+            "createAccount",
+            "A request without this header needs no authentication: X-API-Key",
+        ),
+        (
+            "auth.missing-header",
+            "listAccounts",
+            "A request without this header needs no authentication: X-Signature",
+        ),
+        (
+            "auth.missing-header",
+            "createBeneficiary",
+            "A missing header is answered with another type or code: X-API-Key type",
+        ),
+        (
+            "auth.bearer-only",
+            "createVirtualAccount",
+            "A bearer token, whatever it is, does instead of the four headers",
+        ),
+        ("auth.timestamp-window", "createPayin", "A timestamp is accepted that is too far off: any past"),
+        (
+            "auth.unknown-key",
+            "createWallet",
+            "An unknown key counts as that of the organization whose secret the request is signed with",
+        ),
+        (
+            "auth.unknown-key",
+            "disableBeneficiary",
+            "A key that resembles a known one is taken for it: prefix",
+        ),
+        (
+            "auth.signature",
+            "disableBeneficiary",
+            "A signature is accepted that is not the right one: first 8",
+        ),
+        (
+            "auth.signature",
+            "getVirtualAccount",
+            "A wrong signature is refused with another status, type or code: status 403",
+        ),
+        (
+            "auth.nonce-replay",
+            "getVirtualAccount",
+            "A used nonce is refused with another status, type or code: status 409",
+        ),
+        (
+            "auth.comes-first",
+            "listVirtualAccounts",
+            "An unknown or foreign resource of the path is refused as such before this step: headers",
+        ),
+        (
+            "auth.comes-first",
+            "disableBeneficiary",
+            "An unknown id of the path is refused as such before this step; a foreign one is not: signature",
+        ),
     ],
 )
 def test_broken_rule_drags_no_other_along(
@@ -61,7 +105,14 @@ def test_broken_rule_drags_no_other_along(
     assert (rule, operation) in outcome.broken
 
 
-@pytest.mark.parametrize("kind", ["scoped-nonces: operation", "recorded-privately", "checks-own-only"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "A nonce is remembered together with something else of the request, here only: operation",
+        "A nonce that was used here may be used for other operations",
+        "A nonce that was used for another operation may be used here once",
+    ],
+)
 def test_partner_with_nonces_of_its_own_is_not_blamed_on_others(kind: str) -> None:
     broken = fault("auth.nonce-replay", "listAccounts", kind)
     outcome = judge(broken.make(), checks("listAccounts", "createPayout", "updateBeneficiary", only="nonces"))

@@ -12,7 +12,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Organization
 
-from .catalogue import Faulty, fault, refusal
+from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
 
 
 def first_organization(ctx: Context) -> Organization:
@@ -35,55 +35,25 @@ class LetsThrough(Faulty):
             super().authenticate(ctx)
 
 
+waiving = hook(LetsThrough, "waives")
+
+
 # --------------------------------------------------------------------------- auth.accepts-valid
 
 
-@fault("auth.accepts-valid")
-class RefusesAll(Faulty):
-    """No signature is right."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return False
-
-
-@fault("auth.accepts-valid")
-class WantsUuidNonces(Faulty):
-    """A nonce must be a UUID with hyphens."""
-
-    def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
-        return "-" in nonce
-
-
-@fault("auth.accepts-valid")
-class WantsLongNonces(Faulty):
-    """A nonce must be longer than 32 characters."""
-
-    def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
-        return len(nonce) > 32
-
-
-@fault("auth.accepts-valid")
-class WantsMilliseconds(Faulty):
-    """A timestamp is read as milliseconds."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        return super().parse_timestamp(ctx, text) // 1000
-
-
-@fault("auth.accepts-valid")
-class SignsWithoutVersion(Faulty):
-    """The signature is computed over the path without /v1."""
-
-    def signed_target(self, ctx: Context) -> bytes:
-        return ctx.request.target.removeprefix(b"/v1")
-
-
-@fault("auth.accepts-valid")
-class SignsWithNewlines(Faulty):
-    """The signature is computed over parts that newlines separate."""
-
-    def signature_string(self, ctx: Context) -> bytes:
-        return b"\n".join(
+faults["auth.accepts-valid"] |= {
+    "No signature is right.": seam("signatures_equal", lambda *_: False),
+    "A nonce must be a UUID with hyphens.": seam("nonce_well_formed", lambda self, ctx, nonce: "-" in nonce),
+    "A nonce must be longer than 32 characters.": seam(
+        "nonce_well_formed", lambda self, ctx, nonce: len(nonce) > 32
+    ),
+    "A timestamp is read as milliseconds.": seam("parse_timestamp", lambda self, *_: self.usual() // 1000),
+    "The signature is computed over the path without /v1.": seam(
+        "signed_target", lambda self, ctx: ctx.request.target.removeprefix(b"/v1")
+    ),
+    "The signature is computed over parts that newlines separate.": seam(
+        "signature_string",
+        lambda self, ctx: b"\n".join(
             (
                 self.signed_method(ctx).encode(),
                 self.signed_target(ctx),
@@ -91,42 +61,21 @@ class SignsWithNewlines(Faulty):
                 self.signed_nonce(ctx).encode(),
                 self.signed_body(ctx),
             )
-        )
-
-
-@fault("auth.accepts-valid")
-class WantsBase64(Faulty):
-    """The signature must be in base64."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return base64.b64encode(bytes.fromhex(expected)).decode() == presented
-
-
-@fault("auth.accepts-valid")
-class WantsUpperCase(Faulty):
-    """The signature must be in upper-case hexadecimal."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return expected.upper() == presented
+        ),
+    ),
+    "The signature must be in base64.": seam(
+        "signatures_equal",
+        lambda self, ctx, expected, presented: (
+            base64.b64encode(bytes.fromhex(expected)).decode() == presented
+        ),
+    ),
+    "The signature must be in upper-case hexadecimal.": seam(
+        "signatures_equal", lambda self, ctx, expected, presented: expected.upper() == presented
+    ),
+}
 
 
 # --------------------------------------------------------------------------- headers
-
-
-@fault("auth.missing-header", each=signing.HEADERS)
-class AcceptsWithout(LetsThrough):
-    """A request without this header needs no authentication."""
-
-    def waives(self, ctx: Context) -> bool:
-        return ctx.header(self.value.lower().encode()) is None
-
-
-@fault("auth.missing-header", also=("auth.bearer-only",))
-class AcceptsAnonymous(LetsThrough):
-    """A request with none of the four headers needs no authentication."""
-
-    def waives(self, ctx: Context) -> bool:
-        return all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS)
 
 
 class MissesOtherwise(Faulty):
@@ -147,36 +96,42 @@ def _misses(**answers: tuple[int, str, str]) -> dict[str, tuple[Any, ...]]:
     }
 
 
-@fault(
-    "auth.missing-header",
-    each=_misses(
-        code=(401, "authentication_error", "invalid_signature"),
-        type=(401, "validation_error", "missing_headers"),
-        singular=(401, "authentication_error", "missing_header"),
-        body=(400, "validation_error", "invalid_request"),
+faults["auth.missing-header"] |= {
+    "A request without this header needs no authentication.": waiving(
+        lambda self, ctx: ctx.header(self.value.lower().encode()) is None, each=signing.HEADERS
     ),
-)
-class MissingAnsweredOtherwise(MissesOtherwise):
-    """A missing header is answered with another type or code."""
-
-
-@fault(
-    "auth.missing-header-status",
-    each=_misses(
-        forbidden=(403, "authentication_error", "missing_headers"),
-        bad=(400, "authentication_error", "missing_headers"),
+    "A request with none of the four headers needs no authentication.": waiving(
+        lambda self, ctx: all(ctx.header(name.lower().encode()) is None for name in signing.HEADERS),
+        also=("auth.bearer-only",),
     ),
-)
-class MissingWithOtherStatus(MissesOtherwise):
-    """A missing header is answered with another status than 401."""
+    "A missing header is answered with another type or code.": of(
+        MissesOtherwise,
+        each=_misses(
+            code=(401, "authentication_error", "invalid_signature"),
+            type=(401, "validation_error", "missing_headers"),
+            singular=(401, "authentication_error", "missing_header"),
+            body=(400, "validation_error", "invalid_request"),
+        ),
+    ),
+}
 
 
-@fault("auth.empty-header", each=signing.HEADERS)
-class EmptyIsFine(LetsThrough):
-    """A request in which this header is empty needs no authentication."""
+faults["auth.missing-header-status"] |= {
+    "A missing header is answered with another status than 401.": of(
+        MissesOtherwise,
+        each=_misses(
+            forbidden=(403, "authentication_error", "missing_headers"),
+            bad=(400, "authentication_error", "missing_headers"),
+        ),
+    ),
+}
 
-    def waives(self, ctx: Context) -> bool:
-        return ctx.header(self.value.lower().encode()) == ""
+
+faults["auth.empty-header"] |= {
+    "A request in which this header is empty needs no authentication.": waiving(
+        lambda self, ctx: ctx.header(self.value.lower().encode()) == "", each=signing.HEADERS
+    ),
+}
 
 
 @fault(
@@ -211,12 +166,11 @@ WINDOWS = {
 }
 
 
-@fault("auth.timestamp-window", each=WINDOWS)
-class WiderWindow(Faulty):
-    """A timestamp is accepted that is too far off."""
-
-    def timestamp_in_window(self, ctx: Context, age: int) -> bool:
-        return self.value(age) or super().timestamp_in_window(ctx, age)
+faults["auth.timestamp-window"] |= {
+    "A timestamp is accepted that is too far off.": seam(
+        "timestamp_in_window", lambda self, ctx, age: self.value(age) or self.usual(), each=WINDOWS
+    ),
+}
 
 
 @fault("auth.timestamp-window")
@@ -269,12 +223,11 @@ NARROW = {
 }
 
 
-@fault("auth.timestamp-accepted", each=NARROW)
-class NarrowerWindow(Faulty):
-    """A timestamp is refused that is not too far off."""
-
-    def timestamp_in_window(self, ctx: Context, age: int) -> bool:
-        return not self.value(age) and super().timestamp_in_window(ctx, age)
+faults["auth.timestamp-accepted"] |= {
+    "A timestamp is refused that is not too far off.": seam(
+        "timestamp_in_window", lambda self, ctx, age: not self.value(age) and self.usual(), each=NARROW
+    ),
+}
 
 
 #: Kind -> pattern of further texts that are read as a timestamp: the first group, or now if it has none.
@@ -350,12 +303,13 @@ class LenientKeys(Faulty):
         return super().find_organization(ctx, api_key)
 
 
-@fault("auth.unknown-key-status", each=(400, 403, 404))
-class UnknownKeyStatus(Faulty):
-    """An unknown key is refused with another status."""
-
-    def on_unknown_key(self, ctx: Context) -> Organization:
-        raise refusal(self.value, "authentication_error", "invalid_api_key")
+faults["auth.unknown-key-status"] |= {
+    "An unknown key is refused with another status.": seam(
+        "on_unknown_key",
+        lambda self, *_: refuse(refusal(self.value, "authentication_error", "invalid_api_key")),
+        each=(400, 403, 404),
+    ),
+}
 
 
 def _bearer(ctx: Context) -> str | None:
@@ -363,34 +317,20 @@ def _bearer(ctx: Context) -> str | None:
     return token if kind.lower() == "bearer" and ctx.header(b"x-signature") is None else None
 
 
-@fault("auth.bearer-only")
-class TakesBearer(LetsThrough):
-    """A bearer token, whatever it is, does instead of the four headers."""
-
-    def waives(self, ctx: Context) -> bool:
-        return _bearer(ctx) is not None
-
-
-@fault("auth.bearer-only")
-class TakesKeyAsBearer(LetsThrough):
-    """The API key as bearer token does instead of the four headers."""
-
-    def waives(self, ctx: Context) -> bool:
-        return ctx.store.organization(_bearer(ctx) or "") is not None
-
-
-@fault(
-    "auth.bearer-only",
-    each={
-        "code": (401, "authentication_error", "invalid_token"),
-        "type": (401, "permission_error", "missing_headers"),
-        "bad": (400, "validation_error", "bearer_not_supported"),
-    },
-)
-class BearerAnsweredOtherwise(Faulty):
-    """A bearer token is refused, but not as missing headers."""
-
-    def check_headers_present(self, ctx: Context) -> None:
-        if _bearer(ctx) is not None:
-            raise refusal(*self.value)
-        super().check_headers_present(ctx)
+faults["auth.bearer-only"] |= {
+    "A bearer token, whatever it is, does instead of the four headers.": waiving(
+        lambda self, ctx: _bearer(ctx) is not None
+    ),
+    "The API key as bearer token does instead of the four headers.": waiving(
+        lambda self, ctx: ctx.store.organization(_bearer(ctx) or "") is not None
+    ),
+    "A bearer token is refused, but not as missing headers.": seam(
+        "check_headers_present",
+        lambda self, ctx: refuse(refusal(*self.value)) if _bearer(ctx) is not None else self.usual(),
+        each={
+            "code": (401, "authentication_error", "invalid_token"),
+            "type": (401, "permission_error", "missing_headers"),
+            "bad": (400, "validation_error", "bearer_not_supported"),
+        },
+    ),
+}

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Record
 from conformance.reference.fields import BENEFICIARY
 from conformance.reference.refusals import Refusal
 
-from .catalogue import Faulty, fault
-from .resources import Shows, other
+from .catalogue import Faulty, fault, faults, refuse, seam
+from .resources import other, showing
 
 #: Kind -> which of a beneficiary's destinations are shown.
 DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
@@ -22,37 +22,25 @@ DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
 }
 
 
-@fault("beneficiary.destinations", each=DESTINATIONS)
-class OtherDestinations(Faulty):
-    """payout_destinations does not hold the beneficiary's destinations, each once."""
-
-    def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
-        return self.value(super().destinations(ctx, record))  # type: ignore[no-any-return]
+# type: ignore[no-any-return]
 
 
-@fault("beneficiary.destinations")
-class DestinationsOfAll(Faulty):
-    """payout_destinations holds the destinations of all beneficiaries of the account."""
-
-    def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
-        return [
-            one
-            for each in ctx.store.select("beneficiary", record["parent"])
-            for one in super(DestinationsOfAll, self).destinations(ctx, each)
-        ]
+faults["beneficiary.destinations"] |= {
+    "payout_destinations does not hold the beneficiary's destinations, each once.": seam(
+        "destinations", lambda self, *_: self.value(self.usual()), each=DESTINATIONS
+    ),
+    "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
+        "destinations",
+        lambda self, ctx, record: [
+            one for each in ctx.store.select("beneficiary", record["parent"]) for one in self.usual(ctx, each)
+        ],
+    ),
+}
 
 
 def fields_of_beneficiary(operation: str = "") -> list[str]:
     """The fields that a PATCH may name."""
     return [field.name for field in BENEFICIARY]
-
-
-@fault("beneficiary.update", each=fields_of_beneficiary)
-class IgnoresField(Faulty):
-    """A PATCH does not change this field."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        return {**super().patched(ctx, record), self.value: record.get(self.value)}
 
 
 @fault("beneficiary.update", each=fields_of_beneficiary)
@@ -77,72 +65,64 @@ class StoresOnly(Faulty):
         ctx.record = {**(ctx.record or {}), self.value: old.get(self.value)}
 
 
-@fault("beneficiary.update", each=("title", "middle_name", "company_name", "tax_id", "note"))
-class EmptiesUnnamed(Faulty):
-    """A PATCH empties this optional field where it does not name it."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        return {**super().patched(ctx, record), self.value: ctx.values.get(self.value)}
-
-
-@fault(
-    "beneficiary.update",
-    each=[
-        name
-        for name in fields_of_beneficiary()
-        if name not in ("title", "middle_name", "company_name", "tax_id", "note")
-    ],
-)
-class ResetsUnnamed(Faulty):
-    """A PATCH changes this field where it does not name it."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        kept = ctx.values.get(self.value, other(self.value, record.get(self.value) or "individual"))
-        return {**super().patched(ctx, record), self.value: kept}
-
-
-@fault("beneficiary.update", each=("created", "status", "verified"))
-class ChangesOwned(Faulty):
-    """A PATCH changes a member that only the server may set."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        changes = {"created": ctx.now, "status": "inactive", "verified": True}
-        return {**super().patched(ctx, record), self.value: changes[self.value]}
-
-
-@fault("beneficiary.update")
-class OneFieldOnly(Faulty):
-    """Of the fields that a PATCH names only the first one changes."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        first = dict(list(ctx.values.items())[:1])
-        return {**record, **first, "updated": self.touched(ctx, record)}
-
-
-@fault("beneficiary.update-moves-updated")
-class LeavesUpdated(Faulty):
-    """A PATCH leaves updated as it was."""
-
-    def patched(self, ctx: Context, record: Record) -> Record:
-        return {**super().patched(ctx, record), "updated": record["updated"]}
+faults["beneficiary.update"] |= {
+    "A PATCH does not change this field.": seam(
+        "patched",
+        lambda self, ctx, record: {**self.usual(), self.value: record.get(self.value)},
+        each=fields_of_beneficiary,
+    ),
+    "A PATCH empties this optional field where it does not name it.": seam(
+        "patched",
+        lambda self, ctx, *_: {**self.usual(), self.value: ctx.values.get(self.value)},
+        each=("title", "middle_name", "company_name", "tax_id", "note"),
+    ),
+    "A PATCH changes this field where it does not name it.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **self.usual(),
+            self.value: ctx.values.get(self.value, other(self.value, record.get(self.value) or "individual")),
+        },
+        each=[
+            name
+            for name in fields_of_beneficiary()
+            if name not in ("title", "middle_name", "company_name", "tax_id", "note")
+        ],
+    ),
+    "A PATCH changes a member that only the server may set.": seam(
+        "patched",
+        lambda self, ctx, *_: {
+            **self.usual(),
+            self.value: {"created": ctx.now, "status": "inactive", "verified": True}[self.value],
+        },
+        each=("created", "status", "verified"),
+    ),
+    "Of the fields that a PATCH names only the first one changes.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **record,
+            **dict(list(ctx.values.items())[:1]),
+            "updated": self.touched(ctx, record),
+        },
+    ),
+}
 
 
-@fault("beneficiary.update-moves-updated")
-class MovesUpdatedBack(Faulty):
-    """A PATCH moves updated back to before the create."""
+faults["beneficiary.update-moves-updated"] |= {
+    "A PATCH leaves updated as it was.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
+    ),
+    "A PATCH moves updated back to before the create.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
+    ),
+}
 
-    def patched(self, ctx: Context, record: Record) -> Record:
-        return {**super().patched(ctx, record), "updated": record["created"] - 60_000_000}
 
-
-@fault("beneficiary.update-empty")
-class RefusesEmpty(Faulty):
-    """A PATCH with an empty object is refused."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        if not ctx.values:
-            raise Refusal("invalid_field")
-        super().update_beneficiary(ctx)
+faults["beneficiary.update-empty"] |= {
+    "A PATCH with an empty object is refused.": seam(
+        "update_beneficiary",
+        lambda self, ctx: refuse(Refusal("invalid_field")) if not ctx.values else self.usual(),
+    ),
+}
 
 
 @fault("beneficiary.update-empty", each=("title", "note", "status", "address", "first_name"))
@@ -168,15 +148,12 @@ class EmptyDisables(Faulty):
             ctx.store.update({**(ctx.record or {}), "note": "emptied"})
 
 
-@fault(
-    "beneficiary.update-server-owned",
-    each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
-)
-class PatchesOwned(Shows):
-    """A PATCH takes a member that only the server may set."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: ctx.body.get(self.value, document[self.value])}
+faults["beneficiary.update-server-owned"] |= {
+    "A PATCH takes a member that only the server may set.": showing(
+        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
+        each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
+    ),
+}
 
 
 @fault("beneficiary.update-server-owned", each=("status", "verified"))
@@ -189,12 +166,11 @@ class PatchesOwnedUnseen(Faulty):
             ctx.store.update({**(ctx.record or {}), self.value: ctx.body[self.value]})
 
 
-@fault("beneficiary.disable", each=("active", "inactive"))
-class DisabledAsOther(Faulty):
-    """Disabling leads to another status."""
-
-    def disabled(self, ctx: Context, record: Record) -> Record:
-        return {**super().disabled(ctx, record), "status": self.value}
+faults["beneficiary.disable"] |= {
+    "Disabling leads to another status.": seam(
+        "disabled", lambda self, *_: {**self.usual(), "status": self.value}, each=("active", "inactive")
+    ),
+}
 
 
 @fault("beneficiary.disable")
@@ -236,12 +212,11 @@ class DisablesMoreUnseen(Faulty):
         ctx.store.update({**record, self.value: other(self.value, record.get(self.value))})
 
 
-@fault("beneficiary.disable-moves-updated")
-class DisableLeavesUpdated(Faulty):
-    """Disabling leaves updated as it was."""
-
-    def disabled(self, ctx: Context, record: Record) -> Record:
-        return {**super().disabled(ctx, record), "updated": record["updated"]}
+faults["beneficiary.disable-moves-updated"] |= {
+    "Disabling leaves updated as it was.": seam(
+        "disabled", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
+    ),
+}
 
 
 @fault("beneficiary.disable")

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, Field
+from conformance.reference.fields import FIELDS
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, hook, seam
 
 ADDRESS = {
     "address_line": "1 Main Street",
@@ -75,6 +75,9 @@ class Mends(Faulty):
         return body
 
 
+mending = hook(Mends, "mends")
+
+
 def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
     """A beneficiary and a destination that go together."""
     destination = ctx.store.get("payout_destination", str(body["payout_destination_id"]))
@@ -106,6 +109,9 @@ class TakesBodies(Faulty):
                 ctx.body = read
                 return {**valid(self, ctx), **read}
         return super().parse_body(ctx)
+
+
+reading = hook(TakesBodies, "reads")
 
 
 def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
@@ -171,12 +177,12 @@ def _anything(body: bytes) -> dict[str, Any] | None:
     return None
 
 
-@fault("body.malformed", each=BODIES)
-class ReadsMalformed(TakesBodies):
-    """A body that is no JSON object in UTF-8 is accepted."""
-
-    def reads(self, ctx: Context, body: bytes) -> dict[str, Any] | None:
-        return self.value(body)  # type: ignore[no-any-return]
+faults["body.malformed"] |= {
+    "A body that is no JSON object in UTF-8 is accepted.": reading(
+        lambda self, ctx, body: self.value(body), each=BODIES
+    ),
+}
+# type: ignore[no-any-return]
 
 
 # --------------------------------------------------------------------------- presence and type
@@ -192,37 +198,28 @@ def optional(operation: str) -> list[str]:
     return [field.name for field in FIELDS[operation] if field.name not in required(operation)]
 
 
-@fault("fields.required", each=required)
-class FillsIn(Mends):
-    """A missing required field is filled in."""
-
-    def mends(self, ctx: Context, body: dict[str, Any], name: str) -> bool:
-        return name not in body
-
-
-@fault(
-    "fields.required",
-    each=lambda operation: [
-        name
-        for name in required(operation)
-        if name not in ("beneficiary_id", "payout_destination_id", "network")
-        and (operation, name) != ("createWallet", "currency")
-    ],
-)
-class LeavesEmpty(Faulty):
-    """A missing required field is left empty."""
-
-    def check_present(self, ctx: Context, field: Field) -> None:
-        if field.name != self.value:
-            super().check_present(ctx, field)
+faults["fields.required"] |= {
+    "A missing required field is filled in.": mending(
+        lambda self, ctx, body, name: name not in body, each=required
+    ),
+    "A missing required field is left empty.": seam(
+        "check_present",
+        lambda self, ctx, field: self.usual() if field.name != self.value else None,
+        each=lambda operation: [
+            name
+            for name in required(operation)
+            if name not in ("beneficiary_id", "payout_destination_id", "network")
+            and (operation, name) != ("createWallet", "currency")
+        ],
+    ),
+}
 
 
-@fault("fields.required-null", each=required)
-class FillsInNull(Mends):
-    """A required field that is null is filled in."""
-
-    def mends(self, ctx: Context, body: dict[str, Any], name: str) -> bool:
-        return name in body and body[name] is None
+faults["fields.required-null"] |= {
+    "A required field that is null is filled in.": mending(
+        lambda self, ctx, body, name: name in body and body[name] is None, each=required
+    ),
+}
 
 
 TYPES: dict[str, type | tuple[type, ...]] = {
@@ -259,12 +256,12 @@ def _typed(operation: str) -> list[str]:
     return [name for name in required(operation) if name not in ("address", "amount")]
 
 
-@fault("fields.type", each=_types(_typed, tuple(TYPES)))
-class TakesOtherTypes(Mends):
-    """A required field of this wrong type is accepted."""
-
-    def mends(self, ctx: Context, body: dict[str, Any], name: str) -> bool:
-        return name in body and _is(body[name], self.value[1])
+faults["fields.type"] |= {
+    "A required field of this wrong type is accepted.": mending(
+        lambda self, ctx, body, name: name in body and _is(body[name], self.value[1]),
+        each=_types(_typed, tuple(TYPES)),
+    ),
+}
 
 
 @fault("fields.optional-type", each=_types(optional, ("array", "object")))
@@ -276,9 +273,9 @@ class DropsOtherTypes(Faulty):
         return {key: value for key, value in body.items() if key != name or not _is(value, kind)}
 
 
-@fault("fields.address", each=_types(lambda operation: ["address"], ("string", "number", "boolean", "array")))
-class TakesOtherAddresses(Mends):
-    """An address that is no object is accepted."""
-
-    def mends(self, ctx: Context, body: dict[str, Any], name: str) -> bool:
-        return name in body and _is(body[name], self.value[1])
+faults["fields.address"] |= {
+    "An address that is no object is accepted.": mending(
+        lambda self, ctx, body, name: name in body and _is(body[name], self.value[1]),
+        each=_types(lambda operation: ["address"], ("string", "number", "boolean", "array")),
+    ),
+}

@@ -1,5 +1,15 @@
 """How a faulty server is written: the reference server with one rule broken on one operation.
 
+A row says in a sentence what the server does, and overrides one seam of the reference server:
+
+    faults["auth.nonce-replay"] |= {
+        "A nonce may be used any number of times.": seam("claim_nonce", lambda *_: True),
+    }
+
+The function is the seam's own method: it takes `self`, the request's context and what else the seam takes.
+In it, `self.usual(...)` is what the reference server does there, with the same arguments if it is called with
+none. Where more is to be done, the same is written as a class:
+
     @fault("auth.nonce-replay")
     class NeverRecorded(Faulty):
         \"\"\"A nonce may be used any number of times.\"\"\"
@@ -7,10 +17,9 @@
         def claim_nonce(self, ctx, nonce):
             return True
 
-The class overrides seams of the reference server. Each override takes effect on the operation that is
-broken and on no other; `everywhere` lifts that for a class. The decorator registers one fault for each
-operation that the rule covers, and with `each` one for each of several values, which the class finds
-in `self.value`.
+An override takes effect on the operation that is broken and on no other; `everywhere` lifts that for a class.
+One fault is registered for each operation that the rule covers, and with `each` one for each of several
+values, which the override finds in `self.value`.
 """
 
 from __future__ import annotations
@@ -18,10 +27,9 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from conformance.contract.rules import RULES
 from conformance.reference.behaviour import Behaviour
@@ -75,6 +83,7 @@ class Faulty(Behaviour):
 class Fault:
     """One faulty server: the rule it breaks, on which operation, and in which way.
 
+    `kind` is the sentence that describes it, with the value that tells it apart from others of that sentence.
     `also` names rules that nobody could keep who breaks this one so.
     """
 
@@ -88,7 +97,7 @@ class Fault:
 
     @property
     def id(self) -> str:
-        """A name such as auth.signature[createPayout]: prefix-compared."""
+        """A name such as auth.signature[createPayout]: A signature is accepted ...: first 8."""
         return f"{self.rule}[{self.operation}]: {self.kind}"
 
     def make(self) -> Faulty:
@@ -116,8 +125,8 @@ def fault(
 
     def register(behaviour: type[Faulty]) -> type[Faulty]:
         _confine(behaviour)
-        name = re.sub(r"(?<!^)(?=[A-Z])", "-", behaviour.__name__).lower()
         description = " ".join((behaviour.__doc__ or "").split())
+        sentence = description.removesuffix(".")
         for rule in rules:
             covered = RULES[rule].operations
             chosen = [one for one in covered if operations is None or one in set(operations)]
@@ -125,11 +134,83 @@ def fault(
                 raise ValueError(f"{behaviour.__name__}: {rule} covers none of the operations")
             for operation in chosen:
                 for label, value in _values(each(operation) if callable(each) else each):
-                    kind = f"{name}: {label}" if label else name
+                    kind = f"{sentence}: {label}" if label else sentence
                     FAULTS.append(Fault(rule, operation, kind, description, behaviour, value, also))
         return behaviour
 
     return register
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one row overrides: a method of a base class, and the options of `fault`."""
+
+    base: type[Faulty]
+    override: tuple[str, Callable[..., Any]] | None
+    options: Mapping[str, Any]
+
+
+def seam(name: str, override: Callable[..., Any], *, base: type[Faulty] = Faulty, **options: Any) -> Row:
+    """A row that overrides one seam, or one method of `base`; `options` are those of `fault`."""
+    return Row(base, (name, override), options)
+
+
+def of(base: type[Faulty], **options: Any) -> Row:
+    """A row of a class that does all by itself; `options` are those of `fault`."""
+    return Row(base, None, options)
+
+
+def hook(base: type[Faulty], name: str, **common: Any) -> Callable[..., Row]:
+    """A function that makes rows which override one method of a class, as `seam` does."""
+    return functools.partial(seam, name, base=base, **common)
+
+
+def refuse(error: Refusal) -> NoReturn:
+    """Raises a refusal, where only an expression may stand."""
+    raise error
+
+
+class Rows:
+    """Takes rows by their sentences: `faults[RULE] |= {SENTENCE: row}`, or `faults[RULE, RULE]`.
+
+    Raises KeyError for an unknown rule, and AttributeError for a seam that the server does not have.
+    """
+
+    def __getitem__(self, rules: str | tuple[str, ...]) -> dict[str, Row]:
+        return {}
+
+    def __setitem__(self, rules: str | tuple[str, ...], rows: Mapping[str, Row]) -> None:
+        for sentence, given in rows.items():
+            behaviour = type("Row", (given.base,), {"__doc__": sentence})
+            if given.override:
+                name, override = given.override
+                setattr(behaviour, name, _overriding(behaviour, name, override))
+            fault(*([rules] if isinstance(rules, str) else rules), **given.options)(behaviour)
+
+
+faults = Rows()
+
+
+class _Seam:
+    """What the override of a row gets as `self`: the behaviour, and what it usually does at this seam."""
+
+    def __init__(self, behaviour: Faulty, usual: Callable[..., Any], given: tuple[Any, ...]) -> None:
+        self.behaviour, self.function, self.given = behaviour, usual, given
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.behaviour, name)
+
+    def usual(self, *given: Any) -> Any:
+        """What the reference server, or the row's base class, does there."""
+        return self.function(*(given or self.given))
+
+
+def _overriding(behaviour: type[Faulty], name: str, override: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(getattr(behaviour, name))
+    def method(self: Faulty, *given: Any) -> Any:
+        return override(_Seam(self, getattr(super(behaviour, self), name), given), *given)
+
+    return method
 
 
 def _values(values: Values | None) -> Iterable[tuple[str, Any]]:

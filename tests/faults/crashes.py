@@ -14,7 +14,7 @@ from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, hook, of, seam
 from .harness import NO_ANSWER
 
 BODIES = OPERATION_SETS["body"]
@@ -36,6 +36,9 @@ class Finishes(Faulty):
     def finish(self, ctx: Context, response: Response) -> Response:
         response = super().finish(ctx, response)
         return self.finished(ctx, response) if self.here(ctx) else response
+
+
+answer = hook(Finishes, "finished")
 
 
 # --------------------------------------------------------------------------- http.no-server-error
@@ -201,14 +204,7 @@ class Crashes(Faulty):
         )
 
 
-@fault("http.no-server-error", each=CRASHES)
-class CrashesOnRequest(Crashes):
-    """Some requests are answered with 500."""
-
-
-@fault("http.no-server-error", operations=BODIES, each=BODY_CRASHES)
-class CrashesOnBody(Crashes):
-    """Some bodies are answered with 500."""
+crashing = hook(Crashes, "crashes")
 
 
 @fault(
@@ -228,42 +224,6 @@ class CrashesOnField(Crashes):
         name, test = self.value
         document = _json(ctx)
         return isinstance(document, dict) and name in document and test(document[name])
-
-
-@fault("http.no-server-error", operations=LISTS, each=QUERY_CRASHES)
-class CrashesOnQuery(Crashes):
-    """Some queries are answered with 500."""
-
-
-@fault("http.no-server-error", operations=OPERATION_SETS["filtered-list"], each=FILTER_CRASHES)
-class CrashesOnFilter(Crashes):
-    """Some filters are answered with 500."""
-
-
-@fault(
-    "http.no-server-error",
-    operations=POSTS,
-    each={
-        "no idempotency key": lambda ctx: b"idempotency-key" not in ctx.headers,
-        "idempotency key no UUID": lambda ctx: len(ctx.header(b"idempotency-key") or "x" * 36) != 36,
-    },
-)
-class CrashesOnKey(Crashes):
-    """Some idempotency keys are answered with 500."""
-
-
-@fault(
-    "http.no-server-error",
-    each=lambda operation: (
-        REFUSAL_CRASHES
-        | ({"missing child": ("missing_child",)} if operation in OPERATION_SETS["child"] else {})
-    ),
-)
-class CrashesInsteadOfRefusing(Faulty):
-    """Some refusals are answered with 500."""
-
-    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
-        return 500 if refusal.kind in self.value else super().refusal_status(ctx, refusal)
 
 
 @fault("http.no-server-error")
@@ -291,34 +251,50 @@ class CrashesOnPaths(Faulty):
         return super().render_refusal(ctx, refusal)
 
 
-@fault("http.no-server-error", operations=POSTS)
-class CrashesOnReplay(Finishes):
-    """A repeated POST is answered with 500."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        return Response(500) if ctx.replayed else response
-
-
-@fault(
-    "http.no-server-error",
-    each={
-        "success": succeeded,
-        "401": lambda response: response.status == 401,
-        "404": lambda response: response.status == 404,
-    },
-)
-class GivesNoAnswer(Finishes):
-    """The connection is closed without an answer."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        return response.with_header(NO_ANSWER, b"1") if self.value(response) else response
-
-
-@fault("http.no-server-error", each=(501, 502, 503, 504, 599))
-class OtherServerErrors(Finishes):
-    """A sound request is answered with another status of 5xx."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        if self.value == 501 and self.operation == "createPayin":
-            return Response(500)
-        return Response(self.value) if succeeded(response) else response
+faults["http.no-server-error"] |= {
+    "Some requests are answered with 500.": of(Crashes, each=CRASHES),
+    "Some bodies are answered with 500.": of(Crashes, operations=BODIES, each=BODY_CRASHES),
+    "Some queries are answered with 500.": of(Crashes, operations=LISTS, each=QUERY_CRASHES),
+    "Some filters are answered with 500.": of(
+        Crashes, operations=OPERATION_SETS["filtered-list"], each=FILTER_CRASHES
+    ),
+    "Some idempotency keys are answered with 500.": of(
+        Crashes,
+        operations=POSTS,
+        each={
+            "no idempotency key": lambda ctx: b"idempotency-key" not in ctx.headers,
+            "idempotency key no UUID": lambda ctx: len(ctx.header(b"idempotency-key") or "x" * 36) != 36,
+        },
+    ),
+    "Some refusals are answered with 500.": seam(
+        "refusal_status",
+        lambda self, ctx, refusal: 500 if refusal.kind in self.value else self.usual(),
+        each=lambda operation: (
+            REFUSAL_CRASHES
+            | ({"missing child": ("missing_child",)} if operation in OPERATION_SETS["child"] else {})
+        ),
+    ),
+    "A repeated POST is answered with 500.": answer(
+        lambda self, ctx, response: Response(500) if ctx.replayed else response, operations=POSTS
+    ),
+    "The connection is closed without an answer.": answer(
+        lambda self, ctx, response: (
+            response.with_header(NO_ANSWER, b"1") if self.value(response) else response
+        ),
+        each={
+            "success": succeeded,
+            "401": lambda response: response.status == 401,
+            "404": lambda response: response.status == 404,
+        },
+    ),
+    "A sound request is answered with another status of 5xx.": answer(
+        lambda self, ctx, response: (
+            Response(500)
+            if self.value == 501 and self.operation == "createPayin"
+            else Response(self.value)
+            if succeeded(response)
+            else response
+        ),
+        each=(501, 502, 503, 504, 599),
+    ),
+}

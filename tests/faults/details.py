@@ -9,8 +9,8 @@ from typing import Any
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault
-from .resources import MEMBERS, Shows, other
+from .catalogue import Faulty, fault, faults, seam
+from .resources import MEMBERS, Shows, other, showing
 
 # --------------------------------------------------------------------------- destinations
 
@@ -85,20 +85,11 @@ ADDRESSES: dict[str, Any] = {
 }
 
 
-@fault("wallet.addresses", each=ADDRESSES)
-class OtherAddresses(Faulty):
-    """The addresses of a new wallet are missing, or of another form."""
-
-    def addresses(self, ctx: Context) -> Any:
-        return copy.deepcopy(self.value)
-
-
-@fault("wallet.duplicate")
-class TakesDuplicates(Faulty):
-    """A second wallet of the same pair is created."""
-
-    def on_duplicate_wallet(self, ctx: Context) -> None:
-        pass
+faults["wallet.addresses"] |= {
+    "The addresses of a new wallet are missing, or of another form.": seam(
+        "addresses", lambda self, *_: copy.deepcopy(self.value), each=ADDRESSES
+    ),
+}
 
 
 @fault("wallet.duplicate")
@@ -137,24 +128,21 @@ class ReplacesTheFirst(Faulty):
         super().on_duplicate_wallet(ctx)
 
 
-@fault("wallet.duplicate")
-class TellsApartByLabel(Faulty):
-    """A second wallet of the same pair is refused under the same label only."""
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        return ctx.store.claim_wallet_pair(
+faults["wallet.duplicate"] |= {
+    "A second wallet of the same pair is created.": seam("on_duplicate_wallet", lambda *_: None),
+    "A second wallet of the same pair is refused under the same label only.": seam(
+        "claim_wallet_pair",
+        lambda self, ctx: ctx.store.claim_wallet_pair(
             self.parent(ctx)["id"],
             str(ctx.values["currency"]),
             f"{ctx.values['network']} {ctx.values['label']}",
-        )
-
-
-@fault("wallet.duplicate")
-class TellsApartByNetwork(Faulty):
-    """A wallet of another currency is refused on a network that has a wallet already."""
-
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        return ctx.store.claim_wallet_pair(self.parent(ctx)["id"], "", str(ctx.values["network"]))
+        ),
+    ),
+    "A wallet of another currency is refused on a network that has a wallet already.": seam(
+        "claim_wallet_pair",
+        lambda self, ctx: ctx.store.claim_wallet_pair(self.parent(ctx)["id"], "", str(ctx.values["network"])),
+    ),
+}
 
 
 @fault("wallet.duplicate")
@@ -183,40 +171,27 @@ class ForgetsTheKey(Faulty):
 # --------------------------------------------------------------------------- reads
 
 
-@fault(
-    "read.equals-create",
-    each=lambda operation: [name for name in MEMBERS[KINDS[operation]] if name != "payout_destinations"],
-)
-class ReadsAnother(Shows):
-    """This member is read as another than the create answered."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: other(self.value, document[self.value])}
-
-
-@fault(
-    "read.equals-create",
-    operations=("getBeneficiary",),
-    each=("address_line", "city", "region", "postal_code", "country"),
-)
-class ReadsAnotherAddress(Shows):
-    """This member of the address is read as another than the create answered."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "address": {**document["address"], self.value: "Elsewhere"}}
-
-
-@fault("read.equals-create", operations=("getVirtualAccount",), each=("iban", "bic", "bank_name"))
-class ReadsOtherDetails(Shows):
-    """A member of bank_details is read as another than the create answered, or not at all."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {
+faults["read.equals-create"] |= {
+    "This member is read as another than the create answered.": showing(
+        lambda self, ctx, document: {**document, self.value: other(self.value, document[self.value])},
+        each=lambda operation: [name for name in MEMBERS[KINDS[operation]] if name != "payout_destinations"],
+    ),
+    "This member of the address is read as another than the create answered.": showing(
+        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},
+        operations=("getBeneficiary",),
+        each=("address_line", "city", "region", "postal_code", "country"),
+    ),
+    "A member of bank_details is read as another than the create answered, or not at all.": showing(
+        lambda self, ctx, document: {
             **document,
             "bank_details": {
                 name: value for name, value in document["bank_details"].items() if name != self.value
             },
-        }
+        },
+        operations=("getVirtualAccount",),
+        each=("iban", "bic", "bank_name"),
+    ),
+}
 
 
 @fault("read.equals-create")

@@ -11,7 +11,7 @@ from conformance.reference.fields import FIELDS, Field
 from conformance.reference.refusals import Refusal
 
 from .bodies import required
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, hook, of, seam
 
 # --------------------------------------------------------------------------- lengths
 
@@ -34,28 +34,7 @@ class Lengths(Faulty):
             raise self.invalid(ctx, field, "too_long", "is too long")
 
 
-@fault("fields.max-length", each=limited)
-class Unlimited(Lengths):
-    """A field has no maximum length."""
-
-    def fits(self, field: Field, value: str, maximum: int) -> bool:
-        return True
-
-
-@fault("fields.max-length", each=limited)
-class OneMore(Lengths):
-    """A value one character longer than the maximum is accepted."""
-
-    def fits(self, field: Field, value: str, maximum: int) -> bool:
-        return len(value) <= maximum + 1
-
-
-@fault("fields.max-length", each=limited)
-class OnlyJustOver(Lengths):
-    """A value up to twice as long as the maximum is refused, a longer one accepted."""
-
-    def fits(self, field: Field, value: str, maximum: int) -> bool:
-        return len(value) <= maximum or len(value) > 2 * maximum
+fitting = hook(Lengths, "fits")
 
 
 @fault("fields.max-length", each=limited)
@@ -74,14 +53,19 @@ class CutsOff(Faulty):
 SYNTACTIC = ("email", "phone", "iban", "swift_code", "tax_id")
 
 
-@fault(
-    "fields.max-length", each=lambda operation: [name for name in limited(operation) if name not in SYNTACTIC]
-)
-class CountsAscii(Lengths):
-    """Only ASCII characters count towards the maximum."""
-
-    def fits(self, field: Field, value: str, maximum: int) -> bool:
-        return sum(character.isascii() for character in value) <= maximum
+faults["fields.max-length"] |= {
+    "A field has no maximum length.": fitting(lambda *_: True, each=limited),
+    "A value one character longer than the maximum is accepted.": fitting(
+        lambda self, field, value, maximum: len(value) <= maximum + 1, each=limited
+    ),
+    "A value up to twice as long as the maximum is refused, a longer one accepted.": fitting(
+        lambda self, field, value, maximum: len(value) <= maximum or len(value) > 2 * maximum, each=limited
+    ),
+    "Only ASCII characters count towards the maximum.": fitting(
+        lambda self, field, value, maximum: sum(character.isascii() for character in value) <= maximum,
+        each=lambda operation: [name for name in limited(operation) if name not in SYNTACTIC],
+    ),
+}
 
 
 def fillable(operation: str) -> list[str]:
@@ -89,12 +73,11 @@ def fillable(operation: str) -> list[str]:
     return [name for name in limited(operation) if name not in ("email", "phone", "iban", "swift_code")]
 
 
-@fault("fields.max-length-accepted", each=fillable)
-class OneLess(Lengths):
-    """A value of exactly the maximum length is refused."""
-
-    def fits(self, field: Field, value: str, maximum: int) -> bool:
-        return len(value) < maximum
+faults["fields.max-length-accepted"] |= {
+    "A value of exactly the maximum length is refused.": fitting(
+        lambda self, field, value, maximum: len(value) < maximum, each=fillable
+    ),
+}
 
 
 @fault(
@@ -141,13 +124,15 @@ class AnyChoice(Faulty):
         return ctx.body[field.name]
 
 
-@fault("fields.enum", each=of_kind("enum"))
-class ResemblingChoice(Faulty):
-    """A value that begins with a listed one is accepted."""
-
-    def check_enum(self, ctx: Context, field: Field, value: str) -> None:
-        if field.name != self.value or not value.startswith(field.choices):
-            super().check_enum(ctx, field, value)
+faults["fields.enum"] |= {
+    "A value that begins with a listed one is accepted.": seam(
+        "check_enum",
+        lambda self, ctx, field, value: (
+            self.usual() if field.name != self.value or not value.startswith(field.choices) else None
+        ),
+        each=of_kind("enum"),
+    ),
+}
 
 
 class Codes(Faulty):
@@ -174,60 +159,62 @@ def _codes(kinds: tuple[str, ...], **patterns: str) -> Callable[[str], Any]:
     }
 
 
-@fault(
-    "fields.country-code",
-    each=_codes(
-        ("country",),
-        anything=r".+",
-        three_letters=r"[A-Z]{3}",
-        one_letter=r"[A-Z]",
-        two_characters=r"[A-Z0-9]{2}",
-        two_digits=r"[0-9]{2}",
+faults["fields.country-code"] |= {
+    "A country code that is not two letters is accepted.": of(
+        Codes,
+        each=_codes(
+            ("country",),
+            anything=r".+",
+            three_letters=r"[A-Z]{3}",
+            one_letter=r"[A-Z]",
+            two_characters=r"[A-Z0-9]{2}",
+            two_digits=r"[0-9]{2}",
+        ),
     ),
-)
-class LenientCountries(Codes):
-    """A country code that is not two letters is accepted."""
+}
 
 
-@fault(
-    "fields.currency-code",
-    each=_codes(
-        ("currency", "destination_currency"),
-        anything=r".+",
-        two_letters=r"[A-Z]{2}",
-        four_letters=r"[A-Z]{4}",
-        three_characters=r"[A-Z0-9]{3}",
-        three_digits=r"[0-9]{3}",
+faults["fields.currency-code"] |= {
+    "A currency code that is not three letters is accepted.": of(
+        Codes,
+        each=_codes(
+            ("currency", "destination_currency"),
+            anything=r".+",
+            two_letters=r"[A-Z]{2}",
+            four_letters=r"[A-Z]{4}",
+            three_characters=r"[A-Z0-9]{3}",
+            three_digits=r"[0-9]{3}",
+        ),
     ),
-)
-class LenientCurrencies(Codes):
-    """A currency code that is not three letters is accepted."""
+}
 
 
-@fault(
-    "fields.unassigned-code",
-    each=_codes(("country", "currency", "destination_currency"), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"),
-)
-class UnassignedCodes(Codes):
-    """A code of the right form that is not assigned is accepted."""
+faults["fields.unassigned-code"] |= {
+    "A code of the right form that is not assigned is accepted.": of(
+        Codes,
+        each=_codes(("country", "currency", "destination_currency"), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"),
+    ),
+}
 
 
-@fault("fields.company-name", each=("missing", "null"))
-class NamelessBusiness(Faulty):
-    """A business needs no company name."""
+faults["fields.company-name"] |= {
+    "A business needs no company name.": seam(
+        "check_company_name",
+        lambda self, ctx, *_: (
+            self.usual() if ("company_name" in ctx.body) != (self.value == "null") else None
+        ),
+        each=("missing", "null"),
+    ),
+}
 
-    def check_company_name(self, ctx: Context, fields: dict[str, Any]) -> None:
-        if ("company_name" in ctx.body) != (self.value == "null"):
-            super().check_company_name(ctx, fields)
 
-
-@fault("fields.network", each=("missing", "null"))
-class WalletAnywhere(Faulty):
-    """A wallet destination needs no network."""
-
-    def check_network(self, ctx: Context) -> None:
-        if ("network" in ctx.body) != (self.value == "null"):
-            super().check_network(ctx)
+faults["fields.network"] |= {
+    "A wallet destination needs no network.": seam(
+        "check_network",
+        lambda self, ctx: self.usual() if ("network" in ctx.body) != (self.value == "null") else None,
+        each=("missing", "null"),
+    ),
+}
 
 
 #: Kind -> whether an amount is accepted that should not be.
@@ -286,46 +273,37 @@ class Refuses(Faulty):
         return body
 
 
-@fault("fields.accepts-valid", operations=tuple(FREE), each=lambda operation: FREE[operation])
-class Demands(Refuses):
-    """A request without this optional field is refused."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        return self.value not in body
+refusing = hook(Refuses, "refuses")
 
 
-@fault("fields.accepts-valid", operations=tuple(FREE), each=lambda operation: FREE[operation])
-class Declines(Refuses):
-    """A request with this optional field is refused."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        return body.get(self.value) is not None
-
-
-@fault(
-    "fields.accepts-valid",
-    operations=("updateBeneficiary",),
-    each=lambda operation: [field.name for field in FIELDS[operation]],
-)
-class DeclinesAlone(Refuses):
-    """A PATCH of this field is refused."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        return self.value in body
-
-
-@fault(
-    "fields.accepts-valid",
-    operations=("updateBeneficiary",),
-    each=("required fields", "two fields", "one field"),
-)
-class DeclinesSubsets(Refuses):
-    """A PATCH must name all fields that a create demands, or more than one field, or one only."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        if self.value == "required fields":
-            return not {*required("createBeneficiary")} <= {*body}
-        return len(body) == 1 if self.value == "two fields" else len(body) > 1
+faults["fields.accepts-valid"] |= {
+    "A request without this optional field is refused.": refusing(
+        lambda self, body: self.value not in body,
+        operations=tuple(FREE),
+        each=lambda operation: FREE[operation],
+    ),
+    "A request with this optional field is refused.": refusing(
+        lambda self, body: body.get(self.value) is not None,
+        operations=tuple(FREE),
+        each=lambda operation: FREE[operation],
+    ),
+    "A PATCH of this field is refused.": refusing(
+        lambda self, body: self.value in body,
+        operations=("updateBeneficiary",),
+        each=lambda operation: [field.name for field in FIELDS[operation]],
+    ),
+    "A PATCH must name all fields that a create demands, or more than one field, or one only.": refusing(
+        lambda self, body: (
+            not {*required("createBeneficiary")} <= {*body}
+            if self.value == "required fields"
+            else len(body) == 1
+            if self.value == "two fields"
+            else len(body) > 1
+        ),
+        operations=("updateBeneficiary",),
+        each=("required fields", "two fields", "one field"),
+    ),
+}
 
 
 @fault(

@@ -10,7 +10,7 @@ from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, seam
 from .lists import Fetches
 from .walks import Filtered
 
@@ -189,17 +189,15 @@ def _status_kinds(operation: str) -> dict[str, Callable[[Any], bool]]:
     }
 
 
-@fault(
-    "list.status-filter",
-    each=lambda operation: {
-        name: test for name, test in _status_kinds(operation).items() if name != "active"
-    },
-)
-class IgnoresStatus(Faulty):
-    """The status filter, or one value of it, is ignored."""
-
-    def status_among(self, ctx: Context, name: str, statuses: Any) -> Condition | None:
-        return None if self.value(statuses) else super().status_among(ctx, name, statuses)
+faults["list.status-filter"] |= {
+    "The status filter, or one value of it, is ignored.": seam(
+        "status_among",
+        lambda self, ctx, name, statuses: None if self.value(statuses) else self.usual(),
+        each=lambda operation: {
+            name: test for name, test in _status_kinds(operation).items() if name != "active"
+        },
+    ),
+}
 
 
 @fault("list.status-filter", each=("none", "others"))
@@ -273,25 +271,6 @@ class OneFilterOnly(Faulty):
         return conditions[:1] if self.value == "first" else conditions[-1:]
 
 
-@fault("list.filters-combine", each=_filters)
-class TotalWithout(Faulty):
-    """total does not heed a filter."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        known = self.conditions(
-            ctx, {name: values for name, values in self.query(ctx).items() if name != self.value}
-        )
-        return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), known)
-
-
-@fault("list.filters-combine")
-class TotalWithoutFilters(Faulty):
-    """total does not heed the filters."""
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx))
-
-
 @fault("list.filters-combine")
 class FiltersThePage(Fetches):
     """The filters are applied to the page instead of to the list."""
@@ -315,13 +294,28 @@ class FiltersTheFirstPage(Fetches):
         return everything[offset : offset + listing.size] if offset < listing.total else []
 
 
-@fault("list.filters-combine")
-class PagesWithoutFilters(Faulty):
-    """pages does not heed the filters."""
-
-    def pages(self, ctx: Context, listing: Listing) -> int:
-        total = ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx))
-        return -(-total // listing.size)
+faults["list.filters-combine"] |= {
+    "total does not heed a filter.": seam(
+        "count",
+        lambda self, ctx, *_: ctx.store.count(
+            KINDS[ctx.operation],
+            self.list_parent(ctx),
+            self.conditions(
+                ctx, {name: values for name, values in self.query(ctx).items() if name != self.value}
+            ),
+        ),
+        each=_filters,
+    ),
+    "total does not heed the filters.": seam(
+        "count", lambda self, ctx, *_: ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx))
+    ),
+    "pages does not heed the filters.": seam(
+        "pages",
+        lambda self, ctx, listing: (
+            -(-ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx)) // listing.size)
+        ),
+    ),
+}
 
 
 @fault("list.filters-combine", each=("page", "size"))

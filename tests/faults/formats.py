@@ -13,7 +13,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, hook, of, seam
 from .resources import MEMBERS as SHOWN
 
 #: Kind of resource -> all documented members.
@@ -153,6 +153,9 @@ class Document(Faulty):
         return document
 
 
+document = hook(Document, "changed")
+
+
 class Embedded(Document):
     """Changes the payout destinations that a beneficiary's answer holds."""
 
@@ -160,6 +163,9 @@ class Embedded(Document):
         if self.here(ctx) and kind == "payout_destination":
             return self.changed(ctx, dict(document))
         return document
+
+
+embedded = hook(Embedded, "changed")
 
 
 EMBEDDING = ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
@@ -174,6 +180,9 @@ class Balances(Faulty):
     def balances(self, ctx: Context, record: Record) -> list[Any]:
         made = super().balances(ctx, record)
         return [self.changed(ctx, dict(element)) for element in made] if self.here(ctx) else made
+
+
+balance = hook(Balances, "changed")
 
 
 class Sets(Document):
@@ -209,14 +218,6 @@ def _needed(operation: str) -> list[str]:
     kind = resource_of(operation)
     absent = {*INAPPLICABLE} if kind == "payout_destination" else set(NULLABLE.get(kind, ()))
     return [name for name in MEMBERS[kind] if name not in absent]
-
-
-@fault("format.fields", each=_needed)
-class Lacks(Document):
-    """A documented member is missing."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {name: value for name, value in document.items() if name != self.value}
 
 
 def _plain(operation: str) -> list[str]:
@@ -258,34 +259,13 @@ def _types(operation: str) -> dict[str, tuple[str, Any]]:
     return kinds
 
 
-@fault("format.fields", each=_types)
-class OfOtherType(SetsAlways):
-    """A documented member is of another type."""
-
-
 def _not_null(operation: str) -> dict[str, tuple[str, Any]]:
     nullable = NULLABLE.get(resource_of(operation), ())
     optional = INAPPLICABLE if resource_of(operation) == "payout_destination" else ()
     return {name: (name, None) for name in _plain(operation) if name not in (*nullable, *optional)}
 
 
-@fault("format.fields", each=_not_null)
-class IsNull(SetsAlways):
-    """A documented member that is never null is null."""
-
-
-@fault(
-    "format.fields",
-    operations=[operation for operation in OPERATION_SETS["resource"] if LENGTHS[resource_of(operation)]],
-    each=lambda operation: {
-        name: (name, "x" * (maximum + 1)) for name, maximum in LENGTHS[resource_of(operation)].items()
-    },
-)
-class TooLong(SetsAlways):
-    """A member is longer than its maximum."""
-
-
-#: Member -> texts that are of another form than the member's. Only a bank account has to have a fiat currency.
+#: Member -> texts that are of another form than the member's. Only bank accounts have to have a fiat currency.
 FORMS = {
     "country_code": ("USA", "U", "840", "United States"),
     "country": ("USA", "U", "840", "United States"),
@@ -315,53 +295,48 @@ class OfOtherForm(Document):
         return document if is_crypto else {**document, name: form}
 
 
-@fault("format.fields", operations=("getAccountBalances",), each=FORMS["currency"])
-class FiatBalanceOfOtherForm(Balances):
-    """The currency of a fiat balance is no code of three letters."""
-
-    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
-        return {**element, "currency": self.value}
-
-
-@fault("format.fields", operations=EMBEDDING, each=("country", "currency", "account_number_last4"))
-class EmbeddedOfOtherForm(Embedded):
-    """A code or the last four digits in an embedded payout destination are of another form."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        is_crypto = self.value == "currency" and document.get("type", "bank_account") != "bank_account"
-        return document if is_crypto else {**document, self.value: FORMS[self.value][0]}
-
-
-@fault(
-    "format.fields",
-    operations=("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
-    each=("address_line", "city", "region", "postal_code", "country"),
-)
-class AddressMemberOfOtherType(Document):
-    """A member of the address is a number."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "address": {**document["address"], self.value: 12345}}
-
-
-@fault(
-    "format.fields",
-    operations=EMBEDDING,
-    each=("id", "object", "country", "type", "currency", "status", "is_default", "created"),
-)
-class EmbeddedLacks(Embedded):
-    """A documented member of an embedded payout destination is missing."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {name: value for name, value in document.items() if name != self.value}
-
-
-@fault("format.fields", operations=EMBEDDING)
-class EmbedsIds(Faulty):
-    """payout_destinations holds ids instead of objects."""
-
-    def destinations(self, ctx: Context, record: Record) -> Any:
-        return [one["id"] for one in super().destinations(ctx, record)]
+faults["format.fields"] |= {
+    "A documented member is missing.": document(
+        lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
+        each=_needed,
+    ),
+    "A documented member is of another type.": of(SetsAlways, each=_types),
+    "A documented member that is never null is null.": of(SetsAlways, each=_not_null),
+    "A member is longer than its maximum.": of(
+        SetsAlways,
+        operations=[operation for operation in OPERATION_SETS["resource"] if LENGTHS[resource_of(operation)]],
+        each=lambda operation: {
+            name: (name, "x" * (maximum + 1)) for name, maximum in LENGTHS[resource_of(operation)].items()
+        },
+    ),
+    "The currency of a fiat balance is no code of three letters.": balance(
+        lambda self, ctx, element: {**element, "currency": self.value},
+        operations=("getAccountBalances",),
+        each=FORMS["currency"],
+    ),
+    "A code or the last four digits in an embedded payout destination are of another form.": embedded(
+        lambda self, ctx, document: (
+            document
+            if (self.value == "currency" and document.get("type", "bank_account") != "bank_account")
+            else {**document, self.value: FORMS[self.value][0]}
+        ),
+        operations=EMBEDDING,
+        each=("country", "currency", "account_number_last4"),
+    ),
+    "A member of the address is a number.": document(
+        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: 12345}},
+        operations=("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
+        each=("address_line", "city", "region", "postal_code", "country"),
+    ),
+    "A documented member of an embedded payout destination is missing.": embedded(
+        lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
+        operations=EMBEDDING,
+        each=("id", "object", "country", "type", "currency", "status", "is_default", "created"),
+    ),
+    "payout_destinations holds ids instead of objects.": seam(
+        "destinations", lambda self, *_: [one["id"] for one in self.usual()], operations=EMBEDDING
+    ),
+}
 
 
 @fault(
@@ -412,20 +387,19 @@ class OtherObject(Document):
         }
 
 
-@fault("format.object", operations=("listAccounts",), each=("other", "null"))
-class OtherObjectInItems(Document):
-    """object of an account in a list is not the constant."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "object": "customer_account" if self.value == "other" else None}
-
-
-@fault("format.object", operations=EMBEDDING)
-class OtherObjectEmbedded(Embedded):
-    """object of an embedded payout destination is not the constant."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "object": "destination"}
+faults["format.object"] |= {
+    "object of an account in a list is not the constant.": document(
+        lambda self, ctx, document: {
+            **document,
+            "object": "customer_account" if self.value == "other" else None,
+        },
+        operations=("listAccounts",),
+        each=("other", "null"),
+    ),
+    "object of an embedded payout destination is not the constant.": embedded(
+        lambda self, ctx, document: {**document, "object": "destination"}, operations=EMBEDDING
+    ),
+}
 
 
 #: Kind -> what becomes of an identifier.
@@ -455,32 +429,22 @@ def _ids(operation: str) -> dict[str, tuple[str, Any]]:
     return kinds
 
 
-@fault("format.id", each=_ids)
-class OtherIds(Sets):
-    """An identifier is no string with the prefix of its type."""
+faults["format.id"] |= {
+    "An identifier is no string with the prefix of its type.": of(Sets, each=_ids),
+    "The id of an embedded payout destination is no string with the prefix of its type.": embedded(
+        lambda self, ctx, document: {**document, "id": self.value(document["id"])},
+        operations=EMBEDDING,
+        each={"number": IDS["number"], "without prefix": PREFIXED["without prefix"]},
+    ),
+}
 
 
-@fault(
-    "format.id",
-    operations=EMBEDDING,
-    each={"number": IDS["number"], "without prefix": PREFIXED["without prefix"]},
-)
-class OtherIdsEmbedded(Embedded):
-    """The id of an embedded payout destination is no string with the prefix of its type."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "id": self.value(document["id"])}
-
-
-@fault(
-    "format.account-id",
-    each={name: PREFIXED[name] for name in ("without prefix", "other prefix", "capital", "hyphen")},
-)
-class OtherAccountIds(Document):
-    """An account id does not start with acc_ or acct_."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "id": self.value(document["id"])}
+faults["format.account-id"] |= {
+    "An account id does not start with acc_ or acct_.": document(
+        lambda self, ctx, document: {**document, "id": self.value(document["id"])},
+        each={name: PREFIXED[name] for name in ("without prefix", "other prefix", "capital", "hyphen")},
+    ),
+}
 
 
 @fault("format.id-unique", each=("always one", "by second request", "by name"))

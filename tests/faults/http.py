@@ -12,8 +12,8 @@ from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 
 from .authentication import first_organization
-from .catalogue import Faulty, fault
-from .crashes import POSTS, Finishes, succeeded
+from .catalogue import Faulty, fault, faults, hook
+from .crashes import POSTS, Finishes, answer, succeeded
 
 # --------------------------------------------------------------------------- bodies of answers
 
@@ -50,20 +50,20 @@ SUCCESSES: dict[str, Callable[[Response], Response]] = {
 }
 
 
-@fault("http.success-json", each=SUCCESSES)
-class NoJson(Finishes):
-    """A success has no JSON body."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        return self.value(response) if succeeded(response) else response  # type: ignore[no-any-return]
+# type: ignore[no-any-return]
 
 
-@fault("http.success-json", each=(302, 304, 303))
-class Redirects(Finishes):
-    """What is done is answered with 3xx."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        return Response(self.value, response.headers, response.body) if succeeded(response) else response
+faults["http.success-json"] |= {
+    "A success has no JSON body.": answer(
+        lambda self, ctx, response: self.value(response) if succeeded(response) else response, each=SUCCESSES
+    ),
+    "What is done is answered with 3xx.": answer(
+        lambda self, ctx, response: (
+            Response(self.value, response.headers, response.body) if succeeded(response) else response
+        ),
+        each=(302, 304, 303),
+    ),
+}
 
 
 #: Kind -> answers that are declared otherwise.
@@ -101,14 +101,14 @@ class DeclaredOtherwise(Finishes):
         return response.with_header(b"content-type", declared.encode() or None)
 
 
-@fault("http.content-type", operations=POSTS)
-class ReplayDeclaredOtherwise(Finishes):
-    """The answer to a repeated POST is not declared as application/json."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        return (
+faults["http.content-type"] |= {
+    "The answer to a repeated POST is not declared as application/json.": answer(
+        lambda self, ctx, response: (
             response.with_header(b"content-type", b"application/octet-stream") if ctx.replayed else response
-        )
+        ),
+        operations=POSTS,
+    ),
+}
 
 
 # --------------------------------------------------------------------------- errors
@@ -250,12 +250,16 @@ class ShowsNumber(Faulty):
         return document
 
 
-@fault("secrets.hidden", operations=[one for one in SHOWING if one != "listPayoutDestinations"], each=HIDDEN)
-class NumberUnderItsName(ShowsNumber):
-    """A payout destination shows the full number under the name it was sent by."""
+revealing = hook(ShowsNumber, "reveal")
 
-    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
-        return {**document, name: record[name]}
+
+faults["secrets.hidden"] |= {
+    "A payout destination shows the full number under the name it was sent by.": revealing(
+        lambda self, document, name, record: {**document, name: record[name]},
+        operations=[one for one in SHOWING if one != "listPayoutDestinations"],
+        each=HIDDEN,
+    ),
+}
 
 
 @fault("secrets.hidden", operations=("listPayoutDestinations",), each=HIDDEN)

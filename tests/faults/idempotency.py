@@ -10,17 +10,14 @@ from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, refusal
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
 # --------------------------------------------------------------------------- the key
 
 
-@fault("idempotency.key-required")
-class GoesOnWithout(Faulty):
-    """A POST without a key is performed."""
-
-    def on_missing_key(self, ctx: Context) -> str | None:
-        return None
+faults["idempotency.key-required"] |= {
+    "A POST without a key is performed.": seam("on_missing_key", lambda *_: None),
+}
 
 
 #: Kind -> pattern of texts that are taken for a UUID.
@@ -37,12 +34,13 @@ KEYS = {
 }
 
 
-@fault("idempotency.key-invalid", each=KEYS)
-class TakesOtherKeys(Faulty):
-    """A key that is no UUID is accepted."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        return text if text and re.fullmatch(self.value, text) else super().parse_key(ctx, text)
+faults["idempotency.key-invalid"] |= {
+    "A key that is no UUID is accepted.": seam(
+        "parse_key",
+        lambda self, ctx, text: text if text and re.fullmatch(self.value, text) else self.usual(),
+        each=KEYS,
+    ),
+}
 
 
 @fault("idempotency.key-invalid")
@@ -87,58 +85,46 @@ REFUSED = {
 }
 
 
-@fault("idempotency.key-accepted", each=REFUSED)
-class RefusesSoundKeys(Faulty):
-    """A lower-case UUID of version 4 is refused, or one of some form."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        if re.fullmatch(self.value, text):
-            raise Refusal("invalid_idempotency_key")
-        return super().parse_key(ctx, text)
-
-
-@fault(
-    "idempotency.key-accepted",
-    operations=OPERATION_SETS["create"],
-    each={
-        "first 8": slice(0, 8),
-        "first 18": slice(0, 18),
-        "first 35": slice(0, 35),
-        "last 12": slice(-12, None),
-        "last 35": slice(-35, None),
-    },
-)
-class ComparesPartOfKeys(Faulty):
-    """Two keys that differ in some places only count as one."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        return (super().parse_key(ctx, text) or "")[self.value]
+faults["idempotency.key-accepted"] |= {
+    "A lower-case UUID of version 4 is refused, or one of some form.": seam(
+        "parse_key",
+        lambda self, ctx, text: (
+            refuse(Refusal("invalid_idempotency_key")) if re.fullmatch(self.value, text) else self.usual()
+        ),
+        each=REFUSED,
+    ),
+    "Two keys that differ in some places only count as one.": seam(
+        "parse_key",
+        lambda self, *_: (self.usual() or "")[self.value],
+        operations=OPERATION_SETS["create"],
+        each={
+            "first 8": slice(0, 8),
+            "first 18": slice(0, 18),
+            "first 35": slice(0, 35),
+            "last 12": slice(-12, None),
+            "last 35": slice(-35, None),
+        },
+    ),
+    "A request with a sound key is refused as a conflict.": seam(
+        "stored_answer", lambda *_: refuse(Refusal("idempotency_key_conflict"))
+    ),
+}
 
 
-@fault("idempotency.key-accepted")
-class StrangeKeyRefusal(Faulty):
-    """A request with a sound key is refused as a conflict."""
-
-    def stored_answer(self, ctx: Context) -> Answer | None:
-        raise Refusal("idempotency_key_conflict")
-
-
-@fault(
-    "idempotency.key-other-uuids",
-    each={
-        "version 1": r".{14}1.+",
-        "version 7": r".{14}7.+",
-        "upper case": r"[0-9A-F-]*[A-F][0-9A-F-]*",
-        "all but 4": r".{14}[^4].+",
-    },
-)
-class RefusesOtherUuids(Faulty):
-    """A UUID of another version, or in upper case, is refused."""
-
-    def parse_key(self, ctx: Context, text: str) -> str | None:
-        if re.fullmatch(self.value, text):
-            raise Refusal("invalid_idempotency_key")
-        return super().parse_key(ctx, text)
+faults["idempotency.key-other-uuids"] |= {
+    "A UUID of another version, or in upper case, is refused.": seam(
+        "parse_key",
+        lambda self, ctx, text: (
+            refuse(Refusal("invalid_idempotency_key")) if re.fullmatch(self.value, text) else self.usual()
+        ),
+        each={
+            "version 1": r".{14}1.+",
+            "version 7": r".{14}7.+",
+            "upper case": r"[0-9A-F-]*[A-F][0-9A-F-]*",
+            "all but 4": r".{14}[^4].+",
+        },
+    ),
+}
 
 
 # --------------------------------------------------------------------------- other organizations
@@ -152,10 +138,8 @@ class SharesAnswers(Faulty):
         return ctx.operation
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return (
-            super().same_body(ctx, answer)
-            or ctx.organization is not None
-            and (ctx.store.answer(self._own_scope(ctx), ctx.key or "") is None)
+        return super().same_body(ctx, answer) or (
+            ctx.organization is not None and (ctx.store.answer(self._own_scope(ctx), ctx.key or "") is None)
         )
 
     def _own_scope(self, ctx: Context) -> str:
@@ -178,14 +162,14 @@ class SharesKeys(Faulty):
         return bool(users.setdefault(ctx.key, ctx.organization.id) != ctx.organization.id)
 
 
-@fault("idempotency.other-organization", each=("idempotency_key_conflict", "foreign_parent"))
-class RefusesKeysOfOthers(SharesKeys):
-    """A key that another organization used is refused."""
-
-    def stored_answer(self, ctx: Context) -> Answer | None:
-        if self.used_elsewhere(ctx):
-            raise Refusal(self.value)
-        return super().stored_answer(ctx)
+faults["idempotency.other-organization"] |= {
+    "A key that another organization used is refused.": seam(
+        "stored_answer",
+        lambda self, ctx: refuse(Refusal(self.value)) if self.used_elsewhere(ctx) else self.usual(),
+        each=("idempotency_key_conflict", "foreign_parent"),
+        base=SharesKeys,
+    ),
+}
 
 
 @fault("idempotency.other-organization")

@@ -11,7 +11,7 @@ from conformance.reference.messages import Response
 from conformance.reference.seams.lists import ITEM_FIELDS, Query
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, hook, seam
 
 HUGE = 10**9
 
@@ -25,6 +25,9 @@ class Envelope(Faulty):
     def list_document(self, ctx: Context) -> Any:
         document = super().list_document(ctx)
         return self.enveloped(ctx, document) if self.here(ctx) else document
+
+
+envelope = hook(Envelope, "enveloped")
 
 
 class Fetches(Faulty):
@@ -41,6 +44,9 @@ class Fetches(Faulty):
         return self.fetch(ctx, listing)
 
 
+page = hook(Fetches, "fetched")
+
+
 # --------------------------------------------------------------------------- envelope
 
 MEMBERS = ("total", "page", "size", "pages")
@@ -53,14 +59,6 @@ VALUES: dict[str, Any] = {
 }
 
 
-@fault("list.envelope", each=("items", *MEMBERS))
-class LacksMember(Envelope):
-    """A member of the envelope is missing."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return {name: value for name, value in document.items() if name != self.value}
-
-
 @fault("list.envelope", each=[f"{name} {how}" for name in MEMBERS for how in VALUES])
 class MemberOfOtherType(Envelope):
     """A number of the envelope is of another type."""
@@ -70,41 +68,35 @@ class MemberOfOtherType(Envelope):
         return {**document, name: VALUES[how](document[name])}
 
 
-@fault(
-    "list.envelope",
-    each={
-        "null": lambda items: None,
-        "object": lambda items: dict(enumerate(map(str, items))),
-        "text": str,
-        "null when empty": lambda items: items or None,
-    },
-)
-class ItemsOfOtherType(Envelope):
-    """items is no array."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return {**document, "items": self.value(document["items"])}
-
-
-@fault(
-    "list.envelope",
-    each={
-        "bare array": lambda document: document["items"],
-        "wrapped": lambda document: {"data": document},
-        "other names": lambda document: {
-            "data": document["items"],
-            "count": document["total"],
-            **document,
-            "items": None,
+faults["list.envelope"] |= {
+    "A member of the envelope is missing.": envelope(
+        lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
+        each=("items", *MEMBERS),
+    ),
+    "items is no array.": envelope(
+        lambda self, ctx, document: {**document, "items": self.value(document["items"])},
+        each={
+            "null": lambda items: None,
+            "object": lambda items: dict(enumerate(map(str, items))),
+            "text": str,
+            "null when empty": lambda items: items or None,
         },
-        "negative total": lambda document: {**document, "total": -1},
-    },
-)
-class OtherEnvelope(Envelope):
-    """The envelope is another one."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return self.value(document)
+    ),
+    "The envelope is another one.": envelope(
+        lambda self, ctx, document: self.value(document),
+        each={
+            "bare array": lambda document: document["items"],
+            "wrapped": lambda document: {"data": document},
+            "other names": lambda document: {
+                "data": document["items"],
+                "count": document["total"],
+                **document,
+                "items": None,
+            },
+            "negative total": lambda document: {**document, "total": -1},
+        },
+    ),
+}
 
 
 #: List -> members of an item that have to be there, and that may be null.
@@ -127,12 +119,7 @@ class Items(Faulty):
         return self.shown(document) if self.here(ctx) else document
 
 
-@fault("list.item-fields", each=_item_members)
-class ItemLacks(Items):
-    """A documented member of an item is missing."""
-
-    def shown(self, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {name: value for name, value in document.items() if name != self.value}
+item = hook(Items, "shown")
 
 
 def _typed(operation: str) -> list[str]:
@@ -153,14 +140,6 @@ class ItemOfOtherType(Items):
         return {**document, name: None if how == "null" else 12345}
 
 
-@fault("list.item-fields", operations=("listPayoutDestinations",), each=("label", "network"))
-class OptionalItemOfOtherType(Items):
-    """An optional member of an item is neither a text nor null."""
-
-    def shown(self, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: 12345}
-
-
 @fault("list.item-fields")
 class LastItemLacks(Faulty):
     """The last item of a page lacks its name or currency."""
@@ -174,49 +153,50 @@ class LastItemLacks(Faulty):
         ]
 
 
-@fault("list.item-fields")
-class ItemsAreIds(Faulty):
-    """The items are ids."""
+faults["list.item-fields"] |= {
+    "A documented member of an item is missing.": item(
+        lambda self, document: {name: value for name, value in document.items() if name != self.value},
+        each=_item_members,
+    ),
+    "An optional member of an item is neither a text nor null.": item(
+        lambda self, document: {**document, self.value: 12345},
+        operations=("listPayoutDestinations",),
+        each=("label", "network"),
+    ),
+    "The items are ids.": seam(
+        "items", lambda self, ctx, listing: [record["id"] for record in listing.records]
+    ),
+}
 
-    def items(self, ctx: Context, listing: Listing) -> list[Any]:
-        return [record["id"] for record in listing.records]
 
-
-@fault("list.wallet-items", each=("addresses", "updated"))
-class ShowsMore(Faulty):
-    """A wallet in a list shows this member."""
-
-    def item_fields(self, ctx: Context, kind: str) -> list[str]:
-        return [*super().item_fields(ctx, kind), self.value]
+faults["list.wallet-items"] |= {
+    "A wallet in a list shows this member.": seam(
+        "item_fields", lambda self, *_: [*self.usual(), self.value], each=("addresses", "updated")
+    ),
+}
 
 
 # --------------------------------------------------------------------------- page and size
 
 
-@fault("list.defaults", each=(20, 100, 9, 11))
-class OtherDefaultSize(Faulty):
-    """Without size a page has another one."""
-
-    def requested_size(self, ctx: Context, query: Query) -> int:
-        return super().requested_size(ctx, query) if "size" in query else int(self.value)
-
-
-@fault("list.defaults", each=("page", "size"))
-class DefaultNotEchoed(Envelope):
-    """Without page and size the answer does not say 1 and 10."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        if self.value.encode() in ctx.query:
-            return document
-        return {**document, self.value: 0 if self.value == "page" else len(document["items"])}
-
-
-@fault("list.defaults")
-class DefaultPageIsSecond(Faulty):
-    """Without page the second one is shown and called the first."""
-
-    def offset(self, ctx: Context, listing: Listing) -> int:
-        return super().offset(ctx, listing) + (0 if b"page" in ctx.query else listing.size)
+faults["list.defaults"] |= {
+    "Without size a page has another one.": seam(
+        "requested_size",
+        lambda self, ctx, query: self.usual() if "size" in query else int(self.value),
+        each=(20, 100, 9, 11),
+    ),
+    "Without page and size the answer does not say 1 and 10.": envelope(
+        lambda self, ctx, document: (
+            document
+            if self.value.encode() in ctx.query
+            else {**document, self.value: 0 if self.value == "page" else len(document["items"])}
+        ),
+        each=("page", "size"),
+    ),
+    "Without page the second one is shown and called the first.": seam(
+        "offset", lambda self, ctx, listing: self.usual() + (0 if b"page" in ctx.query else listing.size)
+    ),
+}
 
 
 #: There are not enough known pairs for more than ten wallets in an account.
@@ -279,31 +259,26 @@ PAGES: dict[str, Callable[[Listing], int]] = {
 }
 
 
-@fault("list.pages", each=PAGES)
-class CountsPages(Faulty):
-    """pages is not total divided by size, rounded up."""
-
-    def pages(self, ctx: Context, listing: Listing) -> int:
-        return self.value(listing)
-
-
-@fault("list.pages", each=("always 0", "always -1"))
-class SomePages(Faulty):
-    """pages is a constant."""
-
-    def pages(self, ctx: Context, listing: Listing) -> int:
-        return int(self.value.split()[1])
+faults["list.pages"] |= {
+    "pages is not total divided by size, rounded up.": seam(
+        "pages", lambda self, ctx, listing: self.value(listing), each=PAGES
+    ),
+    "pages is a constant.": seam(
+        "pages", lambda self, *_: int(self.value.split()[1]), each=("always 0", "always -1")
+    ),
+}
 
 
-@fault(
-    "list.empty",
-    each={"total 1": {"total": 1}, "pages 2": {"pages": 2, "total": 11}, "an empty item": {"items": [{}]}},
-)
-class EmptyAnsweredOtherwise(Envelope):
-    """A list without matches is answered otherwise."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        return document if document["total"] else {**document, **self.value}
+faults["list.empty"] |= {
+    "A list without matches is answered otherwise.": envelope(
+        lambda self, ctx, document: document if document["total"] else {**document, **self.value},
+        each={
+            "total 1": {"total": 1},
+            "pages 2": {"pages": 2, "total": 11},
+            "an empty item": {"items": [{}]},
+        },
+    ),
+}
 
 
 @fault("list.empty")

@@ -9,10 +9,9 @@ from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
-from conformance.reference.refusals import Refusal
 from conformance.reference.seams.idempotency import Idempotency
 
-from .catalogue import Faulty, fault, refusal
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
 
 @fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
@@ -24,14 +23,6 @@ class NeverChecked(Faulty):
         return True
 
 
-@fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
-class NeverRecorded(Faulty):
-    """A nonce that was used here is not remembered."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        return not ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
-
-
 #: Kind -> what a nonce is unique within, beside the organization.
 NONCE_SCOPES = {
     "operation": lambda ctx: ctx.operation,
@@ -39,7 +30,7 @@ NONCE_SCOPES = {
     "path": lambda ctx: ctx.path.decode(),
     "timestamp": lambda ctx: ctx.header(b"x-timestamp"),
     "signature": lambda ctx: ctx.header(b"x-signature"),
-    "body": lambda ctx: ctx.operation in FIELDS and hashlib.sha256(ctx.request.body).hexdigest() or "",
+    "body": lambda ctx: (ctx.operation in FIELDS and hashlib.sha256(ctx.request.body).hexdigest()) or "",
     "key": lambda ctx: ctx.header(b"idempotency-key") or "",
 }
 
@@ -48,24 +39,6 @@ def _scopes(operation: str) -> dict[str, Any]:
     # A scope that is the same for all requests of the operation and of others is none.
     unlike = {"body": operation in FIELDS, "key": OPERATIONS[operation].is_post}
     return {name: scope for name, scope in NONCE_SCOPES.items() if unlike.get(name, True)}
-
-
-@fault("auth.nonce-replay", each=_scopes, also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
-class ScopedNonces(Faulty):
-    """A nonce is remembered together with something else of the request, here only."""
-
-    def nonce_scope(self, ctx: Context) -> str:
-        return f"{super().nonce_scope(ctx)} {self.value(ctx)}"
-
-
-@fault("auth.nonce-replay")
-class RecordedPrivately(Faulty):
-    """A nonce that was used here may be used for other operations."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
-            return False
-        return ctx.store.claim_nonce(self.operation, nonce, ctx.now, self.nonce_expiry(ctx))
 
 
 @fault("auth.nonce-replay")
@@ -102,34 +75,49 @@ class RemembersTheLast(Faulty):
         return nonce != known
 
 
-@fault("auth.nonce-replay")
-class ForgottenWhenRefused(Faulty):
-    """The nonce of a request that was refused after authentication may be used again."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.type != "authentication_error":
-            nonce = self.authentication_header(ctx, signing.NONCE)
-            ctx.store.change("DELETE FROM nonces WHERE nonce = ?", nonce)
-
-
-@fault(
-    "auth.nonce-replay",
-    each={
-        "status 403": (403, "authentication_error", "nonce_replay"),
-        "status 409": (409, "authentication_error", "nonce_replay"),
-        "type": (401, "validation_error", "nonce_replay"),
-        "code": (401, "authentication_error", "invalid_nonce"),
-        "signature": (401, "authentication_error", "invalid_signature"),
-    },
-    also=("auth.nonce-replay-idempotent",),
-)
-class ReplayAnsweredOtherwise(Faulty):
-    """A used nonce is refused with another status, type or code."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        if not super().claim_nonce(ctx, nonce):
-            raise refusal(*self.value)
-        return True
+faults["auth.nonce-replay"] |= {
+    "A nonce that was used here is not remembered.": seam(
+        "claim_nonce",
+        lambda self, ctx, nonce: not ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now),
+        also=("auth.nonce-replay-idempotent", "auth.nonce-race"),
+    ),
+    "A nonce is remembered together with something else of the request, here only.": seam(
+        "nonce_scope",
+        lambda self, ctx: f"{self.usual()} {self.value(ctx)}",
+        each=_scopes,
+        also=("auth.nonce-replay-idempotent", "auth.nonce-race"),
+    ),
+    "A nonce that was used here may be used for other operations.": seam(
+        "claim_nonce",
+        lambda self, ctx, nonce: (
+            False
+            if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
+            else ctx.store.claim_nonce(self.operation, nonce, ctx.now, self.nonce_expiry(ctx))
+        ),
+    ),
+    "The nonce of a request that was refused after authentication may be used again.": seam(
+        "refused",
+        lambda self, ctx, refusal: (
+            ctx.store.change(
+                "DELETE FROM nonces WHERE nonce = ?", self.authentication_header(ctx, signing.NONCE)
+            )
+            if refusal.type != "authentication_error"
+            else None
+        ),
+    ),
+    "A used nonce is refused with another status, type or code.": seam(
+        "claim_nonce",
+        lambda self, *_: refuse(refusal(*self.value)) if not self.usual() else True,
+        each={
+            "status 403": (403, "authentication_error", "nonce_replay"),
+            "status 409": (409, "authentication_error", "nonce_replay"),
+            "type": (401, "validation_error", "nonce_replay"),
+            "code": (401, "authentication_error", "invalid_nonce"),
+            "signature": (401, "authentication_error", "invalid_signature"),
+        },
+        also=("auth.nonce-replay-idempotent",),
+    ),
+}
 
 
 def answered_key(behaviour: Idempotency, ctx: Context) -> Any:
@@ -138,28 +126,19 @@ def answered_key(behaviour: Idempotency, ctx: Context) -> Any:
     return key and ctx.store.answer(behaviour.answer_scope(ctx), key.lower())
 
 
-@fault("auth.nonce-replay-idempotent")
-class StoredAnswerFirst(Faulty):
-    """A repeated POST is answered with the stored response although its nonce was used."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        return super().claim_nonce(ctx, nonce) or bool(answered_key(self, ctx))
-
-
-@fault(
-    "auth.nonce-replay-idempotent",
-    each={
-        "conflict": (409, "idempotency_error", "idempotency_key_conflict"),
-        "status": (409, "authentication_error", "nonce_replay"),
-        "code": (401, "authentication_error", "duplicate_request"),
-    },
-)
-class RepeatAnsweredOtherwise(Faulty):
-    """A repeated POST with the same key and nonce is refused, but not as a used nonce."""
-
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        if super().claim_nonce(ctx, nonce):
-            return True
-        if answered_key(self, ctx):
-            raise refusal(*self.value)
-        return False
+faults["auth.nonce-replay-idempotent"] |= {
+    "A repeated POST is answered with the stored response although its nonce was used.": seam(
+        "claim_nonce", lambda self, ctx, *_: self.usual() or bool(answered_key(self, ctx))
+    ),
+    "A repeated POST with the same key and nonce is refused, but not as a used nonce.": seam(
+        "claim_nonce",
+        lambda self, ctx, *_: (
+            True if self.usual() else refuse(refusal(*self.value)) if answered_key(self, ctx) else False
+        ),
+        each={
+            "conflict": (409, "idempotency_error", "idempotency_key_conflict"),
+            "status": (409, "authentication_error", "nonce_replay"),
+            "code": (401, "authentication_error", "duplicate_request"),
+        },
+    ),
+}

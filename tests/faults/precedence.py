@@ -12,7 +12,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.store import Organization
 
 from .authentication import first_organization
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, hook
 from .nonces import answered_key
 
 STEPS = {
@@ -40,6 +40,9 @@ class LooksBefore(Faulty):
     def caller(self, ctx: Context) -> Organization:
         """Whose the request is, by its key alone."""
         return first_organization(ctx)
+
+
+before = hook(LooksBefore, "peek")
 
 
 @fault("auth.comes-first", each=("headers", "key", "signature", "nonce"))
@@ -88,12 +91,13 @@ class ValidatesFirst(LooksBefore):
         ctx.values, ctx.body = {}, {}
 
 
-@fault("auth.comes-first", operations=OPERATION_SETS["body"], each=("headers", "signature"))
-class ParsesFirst(LooksBefore):
-    """A body that is no JSON object is refused as such before this step."""
-
-    def peek(self, ctx: Context) -> None:
-        self.parse_body(ctx)
+faults["auth.comes-first"] |= {
+    "A body that is no JSON object is refused as such before this step.": before(
+        lambda self, ctx: self.parse_body(ctx),
+        operations=OPERATION_SETS["body"],
+        each=("headers", "signature"),
+    ),
+}
 
 
 @fault("auth.comes-first", operations=OPERATION_SETS["post"], each=("headers", "signature", "nonce"))

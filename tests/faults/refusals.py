@@ -14,7 +14,7 @@ from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer, Balance
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, seam
 
 
 def perform(behaviour: Faulty, ctx: Context) -> None:
@@ -162,13 +162,17 @@ class BooksRefusedPayins(Faulty):
             ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
 
 
-@fault("refusal.changes-nothing", operations=("updateBeneficiary",))
-class PatchesTheFirst(Faulty):
-    """A PATCH with an invalid field changes the fields before it."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind == "invalid_field" and ctx.beneficiary is not None:
+faults["refusal.changes-nothing"] |= {
+    "A PATCH with an invalid field changes the fields before it.": seam(
+        "refused",
+        lambda self, ctx, refusal: (
             ctx.store.update({**ctx.beneficiary, **ctx.values})
+            if refusal.kind == "invalid_field" and ctx.beneficiary is not None
+            else None
+        ),
+        operations=("updateBeneficiary",),
+    ),
+}
 
 
 @fault("refusal.changes-nothing", operations=("updateBeneficiary", "disableBeneficiary"))

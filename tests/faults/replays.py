@@ -17,7 +17,7 @@ from conformance.reference.seams.idempotency import Idempotency
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, refusal
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
 # --------------------------------------------------------------------------- the replay
 
@@ -62,14 +62,6 @@ class PerformsAgainUnseen(Faulty):
         return super().replayed(ctx, answer)
 
 
-@fault("idempotency.replay", also=("idempotency.replay-after-change", "idempotency.race"))
-class NothingStored(Faulty):
-    """No answer is stored: a repeated request is a new one."""
-
-    def remember(self, ctx: Context, response: Response) -> None:
-        pass
-
-
 @fault("idempotency.replay")
 class OnceOnly(Faulty):
     """The second repetition is performed again."""
@@ -86,29 +78,6 @@ class LastKeyOnly(Faulty):
     def remember(self, ctx: Context, response: Response) -> None:
         ctx.store.change("DELETE FROM answers WHERE scope = ?", self.answer_scope(ctx))
         super().remember(ctx, response)
-
-
-@fault(
-    "idempotency.replay",
-    each={
-        "409": Refusal("idempotency_key_conflict"),
-        "422": Refusal("invalid_field"),
-        "404": Refusal("missing_child"),
-    },
-)
-class RefusesRepetition(Faulty):
-    """A repeated request is refused."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        raise Refusal(self.value.kind)
-
-
-@fault("idempotency.replay")
-class OtherStatus(Faulty):
-    """A repeated request is answered with another status."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        return Response(200 if answer.status != 200 else 208, [JSON_TYPE], answer.body)
 
 
 def _changed(document: dict[str, Any], how: str) -> Any:
@@ -139,24 +108,37 @@ def _changed(document: dict[str, Any], how: str) -> Any:
     raise KeyError(how)
 
 
-@fault(
-    "idempotency.replay",
-    each=(
-        "empty",
-        "one member more",
-        "another id",
-        "created moved",
-        "id only",
-        "wrapped",
-        "last member missing",
+faults["idempotency.replay"] |= {
+    "No answer is stored: a repeated request is a new one.": seam(
+        "remember", lambda *_: None, also=("idempotency.replay-after-change", "idempotency.race")
     ),
-)
-class OtherBody(Faulty):
-    """A repeated request is answered with another body."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        document = json.loads(answer.body)
-        return Response.of(answer.status, _changed(document, self.value))
+    "A repeated request is refused.": seam(
+        "replayed",
+        lambda self, *_: refuse(Refusal(self.value.kind)),
+        each={
+            "409": Refusal("idempotency_key_conflict"),
+            "422": Refusal("invalid_field"),
+            "404": Refusal("missing_child"),
+        },
+    ),
+    "A repeated request is answered with another status.": seam(
+        "replayed",
+        lambda self, ctx, answer: Response(200 if answer.status != 200 else 208, [JSON_TYPE], answer.body),
+    ),
+    "A repeated request is answered with another body.": seam(
+        "replayed",
+        lambda self, ctx, answer: Response.of(answer.status, _changed(json.loads(answer.body), self.value)),
+        each=(
+            "empty",
+            "one member more",
+            "another id",
+            "created moved",
+            "id only",
+            "wrapped",
+            "last member missing",
+        ),
+    ),
+}
 
 
 @fault("idempotency.replay", operations=OPERATION_SETS["create"])
@@ -238,44 +220,28 @@ class PerformsAgainAfterChange(NoticesChange):
         return self.render(ctx)
 
 
-@fault("idempotency.replay-after-change")
-class RefusesAfterChange(NoticesChange):
-    """A repeated request is refused when anything has been created or changed meanwhile."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        if self.changed(ctx):
-            raise Refusal("idempotency_key_conflict")
-        return super().replayed(ctx, answer)
-
-
-@fault("idempotency.replay-after-change", operations=("createPayout", "createPayoutDestination"))
-class RefusesWhenDisabled(Faulty):
-    """A repeated request is refused when the beneficiary has been disabled meanwhile."""
-
-    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
-        beneficiary = json.loads(answer.body)["beneficiary_id"]
-        if (self.find(ctx, "beneficiary", beneficiary) or {})["status"] == "disabled":
-            raise Refusal("payout_beneficiary")
-        return super().replayed(ctx, answer)
+faults["idempotency.replay-after-change"] |= {
+    "A repeated request is refused when anything has been created or changed meanwhile.": seam(
+        "replayed",
+        lambda self, ctx, *_: (
+            refuse(Refusal("idempotency_key_conflict")) if self.changed(ctx) else self.usual()
+        ),
+        base=NoticesChange,
+    ),
+    "A repeated request is refused when the beneficiary has been disabled meanwhile.": seam(
+        "replayed",
+        lambda self, ctx, answer: (
+            refuse(Refusal("payout_beneficiary"))
+            if (self.find(ctx, "beneficiary", json.loads(answer.body)["beneficiary_id"]) or {})["status"]
+            == "disabled"
+            else self.usual()
+        ),
+        operations=("createPayout", "createPayoutDestination"),
+    ),
+}
 
 
 # --------------------------------------------------------------------------- the conflict
-
-
-@fault("idempotency.conflict")
-class ReplaysOtherBodies(Faulty):
-    """A used key is answered with the stored response whatever the body is."""
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return True
-
-
-@fault("idempotency.conflict")
-class PerformsOtherBodies(Faulty):
-    """A used key with another body is a new request."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        return None
 
 
 @fault("refusal.changes-nothing", operations=_seen(OPERATION_SETS["create"]))
@@ -303,50 +269,41 @@ FINGERPRINTS = {
 }
 
 
-@fault("idempotency.conflict", each=FINGERPRINTS)
-class ComparesLess(Faulty):
-    """Two bodies that differ count as the same."""
-
-    def fingerprint(self, ctx: Context) -> bytes:
-        return hashlib.sha256(repr(self.value(ctx)).encode()).digest()
-
-
-@fault("idempotency.conflict", each=lambda operation: [field.name for field in FIELDS[operation]])
-class ComparesWithout(Faulty):
-    """Two bodies that differ in this field only count as the same."""
-
-    def fingerprint(self, ctx: Context) -> bytes:
-        document = {name: value for name, value in _document(ctx).items() if name != self.value}
-        return hashlib.sha256(json.dumps(document).encode()).digest()
-
-
-@fault(
-    "idempotency.conflict",
-    each={
-        "type": (409, "validation_error", "idempotency_key_conflict"),
-        "code": (409, "idempotency_error", "conflict"),
-        "invalid": (400, "validation_error", "invalid_idempotency_key"),
-        "success": (200, "idempotency_error", "idempotency_key_conflict"),
-    },
-)
-class ConflictAnsweredOtherwise(Faulty):
-    """A used key with another body is refused with another type or code, or not with 4xx."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        raise refusal(*self.value)
+faults["idempotency.conflict"] |= {
+    "A used key is answered with the stored response whatever the body is.": seam(
+        "same_body", lambda *_: True
+    ),
+    "A used key with another body is a new request.": seam("on_other_body", lambda *_: None),
+    "Two bodies that differ count as the same.": seam(
+        "fingerprint",
+        lambda self, ctx: hashlib.sha256(repr(self.value(ctx)).encode()).digest(),
+        each=FINGERPRINTS,
+    ),
+    "Two bodies that differ in this field only count as the same.": seam(
+        "fingerprint",
+        lambda self, ctx: hashlib.sha256(
+            json.dumps({name: value for name, value in _document(ctx).items() if name != self.value}).encode()
+        ).digest(),
+        each=lambda operation: [field.name for field in FIELDS[operation]],
+    ),
+    "A used key with another body is refused with another type or code, or not with 4xx.": seam(
+        "on_other_body",
+        lambda self, *_: refuse(refusal(*self.value)),
+        each={
+            "type": (409, "validation_error", "idempotency_key_conflict"),
+            "code": (409, "idempotency_error", "conflict"),
+            "invalid": (400, "validation_error", "invalid_idempotency_key"),
+            "success": (200, "idempotency_error", "idempotency_key_conflict"),
+        },
+    ),
+}
 
 
-@fault("idempotency.conflict-no-body")
-class IgnoresUnexpectedBody(Faulty):
-    """A used key without a body is answered with the stored response when it comes with one."""
-
-    def same_body(self, ctx: Context, answer: Answer) -> bool:
-        return True
-
-
-@fault("idempotency.conflict-no-body")
-class PerformsUnexpectedBody(Faulty):
-    """A used key without a body is performed again when it comes with one."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        return None
+faults["idempotency.conflict-no-body"] |= {
+    "A used key without a body is answered with the stored response when it comes with one.": seam(
+        "same_body", lambda *_: True
+    ),
+    "A used key without a body is performed again when it comes with one.": seam(
+        "on_other_body", lambda *_: None
+    ),
+}

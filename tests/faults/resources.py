@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context, Record
+from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, hook, seam
 
 #: Kind of resource -> its documented members (sections 2.1 to 2.8), its id and constant left out.
 MEMBERS: dict[str, tuple[str, ...]] = {
@@ -161,6 +161,9 @@ class Shows(Faulty):
         return self.shown(ctx, document) if self.here(ctx) and kind == KINDS[self.operation] else document
 
 
+showing = hook(Shows, "shown")
+
+
 class Keeps(Faulty):
     """Keeps the fields that were sent by `kept` instead of as they are."""
 
@@ -172,35 +175,10 @@ class Keeps(Faulty):
         return self.kept(fields) if self.here(ctx) else fields
 
 
+keeping = hook(Keeps, "kept")
+
+
 # --------------------------------------------------------------------------- create.echo
-
-
-@fault(
-    "create.echo",
-    each=lambda operation: [
-        name
-        for name in echoed(operation)
-        if name not in ("beneficiary_id", "payout_destination_id", "amount")
-    ],
-)
-class ShowsAnother(Shows):
-    """This member of the answer is not what was sent."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        if self.value not in ctx.body:
-            return document
-        return {**document, self.value: other(self.value, document[self.value])}
-
-
-@fault("create.echo", each=lambda operation: PARENTS[KINDS[operation]])
-class ShowsAnotherParent(Shows):
-    """This parent's id in the answer is another one."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {
-            **document,
-            self.value: document[self.value][:-1] + ("0" if document[self.value][-1] != "0" else "1"),
-        }
 
 
 def _droppable(operation: str) -> list[str]:
@@ -210,20 +188,10 @@ def _droppable(operation: str) -> list[str]:
         name
         for name in echoed(operation)
         if name in nullable
-        and not (name == "label" and kind != "payout_destination" or name == "network" and kind == "wallet")
+        and not (
+            (name == "label" and kind != "payout_destination") or (name == "network" and kind == "wallet")
+        )
     ]
-
-
-@fault(
-    "create.echo",
-    operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
-    each=_droppable,
-)
-class ForgetsField(Keeps):
-    """This optional field is not kept."""
-
-    def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in fields.items() if name != self.value}
 
 
 @fault(
@@ -240,16 +208,37 @@ class ShowsAnotherAddress(Shows):
         return {**document, "address": address}
 
 
-@fault(
-    "create.echo",
-    operations=("createBeneficiary",),
-    each=("address_line", "city", "region", "postal_code", "country"),
-)
-class ForgetsAddressMember(Shows):
-    """This member of the address is empty."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "address": {**document["address"], self.value: ""}}
+faults["create.echo"] |= {
+    "This member of the answer is not what was sent.": showing(
+        lambda self, ctx, document: (
+            document
+            if self.value not in ctx.body
+            else {**document, self.value: other(self.value, document[self.value])}
+        ),
+        each=lambda operation: [
+            name
+            for name in echoed(operation)
+            if name not in ("beneficiary_id", "payout_destination_id", "amount")
+        ],
+    ),
+    "This parent's id in the answer is another one.": showing(
+        lambda self, ctx, document: {
+            **document,
+            self.value: document[self.value][:-1] + ("0" if document[self.value][-1] != "0" else "1"),
+        },
+        each=lambda operation: PARENTS[KINDS[operation]],
+    ),
+    "This optional field is not kept.": keeping(
+        lambda self, fields: {name: value for name, value in fields.items() if name != self.value},
+        operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
+        each=_droppable,
+    ),
+    "This member of the address is empty.": showing(
+        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: ""}},
+        operations=("createBeneficiary",),
+        each=("address_line", "city", "region", "postal_code", "country"),
+    ),
+}
 
 
 #: Kind -> what is made of each text that is sent.
@@ -383,32 +372,27 @@ OWNED: dict[str, tuple[str, ...]] = {
 }
 
 
-@fault(
-    "create.server-owned",
-    operations=[one for one in OPERATION_SETS["create"] if one != "createPayin"],
-    each=lambda operation: OWNED[KINDS[operation]],
-)
-class TakesOwned(Shows):
-    """A member that only the server may set is taken from the body."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: ctx.body.get(self.value, document[self.value])}
+faults["create.initial-state"] |= {
+    "A new payin is not pending, which is the only status listed.": showing(
+        lambda self, ctx, document: {**document, "status": "completed"},
+        operations=("createPayin",),
+        also=("format.enum",),
+    ),
+}
 
 
-@fault("create.initial-state", operations=("createPayin",), also=("format.enum",))
-class BeginsUnlisted(Shows):
-    """A new payin is not pending, which is the only status listed."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "status": "completed"}
-
-
-@fault("create.server-owned", operations=("createPayin",), also=("format.enum",))
-class TakesUnlisted(Shows):
-    """A new payin has the status that the body says."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "status": ctx.body.get("status", "pending")}
+faults["create.server-owned"] |= {
+    "A member that only the server may set is taken from the body.": showing(
+        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
+        operations=[one for one in OPERATION_SETS["create"] if one != "createPayin"],
+        each=lambda operation: OWNED[KINDS[operation]],
+    ),
+    "A new payin has the status that the body says.": showing(
+        lambda self, ctx, document: {**document, "status": ctx.body.get("status", "pending")},
+        operations=("createPayin",),
+        also=("format.enum",),
+    ),
+}
 
 
 @fault(
@@ -449,12 +433,13 @@ AMOUNTS: dict[str, Callable[[str], str]] = {
 }
 
 
-@fault("create.amount-exact", each=[name for name in AMOUNTS if name != "28 digits"])
-class ChangesAmounts(Faulty):
-    """The amount is not the one that was sent."""
-
-    def amount_text(self, ctx: Context, record: Record) -> Any:
-        return AMOUNTS[self.value](record["amount"])
+faults["create.amount-exact"] |= {
+    "The amount is not the one that was sent.": seam(
+        "amount_text",
+        lambda self, ctx, record: AMOUNTS[self.value](record["amount"]),
+        each=[name for name in AMOUNTS if name != "28 digits"],
+    ),
+}
 
 
 @fault("payout.amount-in-usd", each=("2.00", "0", "fee", "missing cents"))

@@ -24,7 +24,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import ROUTES
 
-from .catalogue import Faulty, fault, refusal
+from .catalogue import Faulty, fault, faults, hook, refusal, refuse, seam
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -57,6 +57,9 @@ class AlsoSigned(Faulty):
         )
 
 
+also_signed = hook(AlsoSigned, "alternatives")
+
+
 # --------------------------------------------------------------------------- signature
 
 #: Kind -> whether a presented signature is taken for the expected one.
@@ -76,14 +79,6 @@ COMPARISONS = {
     "base64": lambda expected, presented: base64.b64encode(bytes.fromhex(expected)).decode() == presented,
     "zeros": lambda expected, presented: presented == "0" * 64,
 }
-
-
-@fault("auth.signature", each=COMPARISONS)
-class ComparesLess(Faulty):
-    """A signature is accepted that is not the right one."""
-
-    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
-        return self.value(expected, presented) or super().signatures_equal(ctx, expected, presented)
 
 
 def _secrets(ctx: Context) -> dict[str, list[str]]:
@@ -147,45 +142,41 @@ class GarbageAnsweredOtherwise(Faulty):
         super().check_signature(ctx)
 
 
-@fault("auth.signature")
-class LengthAnsweredOtherwise(Faulty):
-    """A signature of another length is refused as a malformed header."""
-
-    def check_signature(self, ctx: Context) -> None:
-        if len(self.authentication_header(ctx, signing.SIGNATURE) or "") != 64:
-            raise refusal(400, "validation_error", "malformed_signature")
-        super().check_signature(ctx)
+faults["auth.signature"] |= {
+    "A signature is accepted that is not the right one.": seam(
+        "signatures_equal",
+        lambda self, ctx, expected, presented: self.value(expected, presented) or self.usual(),
+        each=COMPARISONS,
+    ),
+    "A signature of another length is refused as a malformed header.": seam(
+        "check_signature",
+        lambda self, ctx: (
+            refuse(refusal(400, "validation_error", "malformed_signature"))
+            if len(self.authentication_header(ctx, signing.SIGNATURE) or "") != 64
+            else self.usual()
+        ),
+    ),
+}
 
 
 # --------------------------------------------------------------------------- what the signature covers
-
-
-@fault("auth.signed-method")
-class AnyMethod(AlsoSigned):
-    """A signature made for any method is accepted."""
-
-    def alternatives(self, ctx: Context) -> Iterator[bytes]:
-        return (self.string(ctx, method=method) for method in METHODS)
 
 
 def _other_methods(operation: str) -> list[str]:
     return [method for method in METHODS[:2] if method != OPERATIONS[operation].method]
 
 
-@fault("auth.signed-method", each=_other_methods)
-class OneOtherMethod(AlsoSigned):
-    """A signature made for this method is accepted."""
-
-    def alternatives(self, ctx: Context) -> list[bytes]:
-        return [self.string(ctx, method=self.value)]
-
-
-@fault("auth.signed-method")
-class NoMethod(AlsoSigned):
-    """A signature made without a method is accepted."""
-
-    def alternatives(self, ctx: Context) -> list[bytes]:
-        return [self.string(ctx, method="")]
+faults["auth.signed-method"] |= {
+    "A signature made for any method is accepted.": also_signed(
+        lambda self, ctx: (self.string(ctx, method=method) for method in METHODS)
+    ),
+    "A signature made for this method is accepted.": also_signed(
+        lambda self, ctx: [self.string(ctx, method=self.value)], each=_other_methods
+    ),
+    "A signature made without a method is accepted.": also_signed(
+        lambda self, ctx: [self.string(ctx, method="")]
+    ),
+}
 
 
 def _other_paths(ctx: Context) -> Iterator[bytes]:
@@ -204,12 +195,14 @@ PATHS = {
 }
 
 
-@fault("auth.signed-path", each=PATHS)
-class OtherPaths(AlsoSigned):
-    """A signature made for another path is accepted."""
-
-    def alternatives(self, ctx: Context) -> Iterator[bytes]:
-        return (self.string(ctx, target=target) for target in self.value(ctx) if target != ctx.request.target)
+faults["auth.signed-path"] |= {
+    "A signature made for another path is accepted.": also_signed(
+        lambda self, ctx: (
+            self.string(ctx, target=target) for target in self.value(ctx) if target != ctx.request.target
+        ),
+        each=PATHS,
+    ),
+}
 
 
 def _pairs(ctx: Context) -> list[bytes]:
@@ -331,12 +324,12 @@ class OtherBodies(AlsoSigned):
                 yield self.string(ctx, body=body)
 
 
-@fault("auth.signed-empty-body", each=("{}", "null"))
-class BodyThatIsNotSent(AlsoSigned):
-    """A signature made over an empty JSON value is accepted although no body is sent."""
-
-    def alternatives(self, ctx: Context) -> list[bytes]:
-        return [] if ctx.request.body else [self.string(ctx, body=self.value.encode())]
+faults["auth.signed-empty-body"] |= {
+    "A signature made over an empty JSON value is accepted although no body is sent.": also_signed(
+        lambda self, ctx: [] if ctx.request.body else [self.string(ctx, body=self.value.encode())],
+        each=("{}", "null"),
+    ),
+}
 
 
 @fault("auth.no-separators", each={"newline": "\n", "|": "|", ":": ":", ".": ".", "space": " "})
@@ -370,12 +363,13 @@ PATH_FORMS = {
 }
 
 
-@fault("auth.path-as-sent", each=("decoded", "normal form"))
-class SignsOtherPaths(Faulty):
-    """The signature is computed over another form of the path than the one that was sent."""
-
-    def signed_target(self, ctx: Context) -> bytes:
-        return _split(ctx, PATH_FORMS[self.value](ctx.path))
+faults["auth.path-as-sent"] |= {
+    "The signature is computed over another form of the path than the one that was sent.": seam(
+        "signed_target",
+        lambda self, ctx: _split(ctx, PATH_FORMS[self.value](ctx.path)),
+        each=("decoded", "normal form"),
+    ),
+}
 
 
 #: Kind -> what a server signs instead of the query that was sent.
@@ -423,9 +417,8 @@ class SignsOtherBodies(Faulty):
         return bodies.get(self.value, super().signed_body(ctx))
 
 
-@fault("auth.body-as-sent")
-class SignsLatin1(Faulty):
-    """The signature is computed over the body in ISO 8859-1, or over question marks."""
-
-    def signed_body(self, ctx: Context) -> bytes:
-        return super().signed_body(ctx).decode("utf-8", "replace").encode("latin-1", "replace")
+faults["auth.body-as-sent"] |= {
+    "The signature is computed over the body in ISO 8859-1, or over question marks.": seam(
+        "signed_body", lambda self, *_: self.usual().decode("utf-8", "replace").encode("latin-1", "replace")
+    ),
+}

@@ -9,7 +9,7 @@ from conformance.contract.rules import RULES
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
 
-from .catalogue import Faulty, fault, refusal
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
 FORBIDDEN = (403, "permission_error", "forbidden")
 MISSING = (404, "not_found_error", "resource_not_found")
@@ -50,14 +50,6 @@ def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = No
 # --------------------------------------------------------------------------- the top level
 
 
-@fault("tenancy.foreign-parent")
-class ServesForeign(Faulty):
-    """Another organization's customer or account is served."""
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        return record
-
-
 def caller_is(ctx: Context, which: str) -> bool:
     """Whether the caller is the first or the second organization that the server knows."""
     rows = [
@@ -66,23 +58,21 @@ def caller_is(ctx: Context, which: str) -> bool:
     return ctx.organization is not None and (ctx.organization.id == rows[0]) == (which == "first")
 
 
-@fault("tenancy.foreign-parent", each=("first", "second"))
-class ServesOneOrganization(Faulty):
-    """One of two organizations may use the other's customers and accounts."""
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        return record if caller_is(ctx, self.value) else super().on_foreign_parent(ctx, kind, record)
-
-
-@fault(
-    "tenancy.foreign-parent",
-    each={"404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
-)
-class ForeignAnsweredOtherwise(Faulty):
-    """Another organization's customer or account is refused with another status than 403."""
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        raise refusal(*self.value)
+faults["tenancy.foreign-parent"] |= {
+    "Another organization's customer or account is served.": seam(
+        "on_foreign_parent", lambda self, ctx, kind, record: record
+    ),
+    "One of two organizations may use the other's customers and accounts.": seam(
+        "on_foreign_parent",
+        lambda self, ctx, kind, record: record if caller_is(ctx, self.value) else self.usual(),
+        each=("first", "second"),
+    ),
+    "Another organization's customer or account is refused with another status than 403.": seam(
+        "on_foreign_parent",
+        lambda self, *_: refuse(refusal(*self.value)),
+        each={"404": MISSING, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
+    ),
+}
 
 
 @fault("tenancy.foreign-parent")
@@ -98,15 +88,13 @@ class ForeignAsEmpty(Faulty):
         return super().child(ctx, kind, identifier, parent)
 
 
-@fault(
-    "tenancy.unknown-parent",
-    each={"403": FORBIDDEN, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
-)
-class UnknownAnsweredOtherwise(Faulty):
-    """An unknown customer or account is refused with another status than 404."""
-
-    def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
-        raise refusal(*self.value)
+faults["tenancy.unknown-parent"] |= {
+    "An unknown customer or account is refused with another status than 404.": seam(
+        "on_unknown_parent",
+        lambda self, *_: refuse(refusal(*self.value)),
+        each={"403": FORBIDDEN, "401": UNAUTHORIZED, "400": BAD, "422": UNPROCESSABLE, "410": GONE},
+    ),
+}
 
 
 @fault(
@@ -130,20 +118,14 @@ class ServesUnknown(Faulty):
 CHILD_ANSWERS = {"403": FORBIDDEN, "400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED, "410": GONE}
 
 
-@fault("tenancy.missing-child", each=CHILD_ANSWERS)
-class MissingAnsweredOtherwise(Faulty):
-    """A child that does not exist is refused with another status than 404."""
-
-    def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        raise refusal(*self.value)
-
-
-@fault("tenancy.missing-child")
-class ServesMissing(Faulty):
-    """A child that does not exist is served as if it did."""
-
-    def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        return made_up(ctx, kind, identifier, parent)
+faults["tenancy.missing-child"] |= {
+    "A child that does not exist is refused with another status than 404.": seam(
+        "on_missing_child", lambda self, *_: refuse(refusal(*self.value)), each=CHILD_ANSWERS
+    ),
+    "A child that does not exist is served as if it did.": seam(
+        "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
+    ),
+}
 
 
 #: Kind -> whether an identifier is taken for a known one.
@@ -179,76 +161,65 @@ def _foreign(ctx: Context, record: Record) -> bool:
     return ctx.organization is None or record["organization"] != ctx.organization.id
 
 
-@fault("tenancy.sibling-child", also=("beneficiary.destinations",))
-class ServesSiblings(Faulty):
-    """A child of another account of the organization is served."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        return super().on_child_elsewhere(ctx, kind, record, parent) if _foreign(ctx, record) else record
-
-
-@fault("tenancy.sibling-child", each=CHILD_ANSWERS)
-class SiblingAnsweredOtherwise(Faulty):
-    """A child of another account of the organization is refused with another status than 404."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        if _foreign(ctx, record):
-            return super().on_child_elsewhere(ctx, kind, record, parent)
-        raise refusal(*self.value)
+faults["tenancy.sibling-child"] |= {
+    "A child of another account of the organization is served.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: self.usual() if _foreign(ctx, record) else record,
+        also=("beneficiary.destinations",),
+    ),
+    "A child of another account of the organization is refused with another status than 404.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: (
+            self.usual() if _foreign(ctx, record) else refuse(refusal(*self.value))
+        ),
+        each=CHILD_ANSWERS,
+    ),
+}
 
 
-@fault("tenancy.foreign-child")
-class ServesForeignChildren(Faulty):
-    """A child of another organization is served under the caller's own account."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        return record if _foreign(ctx, record) else super().on_child_elsewhere(ctx, kind, record, parent)
-
-
-@fault("tenancy.foreign-child", each=CHILD_ANSWERS)
-class ForeignChildAnsweredOtherwise(Faulty):
-    """A child of another organization is refused with another status than 404, 403 included."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        if not _foreign(ctx, record):
-            return super().on_child_elsewhere(ctx, kind, record, parent)
-        raise refusal(*self.value)
+faults["tenancy.foreign-child"] |= {
+    "A child of another organization is served under the caller's own account.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: record if _foreign(ctx, record) else self.usual(),
+    ),
+    "A child of another organization is refused with another status than 404, 403 included.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: (
+            self.usual() if not _foreign(ctx, record) else refuse(refusal(*self.value))
+        ),
+        each=CHILD_ANSWERS,
+    ),
+}
 
 
-@fault("tenancy.other-customer-account")
-class ServesOtherCustomers(Faulty):
-    """An account of another customer of the organization is served."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        return super().on_child_elsewhere(ctx, kind, record, parent) if _foreign(ctx, record) else record
-
-
-@fault("tenancy.other-customer-account", each=CHILD_ANSWERS)
-class OtherCustomerAnsweredOtherwise(Faulty):
-    """An account of another customer of the organization is refused with another status than 404."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        if _foreign(ctx, record):
-            return super().on_child_elsewhere(ctx, kind, record, parent)
-        raise refusal(*self.value)
+faults["tenancy.other-customer-account"] |= {
+    "An account of another customer of the organization is served.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: self.usual() if _foreign(ctx, record) else record,
+    ),
+    "An account of another customer of the organization is refused with another status than 404.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: (
+            self.usual() if _foreign(ctx, record) else refuse(refusal(*self.value))
+        ),
+        each=CHILD_ANSWERS,
+    ),
+}
 
 
-@fault("tenancy.foreign-account")
-class ServesForeignAccounts(Faulty):
-    """Another organization's account is served under the caller's own customer."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        return record if _foreign(ctx, record) else super().on_child_elsewhere(ctx, kind, record, parent)
-
-
-@fault("tenancy.foreign-account", each={"400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED})
-class ForeignAccountAnsweredOtherwise(Faulty):
-    """Another organization's account is refused with another status than 403 or 404."""
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        if not _foreign(ctx, record):
-            return super().on_child_elsewhere(ctx, kind, record, parent)
-        raise refusal(*self.value)
+faults["tenancy.foreign-account"] |= {
+    "Another organization's account is served under the caller's own customer.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: record if _foreign(ctx, record) else self.usual(),
+    ),
+    "Another organization's account is refused with another status than 403 or 404.": seam(
+        "on_child_elsewhere",
+        lambda self, ctx, kind, record, *_: (
+            self.usual() if not _foreign(ctx, record) else refuse(refusal(*self.value))
+        ),
+        each={"400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED},
+    ),
+}
 
 
 # --------------------------------------------------------------------------- leaks
@@ -379,22 +350,25 @@ class PaysElsewhere(Faulty):
             super().on_payout_destination_owner(ctx, destination)
 
 
-@fault("tenancy.payout-references", each=WHERE)
-class PaysToElsewhere(Faulty):
-    """A destination that is not under the account is paid to."""
+faults["tenancy.payout-references"] |= {
+    "A destination that is not under the account is paid to.": seam(
+        "on_payout_destination",
+        lambda self, ctx, destination: self.usual() if _where(ctx, destination) != self.value else None,
+        each=WHERE,
+    ),
+}
 
-    def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
-        if _where(ctx, destination) != self.value:
-            super().on_payout_destination(ctx, destination)
 
-
-@fault("refusal.changes-nothing", operations=("createPayout",), each=WHERE)
-class PaysAndRefuses(Faulty):
-    """A payout to what is not under the account is refused, but the money is set aside."""
-
-    def refused(self, ctx: Context, refusal: Refusal) -> None:
-        if refusal.kind in ("payout_beneficiary", "payout_destination"):
-            self.reserve_funds(ctx)
+faults["refusal.changes-nothing"] |= {
+    "A payout to what is not under the account is refused, but the money is set aside.": seam(
+        "refused",
+        lambda self, ctx, refusal: (
+            self.reserve_funds(ctx) if refusal.kind in ("payout_beneficiary", "payout_destination") else None
+        ),
+        operations=("createPayout",),
+        each=WHERE,
+    ),
+}
 
 
 @fault(
@@ -423,9 +397,8 @@ class ReferenceStatus(Faulty):
         super().on_payout_destination(ctx, destination)
 
 
-@fault("tenancy.payout-destination-owner")
-class PaysToAnother(Faulty):
-    """A destination of another beneficiary of the account is paid to."""
-
-    def on_payout_destination_owner(self, ctx: Context, destination: Record | None) -> None:
-        pass
+faults["tenancy.payout-destination-owner"] |= {
+    "A destination of another beneficiary of the account is paid to.": seam(
+        "on_payout_destination_owner", lambda *_: None
+    ),
+}

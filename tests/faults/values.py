@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context, Record
+from conformance.reference.context import Context
 
-from .catalogue import Faulty, fault
+from .catalogue import fault, faults, of, seam
 from .formats import (
     EMBEDDING,
     ENUMERATIONS,
@@ -17,10 +17,11 @@ from .formats import (
     NULLABLE,
     TIMESTAMPS,
     Balances,
-    Document,
-    Embedded,
     Sets,
+    balance,
+    document,
     each_of,
+    embedded,
     members,
     resource_of,
 )
@@ -50,33 +51,26 @@ TIMES: dict[str, Callable[[str], Any]] = {
 }
 
 
-@fault("format.timestamp", each=lambda operation: each_of(TIMESTAMPS, TIMES)(operation))
-class OtherTimestamps(Sets):
-    """A timestamp is not ISO 8601 in UTC with Z."""
-
-
-@fault("format.timestamp", operations=("getAccountBalances",), each=TIMES)
-class OtherBalanceTimestamps(Balances):
-    """updated_at of a balance is not ISO 8601 in UTC with Z."""
-
-    def changed(self, ctx: Context, element: dict[str, Any]) -> Any:
-        return {**element, "updated_at": self.value(element["updated_at"])}
-
-
-@fault("format.timestamp", operations=("createPayout",), each=("submitted_at", "completed_at", "failed_at"))
-class OtherOptionalTimestamps(Document):
-    """An optional timestamp is a text that is none."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: "soon"}
-
-
-@fault("format.timestamp", operations=EMBEDDING, each=("created", "updated"))
-class OtherTimestampsEmbedded(Embedded):
-    """A timestamp of an embedded payout destination has an offset."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: document[self.value].replace("Z", "+00:00")}
+faults["format.timestamp"] |= {
+    "A timestamp is not ISO 8601 in UTC with Z.": of(
+        Sets, each=lambda operation: each_of(TIMESTAMPS, TIMES)(operation)
+    ),
+    "updated_at of a balance is not ISO 8601 in UTC with Z.": balance(
+        lambda self, ctx, element: {**element, "updated_at": self.value(element["updated_at"])},
+        operations=("getAccountBalances",),
+        each=TIMES,
+    ),
+    "An optional timestamp is a text that is none.": document(
+        lambda self, ctx, document: {**document, self.value: "soon"},
+        operations=("createPayout",),
+        each=("submitted_at", "completed_at", "failed_at"),
+    ),
+    "A timestamp of an embedded payout destination has an offset.": embedded(
+        lambda self, ctx, document: {**document, self.value: document[self.value].replace("Z", "+00:00")},
+        operations=EMBEDDING,
+        each=("created", "updated"),
+    ),
+}
 
 
 # --------------------------------------------------------------------------- money
@@ -100,19 +94,6 @@ AMOUNTS: dict[str, Callable[[str], Any]] = {
 
 @fault(
     "format.money",
-    operations=("createPayout", "createPayin"),
-    each=lambda operation: {
-        f"{name} {how}": (name, way)
-        for name in (("amount", "amount_in_usd") if operation == "createPayout" else ("amount",))
-        for how, way in AMOUNTS.items()
-    },
-)
-class OtherMoney(Sets):
-    """An amount is no string that holds a plain decimal."""
-
-
-@fault(
-    "format.money",
     operations=("getAccountBalances",),
     each=lambda operation: {f"{name} {how}": (name, way) for name in MONEY for how, way in AMOUNTS.items()},
 )
@@ -124,17 +105,35 @@ class OtherBalances(Balances):
         return {**element, name: change(element[name])}
 
 
-@fault("format.money", operations=("createAccount",), each=MONEY)
-class BalancesInNumbers(Faulty):
-    """A new account has a balance, in numbers."""
-
-    def balances(self, ctx: Context, record: Record) -> list[Any]:
-        element = dict.fromkeys(MONEY, "0.00") | {
-            "currency": "USD",
-            "currency_type": "fiat",
-            "updated_at": self.timestamp_text(ctx, ctx.now),
-        }
-        return [{**element, self.value: 0}]
+faults["format.money"] |= {
+    "An amount is no string that holds a plain decimal.": of(
+        Sets,
+        operations=("createPayout", "createPayin"),
+        each=lambda operation: {
+            f"{name} {how}": (name, way)
+            for name in (("amount", "amount_in_usd") if operation == "createPayout" else ("amount",))
+            for how, way in AMOUNTS.items()
+        },
+    ),
+    "A new account has a balance, in numbers.": seam(
+        "balances",
+        lambda self, ctx, *_: [
+            {
+                **(
+                    dict.fromkeys(MONEY, "0.00")
+                    | {
+                        "currency": "USD",
+                        "currency_type": "fiat",
+                        "updated_at": self.timestamp_text(ctx, ctx.now),
+                    }
+                ),
+                self.value: 0,
+            }
+        ],
+        operations=("createAccount",),
+        each=MONEY,
+    ),
+}
 
 
 # --------------------------------------------------------------------------- nulls, listed values, details
@@ -144,68 +143,58 @@ def _nullable(operation: str) -> tuple[str, ...]:
     return NULLABLE.get(resource_of(operation), ())
 
 
-@fault(
-    "format.nullable",
-    operations=(
-        "createBeneficiary",
-        "getBeneficiary",
-        "updateBeneficiary",
-        "disableBeneficiary",
-        "createPayoutDestination",
-        "createPayout",
+faults["format.nullable"] |= {
+    "A member that has no value is missing.": document(
+        lambda self, ctx, document: {
+            name: value for name, value in document.items() if name != self.value or value is not None
+        },
+        operations=(
+            "createBeneficiary",
+            "getBeneficiary",
+            "updateBeneficiary",
+            "disableBeneficiary",
+            "createPayoutDestination",
+            "createPayout",
+        ),
+        each=_nullable,
     ),
-    each=_nullable,
-)
-class LeavesNullOut(Document):
-    """A member that has no value is missing."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {name: value for name, value in document.items() if name != self.value or value is not None}
-
-
-@fault("format.nullable", operations=("createWallet",))
-class LeavesTagOut(Faulty):
-    """A tag that has no value is missing."""
-
-    def addresses(self, ctx: Context) -> list[dict[str, Any]]:
-        return [{"address": one["address"]} for one in super().addresses(ctx)]
+    "A tag that has no value is missing.": seam(
+        "addresses",
+        lambda self, *_: [{"address": one["address"]} for one in self.usual()],
+        operations=("createWallet",),
+    ),
+}
 
 
-@fault(
-    "format.enum",
-    operations=[one for one in OPERATION_SETS["all"] if one != "getAccountBalances"],
-    each=lambda operation: {
-        f"{name} {how}": (name, way)
-        for name in ENUMERATIONS[resource_of(operation)]
-        if name in members(operation)
-        for how, way in {
-            "unlisted": lambda text: "archived",
-            "capitals": str.upper,
-            "empty": lambda text: "",
-            "number": lambda text: 1,
-            "null": lambda text: None,
-        }.items()
-        if (name, how) != ("account_type", "null")
-    },
-)
-class Unlisted(Sets):
-    """An enumerated member holds a value that is not listed."""
-
-
-@fault("format.enum", operations=("createPayoutDestination",), each=("disabled by", "suspended"))
-class StatusOfAnother(Document):
-    """The status is one of another type of resource."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "status": self.value}
-
-
-@fault("format.enum", operations=EMBEDDING, each=("status", "type"))
-class UnlistedEmbedded(Embedded):
-    """An enumerated member of an embedded payout destination holds a value that is not listed."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: "archived"}
+faults["format.enum"] |= {
+    "An enumerated member holds a value that is not listed.": of(
+        Sets,
+        operations=[one for one in OPERATION_SETS["all"] if one != "getAccountBalances"],
+        each=lambda operation: {
+            f"{name} {how}": (name, way)
+            for name in ENUMERATIONS[resource_of(operation)]
+            if name in members(operation)
+            for how, way in {
+                "unlisted": lambda text: "archived",
+                "capitals": str.upper,
+                "empty": lambda text: "",
+                "number": lambda text: 1,
+                "null": lambda text: None,
+            }.items()
+            if (name, how) != ("account_type", "null")
+        },
+    ),
+    "The status is one of another type of resource.": document(
+        lambda self, ctx, document: {**document, "status": self.value},
+        operations=("createPayoutDestination",),
+        each=("disabled by", "suspended"),
+    ),
+    "An enumerated member of an embedded payout destination holds a value that is not listed.": embedded(
+        lambda self, ctx, document: {**document, self.value: "archived"},
+        operations=EMBEDDING,
+        each=("status", "type"),
+    ),
+}
 
 
 #: Kind -> what becomes of the bank details.
@@ -224,9 +213,9 @@ DETAILS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@fault("format.bank-details", each=DETAILS)
-class OtherDetails(Document):
-    """bank_details, or a member of it, is of another type."""
-
-    def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "bank_details": self.value(document["bank_details"])}
+faults["format.bank-details"] |= {
+    "bank_details, or a member of it, is of another type.": document(
+        lambda self, ctx, document: {**document, "bank_details": self.value(document["bank_details"])},
+        each=DETAILS,
+    ),
+}

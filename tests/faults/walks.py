@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.seams.lists import ITEM_FIELDS
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault
-from .lists import LONG_LISTS, Fetches, Items
+from .catalogue import Faulty, fault, faults, hook, refuse, seam
+from .lists import LONG_LISTS, Fetches, item, page
 from .resources import other
 
 # --------------------------------------------------------------------------- walking
@@ -31,19 +31,6 @@ OFFSETS: dict[str, Callable[[Listing], int]] = {
         0, (listing.page - 1) * listing.size - (listing.size == 1 and listing.page > 1)
     ),
 }
-
-
-@fault(
-    "list.walk",
-    each=lambda operation: {
-        name: offset for name, offset in OFFSETS.items() if operation in LONG_LISTS or name != "overlap at 10"
-    },
-)
-class OtherOffset(Faulty):
-    """Pages overlap or leave gaps."""
-
-    def offset(self, ctx: Context, listing: Listing) -> int:
-        return self.value(listing)
 
 
 #: Kind -> which of a page's elements are shown.
@@ -76,33 +63,42 @@ class OtherPage(Fetches):
         return self.value(super(Fetches, self).page_of(ctx, listing), listing)
 
 
-@fault("list.walk")
-class FillsTheLast(Fetches):
-    """The last page is filled with elements of the one before."""
-
-    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        offset = min((listing.page - 1) * listing.size, max(0, listing.total - listing.size))
-        return self.fetch(ctx, listing, limit=listing.size, offset=offset)
-
-
-@fault("list.walk", each=(1, 2, 100))
-class RefusesSize(Faulty):
-    """A size from 1 to 100 is refused."""
-
-    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        if name == "size" and value == self.value:
-            raise self.invalid_parameter(ctx, name, "is not to my liking")
-        return super().in_range(ctx, name, value, highest)
-
-
-@fault("list.walk")
-class RefusesSecondPage(Faulty):
-    """A page after the first is refused."""
-
-    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        if name == "page" and value > 1:
-            raise self.invalid_parameter(ctx, name, "is not to my liking")
-        return super().in_range(ctx, name, value, highest)
+faults["list.walk"] |= {
+    "Pages overlap or leave gaps.": seam(
+        "offset",
+        lambda self, ctx, listing: self.value(listing),
+        each=lambda operation: {
+            name: offset
+            for name, offset in OFFSETS.items()
+            if operation in LONG_LISTS or name != "overlap at 10"
+        },
+    ),
+    "The last page is filled with elements of the one before.": page(
+        lambda self, ctx, listing: self.fetch(
+            ctx,
+            listing,
+            limit=listing.size,
+            offset=min((listing.page - 1) * listing.size, max(0, listing.total - listing.size)),
+        )
+    ),
+    "A size from 1 to 100 is refused.": seam(
+        "in_range",
+        lambda self, ctx, name, value, *_: (
+            refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
+            if name == "size" and value == self.value
+            else self.usual()
+        ),
+        each=(1, 2, 100),
+    ),
+    "A page after the first is refused.": seam(
+        "in_range",
+        lambda self, ctx, name, value, *_: (
+            refuse(self.invalid_parameter(ctx, name, "is not to my liking"))
+            if name == "page" and value > 1
+            else self.usual()
+        ),
+    ),
+}
 
 
 @fault("list.echo", each=(99, 50, 25))
@@ -156,12 +152,11 @@ class TotalsOtherwiseLater(Faulty):
         return {**document, "total": document["total"] + (document["page"] > 1)}
 
 
-@fault("list.pages")
-class CountsOtherwiseLater(Faulty):
-    """From the second page on pages is another number."""
-
-    def pages(self, ctx: Context, listing: Listing) -> int:
-        return super().pages(ctx, listing) + (listing.page > 1)
+faults["list.pages"] |= {
+    "From the second page on pages is another number.": seam(
+        "pages", lambda self, ctx, listing: self.usual() + (listing.page > 1)
+    ),
+}
 
 
 @fault("list.stable", each=("shuffled", "reversed every time", "two swapped", "rotated"))
@@ -218,6 +213,9 @@ class Filtered(Faulty):
         return self.listed(ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
 
 
+listing_of = hook(Filtered, "listed")
+
+
 @fault(
     "list.complete",
     each=lambda operation: {
@@ -270,12 +268,11 @@ class ListsTheAccounts(Faulty):
         return None
 
 
-@fault(
-    "list.complete",
-    each=lambda operation: [name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object")],
-)
-class ListsOtherwise(Items):
-    """This member of an item is not what the create answered."""
-
-    def shown(self, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, self.value: other(self.value, document[self.value])}
+faults["list.complete"] |= {
+    "This member of an item is not what the create answered.": item(
+        lambda self, document: {**document, self.value: other(self.value, document[self.value])},
+        each=lambda operation: [
+            name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object")
+        ],
+    ),
+}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 
-def read_toml(path: Path, what: str, error: type[ValueError]) -> tuple[str, dict[str, Any]]:
+def read_toml(path: Path, what: str, error: type[Exception]) -> tuple[str, dict[str, Any]]:
     """A TOML file's text and tables. Raises `error` with one paragraph: the file, and what is wrong."""
     try:
         text = path.read_text(encoding="utf-8-sig")

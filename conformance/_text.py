@@ -24,7 +24,7 @@ def shown(value: Any) -> str:
         return f"an array of {len(value)} element{'' if len(value) == 1 else 's'}"
     if isinstance(value, int) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
-    text = json.dumps(plain(value) if isinstance(value, str) else value, ensure_ascii=False)
+    text = json.dumps(plain(value) if isinstance(value, str) else value, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
 
 

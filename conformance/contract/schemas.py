@@ -33,7 +33,7 @@ class Problem:
 
 def validator(schema: Mapping[str, Any]) -> Validator:
     """A validator of a schema without references."""
-    built: Validator = _dialect()(schema)
+    built: Validator = dialect()(schema)
     return built
 
 
@@ -59,7 +59,7 @@ def problems(judge: Validator, document: Any, default: Callable[[str], str]) -> 
 
 
 @functools.cache
-def _dialect() -> Any:
+def dialect() -> Any:
     """JSON Schema 2020-12 with three exactnesses: missing members are told apart by whether they might be null,
     `$` in a pattern does not match before a trailing newline, as ECMA-262 has it, and 12.0 is no integer."""
     from jsonschema import Draft202012Validator, ValidationError, validators

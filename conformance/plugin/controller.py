@@ -16,7 +16,8 @@ from conformance.judging.invariants import Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.preflight import preflight
 from conformance.results.model import Results, Timing
-from conformance.target.file import ENVIRONMENT_PREFIX, OPTION_VARIABLES, Target, TargetError, build, load
+from conformance.target.environment import given
+from conformance.target.file import Target, TargetError, build, load
 from conformance.target.redaction import Redactor
 
 if TYPE_CHECKING:
@@ -73,10 +74,7 @@ class Controller:
     def _target(
         self, target_file: str | None, base_url: str | None, environment: Mapping[str, str]
     ) -> Target:
-        named = any(
-            name.startswith(ENVIRONMENT_PREFIX) and name not in OPTION_VARIABLES for name in environment
-        )
-        if target_file or base_url or named:
+        if target_file or base_url or given(environment):
             target = load(Path(target_file) if target_file else None, environment, base_url)
             preflight(target)
             return target

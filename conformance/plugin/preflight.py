@@ -11,6 +11,7 @@ import time
 import httpx
 
 from conformance._text import printable
+from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import call
 from conformance.fixtures.samples import Samples
 from conformance.target.file import Organization, Target, TargetError
@@ -28,7 +29,8 @@ def preflight(target: Target, transport: httpx.BaseTransport | None = None) -> N
     for organization in (target.primary, target.secondary):
         if organization is not None:
             client = Client(target.base_url, organization, transport, clock=clock)
-            if complaint := _complaint(target, organization, client):
+            complaint = _complaint(target, organization, client)
+            if complaint := complaint or _funded_complaint(target, organization, client):
                 raise TargetError(printable(Redactor(target).text(complaint)))
 
 
@@ -72,6 +74,35 @@ def _complaint(target: Target, organization: Organization, client: Client) -> st
             f"place ({answers}). Check both; base_url holds everything before /v1."
         )
     return ""
+
+
+#: What shows that there is an account: whichever of them the server has.
+_READS_OF_ACCOUNTS = ("getAccountBalances", "listVirtualAccounts")
+
+
+def _funded_complaint(target: Target, organization: Organization, client: Client) -> str:
+    """Whether the funded account is there; a server on which no account can be read is left to the checks."""
+    if (funded := organization.funded_account_id) is None or _shows(organization, client, funded):
+        return ""
+    ids = {"customer_id": organization.customer_id}
+    created = client.send(call("createAccount", ids, Samples(target).account()), "preflight")
+    account = created.get("id")
+    if not created.succeeded or not isinstance(account, str) or not _shows(organization, client, account):
+        return ""
+    return (
+        f"{organization.name}.funded_account_id: the server shows no account {funded} of this customer, although it "
+        "shows one that was just created. Correct the id, or leave it out where no account has funds."
+    )
+
+
+def _shows(organization: Organization, client: Client, account: str) -> bool:
+    """Whether any read of an account is answered other than with 403 and 404."""
+    for operation in _READS_OF_ACCOUNTS:
+        ids = {"customer_id": organization.customer_id, "account_id": account}
+        known = {name: ids[name] for name in OPERATIONS[operation].path_parameters}
+        if client.send(call(operation, known), "preflight").status not in (403, 404):
+            return True
+    return False
 
 
 def _unreachable(target: Target, exchange: Exchange) -> str:

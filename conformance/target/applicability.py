@@ -18,7 +18,7 @@ def absent(rule: Rule, operation: str, target: Target) -> str:
 
 
 def unmet(rule: Rule, target: Target) -> tuple[str, str] | None:
-    """What the target file lacks for a rule to be exercised, and the remedy; None where nothing is lacking."""
+    """What the target file lacks for a rule to be exercised, and the remedy; None where it lacks nothing."""
     if "secondary" in rule.needs and target.secondary is None:
         return (
             "the target file names no second organization",

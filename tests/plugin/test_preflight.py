@@ -69,10 +69,24 @@ def test_clock_within_the_window_is_not_complained_about() -> None:
         ({"secondary.secret": "wrong-secret"}, "secondary.secret"),
         ({"primary.customer_id": "cus_unknown"}, "primary.customer_id"),
         ({"secondary.customer_id": "cus_unknown"}, "secondary.customer_id"),
+        ({"primary.funded_account_id": "acc_nope"}, "primary.funded_account_id"),
     ],
 )
 def test_wrong_credentials_and_ids(change: dict[str, Any], named: str) -> None:
     assert named in complaint(*reference(change))
+
+
+def test_funded_account_is_not_missed_where_no_account_can_be_read() -> None:
+    """A server without the reads, or with broken ones, is left to the checks."""
+
+    class NoReads(Between):
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            if request.method == "GET" and not request.url.path.endswith("/accounts"):
+                return httpx.Response(404, json={"error": {"type": "t", "code": "c", "message": "m"}})
+            return super().handle_request(request)
+
+    target, transport = reference({"primary.funded_account_id": "acc_nope"})
+    preflight(target, NoReads(transport))
 
 
 def test_customer_of_the_other_organization() -> None:

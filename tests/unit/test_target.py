@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jsonschema import Draft202012Validator
 
-from conformance.target.file import Target, TargetError, build, load
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import SAMPLE_OPERATIONS
+from conformance.target.file import Features, Target, TargetError, build, load
+from conformance.target.schema import keys, schema
 
 PRIMARY = {"api_key": "key_1", "secret": "s3cret", "customer_id": "cus_1"}
 SECONDARY = {"api_key": "key_2", "secret": "0ther", "customer_id": "cus_2"}
@@ -43,6 +49,48 @@ def test_sound_target() -> None:
     assert Target.from_plain(target.to_plain()) == target
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://[::1]:8000",
+        "https://api.example.com/tenants/7",
+        "http://host:65535/",
+        "HTTPS://Host",
+        "http://münchen.example",
+    ],
+)
+def test_addresses_that_are_taken(address: str) -> None:
+    assert build({**SOUND, "base_url": address}, "target.toml").base_url == address.rstrip("/")
+
+
+def test_schema_is_valid_and_lists_the_fields_of_each_operation() -> None:
+    Draft202012Validator.check_schema(schema())
+    for kind, operation in SAMPLE_OPERATIONS.items():
+        described = dict(keys(f"samples.{kind}"))
+        described.pop("pairs", None)
+        properties = (OPERATIONS[operation].request_schema or {})["properties"]
+        assert {name: one["type"] for name, one in described.items()} == {
+            name: one["type"] for name, one in properties.items()
+        }, kind
+
+
+def test_features_are_the_keys_of_the_schema() -> None:
+    assert [field.name for field in fields(Features)] == list(keys("features"))
+
+
+def test_every_value_says_what_it_should_hold() -> None:
+    """An error message is made of the description."""
+    tables = [
+        "primary",
+        "secondary",
+        "features",
+        "lists",
+        "limits",
+        *(f"samples.{kind}" for kind in SAMPLE_OPERATIONS),
+    ]
+    assert all("description" in one for table in tables for one in keys(table).values())
+
+
 def test_secrets_do_not_show_in_representations() -> None:
     assert "s3cret" not in repr(build(SOUND, "target.toml"))
 
@@ -75,6 +123,45 @@ def test_secrets_do_not_show_in_representations() -> None:
         ("lists.array_style", "pipes", "lists.array_style: it should hold one of repeat, comma, brackets"),
         ("limits.requests_per_second", -1, "limits.requests_per_second: it should hold a number"),
         ("limits.requests_per_second", float("nan"), "limits.requests_per_second: it should hold a number"),
+        ("limits.requests_per_second", float("inf"), "limits.requests_per_second: it should hold a number"),
+        ("limits.requests_per_second", True, "limits.requests_per_second: it should hold a number"),
+        ("primary.apikey", "x", "primary.apikey: unknown key; did you mean api_key?"),
+        ("primary.api_key", "key_1\n", "primary.api_key: it should hold a non-empty string"),
+        (
+            "primary.api_key",
+            date(2026, 1, 2),
+            "primary.api_key: it should hold a non-empty string of printable",
+        ),
+        ("primary.customer_id", "cus_", "primary.customer_id: it should hold a customer id"),
+        (
+            "primary",
+            ["s3cret"],
+            "primary: it should be a table, written [primary], not an array of 1 element",
+        ),
+        ("samples.wallet", {"pairs": []}, "samples.wallet.pairs: it should hold a list of different"),
+        (
+            "samples.wallet",
+            {"pairs": [["a", " "]]},
+            "samples.wallet.pairs: it should hold a list of different",
+        ),
+        (
+            "samples.wallet",
+            {"pairs": [["a", "b"]] * 2},
+            "samples.wallet.pairs: it should hold a list of different",
+        ),
+        (
+            "samples.payout_destination.paypal",
+            {},
+            "samples.payout_destination.paypal: unknown kind of sample",
+        ),
+        (
+            "samples.payout_destination.card",
+            1,
+            "samples.payout_destination.card: it should hold a table of request",
+        ),
+        ("base_url", "http://host?x=1", "base_url: it should hold an http:// or https:// URL"),
+        ("base_url", "http://ho st", "base_url: it should hold an http:// or https:// URL"),
+        ("base_url", "http://host/v1/", "base_url: it should hold the address before /v1"),
     ],
 )
 def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
@@ -128,6 +215,10 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
         "CONFORMANCE_LIMITS_REQUESTS_PER_SECOND": "12.5",
         "CONFORMANCE_SAMPLES_PAYOUT_AMOUNT": "5.00",
         "CONFORMANCE_SAMPLES_WALLET_PAIRS": '[["BTC", "bitcoin"]]',
+        "CONFORMANCE_SAMPLES_BENEFICIARY_NOTE": "true",
+        "CONFORMANCE_SAMPLES_BENEFICIARY_ADDRESS": '{"city": "Paris"}',
+        "CONFORMANCE_SAMPLES_PAYOUT_DESTINATION_WALLET_MEMO": "5",
+        "CONFORMANCE_SAMPLES_PAYOUT_DESTINATION_WALLET_IS_DEFAULT": "true",
         "CONFORMANCE_TARGET": "ignored",
         "CONFORMANCE_REPORT_DIR": "ignored",
     }
@@ -136,6 +227,8 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
     assert target.features.payins is True and target.requests_per_second == 12.5
     assert target.samples["payout"] == {"amount": "5.00"}
     assert target.samples["wallet"] == {"pairs": [["BTC", "bitcoin"]]}
+    assert target.samples["beneficiary"] == {"note": "true", "address": {"city": "Paris"}}
+    assert target.samples["payout_destination.wallet"] == {"memo": "5", "is_default": True}
     assert load(path, environment, "http://option").base_url == "http://option"
 
 
@@ -145,6 +238,14 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
         ("CONFORMANCE_PRIMARY_APIKEY", "x", "CONFORMANCE_PRIMARY_APIKEY"),
         ("CONFORMANCE_FEATURES_PAYINS", "maybe", "features.payins"),
         ("CONFORMANCE_BASE_URL", "nowhere", "base_url"),
+        ("CONFORMANCE_TARGT", "x", "CONFORMANCE_TARGT is unknown; did you mean CONFORMANCE_TARGET"),
+        ("CONFORMANCE_SECRET", "x", "CONFORMANCE_SECRET is unknown; .* such as CONFORMANCE_PRIMARY_SECRET"),
+        (
+            "CONFORMANCE_SAMPLES_BENEFICIARY_NICKNAME",
+            "x",
+            "CONFORMANCE_SAMPLES_BENEFICIARY_NICKNAME is unknown",
+        ),
+        ("CONFORMANCE_SAMPLES_WALLET_PAIRS", '[["USDC"]]', "samples.wallet.pairs: it should hold a list"),
     ],
 )
 def test_wrong_variable_is_named(variable: str, value: str, named: str, tmp_path: Path) -> None:

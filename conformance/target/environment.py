@@ -1,0 +1,89 @@
+"""Values of the target file from the environment: `CONFORMANCE_`, then table and key, upper case."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from conformance.contract.traits import SAMPLE_OPERATIONS
+from conformance.target.model import TargetError
+from conformance.target.schema import closest, keys
+
+PREFIX = "CONFORMANCE_"
+
+#: Variables of the suite that are options, not values of the target file.
+OPTIONS = frozenset({"CONFORMANCE_TARGET", "CONFORMANCE_REPORT_DIR"})
+
+_TABLES = ("primary", "secondary", "features", "lists", "limits")
+
+
+def variable(table: str, key: str) -> str:
+    """The environment variable of a key."""
+    return (PREFIX + "_".join(filter(None, [*table.split("."), key]))).upper()
+
+
+def given(variables: Mapping[str, str]) -> bool:
+    """Whether the environment says anything about a target."""
+    return any(name.startswith(PREFIX) and name not in OPTIONS for name in variables)
+
+
+def laid_over(tables: Mapping[str, Any], variables: Mapping[str, str]) -> dict[str, Any]:
+    """The tables with values from the environment laid over. Raises TargetError on an unknown name."""
+    merged = copy.deepcopy(dict(tables))
+    for name in sorted(variables):
+        if name.startswith(PREFIX) and name not in OPTIONS:
+            table, key = _key(name)
+            _put(merged, table, key, _value(table, key, variables[name]))
+    return merged
+
+
+def _known() -> Iterator[tuple[str, str]]:
+    """Every table and key that a variable may stand for."""
+    yield "", "base_url"
+    for table in (*_TABLES, *(f"samples.{kind}" for kind in SAMPLE_OPERATIONS)):
+        for key in keys(table):
+            yield table, key
+
+
+def _key(name: str) -> tuple[str, str]:
+    known = {variable(table, key): (table, key) for table, key in _known()}
+    if name.upper() in known:
+        return known[name.upper()]
+    for kind in SAMPLE_OPERATIONS:
+        # Which fields a bank account, a wallet or a card needs is not fixed: others may be told, too.
+        start = variable(f"samples.{kind}", "")
+        if kind.startswith("payout_destination.") and name.upper().startswith(f"{start}_"):
+            return f"samples.{kind}", name[len(start) + 1 :].lower()
+    hint = closest(name, [*known, *OPTIONS]) or ";"
+    options = " and ".join(sorted(OPTIONS, reverse=True))
+    raise TargetError(
+        f"{name} is unknown{hint} a variable for the target file is {PREFIX}, then table and key joined, upper "
+        f"case, such as {variable('primary', 'secret')}; options are {options}."
+    )
+
+
+def _value(table: str, key: str, text: str) -> Any:
+    """A string where the key takes one, else what the text says as JSON."""
+    described = keys(table).get(key, {})
+    if table in ("", "primary", "secondary", "lists") or described.get("type") == "string":
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    # A field that is not described stays the text it was written as where that may be an amount or a code.
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return text if is_number and not described else value
+
+
+def _put(tables: dict[str, Any], table: str, key: str, value: Any) -> None:
+    """Puts a value in place; what is no table stays, for the schema to complain about."""
+    place: Any = tables
+    for name in filter(None, table.split(".")):
+        if not isinstance(place, dict):
+            return
+        place = place.setdefault(name, {})
+    if isinstance(place, dict):
+        place[key] = value

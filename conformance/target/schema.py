@@ -1,0 +1,114 @@
+"""Holds a target's tables against spec/target.schema.json: the worst mistake as one paragraph."""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import itertools
+import json
+import math
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from conformance._text import shown
+from conformance.contract.rules import SPEC
+from conformance.contract.traits import SAMPLE_OPERATIONS
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
+
+
+@functools.cache
+def schema() -> dict[str, Any]:
+    """The schema of the target file, references resolved."""
+    document = json.loads((SPEC / "target.schema.json").read_bytes())
+    resolved: dict[str, Any] = _resolved(document, document["$defs"])
+    return resolved
+
+
+def _resolved(value: Any, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(value, list):
+        return [_resolved(item, definitions) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if "$ref" in value:
+        return _resolved(definitions[value["$ref"].rpartition("/")[2]], definitions)
+    return {name: _resolved(member, definitions) for name, member in value.items() if name != "$schema"}
+
+
+def keys(table: str = "") -> Mapping[str, Any]:
+    """The keys of a table (`primary`, `samples.wallet`; the file itself by default) with their schemas.
+
+    Raises KeyError for a table that the target file does not have.
+    """
+    described = schema()
+    for name in filter(None, table.split(".")):
+        described = described["properties"][name]
+    properties: dict[str, Any] = described["properties"]
+    return properties
+
+
+def mistake(tables: Mapping[str, Any]) -> str:
+    """What is wrong with the tables, as `key: sentence`; empty where nothing is. Never shows a secret."""
+    from jsonschema.exceptions import best_match
+
+    error = best_match(_validator().iter_errors(tables))
+    return "" if error is None else _paragraph(error, tables)
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """`; did you mean X?` for a name that resembles a known one, else nothing."""
+    found = difflib.get_close_matches(name, list(known), 1, 0.75)
+    return f"; did you mean {found[0]}?" if found else ""
+
+
+@functools.cache
+def _validator() -> Validator:
+    """JSON Schema as the contract has it, but that a number is finite: TOML has nan and inf."""
+    from jsonschema import validators
+
+    from conformance.contract.schemas import dialect
+
+    def is_number(checker: Any, instance: Any) -> bool:
+        return (
+            isinstance(instance, (int, float)) and not isinstance(instance, bool) and math.isfinite(instance)
+        )
+
+    base = dialect()
+    finite = validators.extend(base, type_checker=base.TYPE_CHECKER.redefine("number", is_number))
+    built: Validator = finite(schema())
+    return built
+
+
+# ---------------------------------------------------------------------- one paragraph
+
+
+def _paragraph(error: ValidationError, tables: Mapping[str, Any]) -> str:
+    path = list(itertools.takewhile(lambda step: isinstance(step, str), error.absolute_path))
+    names = [str(step) for step in path]
+    if error.validator == "additionalProperties":
+        return _unknown(names, error)
+    where, value = ".".join(names), functools.reduce(operator.getitem, names, tables)
+    # A mistake inside a list is one of the list.
+    inside = len(path) < len(error.absolute_path)
+    described = keys(".".join(names[:-1]))[names[-1]] if inside else error.schema
+    if "description" not in described:
+        return f"{where}: it should be a table, written [{where}], not {shown(value)}."
+    seen = "its value" if names[-1] == "secret" else shown(value)
+    return f"{where}: it should hold {described['description']}, not {seen}."
+
+
+def _unknown(path: Sequence[str], error: ValidationError) -> str:
+    known = error.schema["properties"]
+    name = next(key for key in error.instance if key not in known)
+    where, hint = ".".join([*path, name]), closest(name, known)
+    if not path:
+        return f"{where}: unknown key{hint or ';'} the target file has {', '.join(known)}."
+    if path[0] != "samples":
+        return f"{where}: unknown key{hint or ';'} [{path[0]}] has {', '.join(known)}."
+    kind = ".".join(path[1:])
+    if kind in SAMPLE_OPERATIONS:
+        return f"{where}: unknown key{hint or ';'} a {kind} sample takes {', '.join(sorted(known))}."
+    return f"{where}: unknown kind of sample{hint or ';'} known are {', '.join(SAMPLE_OPERATIONS)}."

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance.contract.rules import RULES, Level
+from conformance.diagnosis.examine import preflight
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
-from conformance.plugin.preflight import preflight
 from conformance.results.model import Results, Timing
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load

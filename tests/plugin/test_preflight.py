@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from conformance.plugin.preflight import preflight
+from conformance.diagnosis.examine import preflight
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport

@@ -1,0 +1,65 @@
+"""`conformance doctor`: whether a target can be judged, and what is wrong with it if not."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import textwrap
+from pathlib import Path
+
+from conformance._text import count, milliseconds
+from conformance.cli.main import UsageError
+from conformance.diagnosis.examine import examine, sentences
+from conformance.diagnosis.model import Examination
+from conformance.target.file import TargetError, load
+
+#: Exit status where nothing could be judged, as in a run; and where only some rules could not.
+UNUSABLE, INCOMPLETE = 4, 6
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    parser.description = (
+        "Sends a dozen requests and says whether the target can be judged: what is wrong, and the remedy. Exit status "
+        "0: it can, 4: it cannot, 6: some rules would stay inconclusive."
+    )
+    parser.add_argument("--target", type=Path, metavar="FILE", help="the target file")
+    parser.add_argument("--base-url", metavar="URL", help="the server, where it is not the target file's")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Examines the target and prints what was found. Raises UsageError for a target file that cannot be used."""
+    try:
+        target = load(options.target or _from_environment(), os.environ, options.base_url)
+    except TargetError as error:
+        raise UsageError(str(error)) from None
+    print(f"Examining {target.base_url} ...", flush=True)
+    examination = examine(target)
+    for diagnosis in sentences(examination):
+        print(f"\n{'✗' if diagnosis.stops else '!'} {diagnosis.name}")
+        print(
+            textwrap.fill(
+                diagnosis.text, 98, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False
+            )
+        )
+    print(f"\n{_conclusion(examination)}")
+    if examination.stopped:
+        return UNUSABLE
+    return INCOMPLETE if examination.diagnoses else 0
+
+
+def _from_environment() -> Path | None:
+    named = os.environ.get("CONFORMANCE_TARGET")
+    return Path(named) if named else None
+
+
+def _conclusion(examination: Examination) -> str:
+    answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]
+    sent = count(len(examination.exchanges), "request")
+    speed = f", median {milliseconds(statistics.median(answered))}" if answered else ""
+    if examination.stopped:
+        return f"The target cannot be judged yet ({sent}{speed})."
+    if examination.diagnoses:
+        return f"The target can be judged, but {count(len(examination.diagnoses), 'thing')} should be put right ({sent}{speed})."
+    return f"The target can be judged ({sent}{speed}). Nothing here says that the server conforms: run pytest --target FILE."

@@ -1,0 +1,119 @@
+"""Why nothing, or something else than the API, answers at the base URL."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from conformance.contract import signing
+from conformance.diagnosis.model import SECONDS, Examination
+from conformance.wire.client import Client
+from conformance.wire.messages import MISSING, Auth, Call, Exchange
+
+
+def unreachable(examination: Examination, exchange: Exchange) -> None:
+    """No connection: names what is in the way."""
+    base_url, error = examination.target.base_url, exchange.error or ""
+    if "WRONG_VERSION_NUMBER" in error or "record layer failure" in error:
+        plain = base_url.replace("https://", "http://", 1)
+        examination.found(
+            "https to an http port",
+            f"{base_url}: this port speaks plain HTTP, not TLS ({error}). Write {plain} as base_url.",
+        )
+    elif "CERTIFICATE" in error.upper() or "SSL" in error.upper() or "TLS" in error.upper():
+        examination.found(
+            "TLS certificate",
+            f"{base_url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
+            "certificate, or name its authority in the environment variable SSL_CERT_FILE; certificates are always "
+            "verified.",
+        )
+    else:
+        examination.found(
+            "unreachable", f"{base_url} cannot be reached ({error}). Start the server, or correct base_url."
+        )
+
+
+def no_http(examination: Examination, exchange: Exchange) -> None:
+    """Connections are accepted, but no answer comes that could be read."""
+    base_url, error = examination.target.base_url, (exchange.error or "").rstrip(".")
+    if "Timeout" in error:
+        examination.found(
+            "silent server",
+            f"{base_url} accepts connections, but does not answer HTTP within {SECONDS:.0f} s ({error}). Look at the "
+            "server's log, or correct base_url; behind a slow gateway, call the server once before the run.",
+        )
+        return
+    examination.found(
+        "no HTTP",
+        f"{base_url} does not answer HTTP: {error}. Check base_url, its scheme and its port.",
+    )
+
+
+def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> bool:
+    """Whether something answers that is not the API, which is then named."""
+    answers = (listed, created)
+    base_url = examination.target.base_url
+    if all(_redirects(answer) for answer in answers):
+        where = (listed.header("location") or "elsewhere")[:200]
+        examination.found(
+            "redirect",
+            f"{base_url} redirects to {where}; signed requests are not sent on. Give the final address as base_url.",
+        )
+        return True
+    if all(answer.throttled for answer in answers):
+        examination.found(
+            "rate limit",
+            f"{base_url} answers {listed.status} to everything, although the suite waited. Lower [limits] "
+            "requests_per_second, or wait until the limit is lifted.",
+        )
+        return True
+    if any(b"plain HTTP request was sent to HTTPS port" in answer.response_body for answer in answers):
+        examination.found(
+            "http to an https port",
+            f"{base_url}: this port speaks TLS. Write {base_url.replace('http://', 'https://', 1)} as base_url.",
+        )
+        return True
+    if all(answer.document is MISSING and answer.response_body for answer in answers):
+        kind = (listed.header("content-type") or "no content type")[:60]
+        examination.found(
+            "no JSON",
+            f"{base_url} does not answer JSON but {kind} (status {listed.status}): this does not look like the "
+            f"Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix included."
+            f"{_better_base(examination)}",
+        )
+        return True
+    if all(answer.status in (404, 405) for answer in answers) and (better := _better_base(examination)):
+        examination.found(
+            "base path", f"{base_url} is not where the API is (status {listed.status}).{better}"
+        )
+        return True
+    return False
+
+
+def _redirects(exchange: Exchange) -> bool:
+    return exchange.status is not None and 300 <= exchange.status < 400
+
+
+def _better_base(examination: Examination) -> str:
+    """Another base URL at which an unsigned request is refused as the API refuses it; empty if there is none."""
+    primary, given = examination.target.primary, urlsplit(examination.target.base_url)
+    path = given.path.rstrip("/")
+    for prefix in ("", "/api"):
+        if prefix == path:
+            continue
+        target = f"{prefix}/v1/customers/{primary.customer_id}/accounts"
+        exchange = _unsigned(examination, target, path)
+        if exchange.status == 401 and exchange.get("error") is not MISSING:
+            better = given._replace(path=prefix).geturl()
+            return f" At {better} the API seems to answer: write base_url = {better!r}."
+    return ""
+
+
+def _unsigned(examination: Examination, target: str, prefix: str) -> Exchange:
+    """The answer to an unsigned GET of a path that does not begin with the base URL's own."""
+    primary = examination.target.primary
+    root = examination.target.base_url.removesuffix(prefix) if prefix else examination.target.base_url
+    client = Client(root, primary, examination.transport)
+    request = Call(None, "GET", target, auth=Auth(omit=signing.HEADERS))
+    exchange = client.send(request, "examination")
+    examination.exchanges.append(exchange)
+    return exchange

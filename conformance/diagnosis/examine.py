@@ -1,0 +1,112 @@
+"""The order of an examination: from the connection to the samples, until something is in the way."""
+
+from __future__ import annotations
+
+import httpx
+
+from conformance._text import printable
+from conformance.diagnosis import connection, credentials, resources
+from conformance.diagnosis.model import Diagnosis, Examination
+from conformance.target.file import Organization, Target, TargetError
+from conformance.target.redaction import Redactor
+from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.transport import new_transport
+
+
+def preflight(target: Target, transport: httpx.BaseTransport | None = None) -> Examination:
+    """What a run asks before its first check. Raises TargetError when the target cannot be judged; the text is
+    one paragraph."""
+    examination = examine(target, transport, thorough=False)
+    if stopped := examination.stopped:
+        raise TargetError(printable(Redactor(target).text(stopped.text)))
+    return examination
+
+
+def examine(
+    target: Target, transport: httpx.BaseTransport | None = None, *, thorough: bool = True
+) -> Examination:
+    """Sends a few requests, a dozen or so if `thorough`, and names what is wrong with the target.
+
+    Without a transport it makes one and closes it.
+    """
+    own = new_transport() if transport is None else None
+    try:
+        examination = Examination(target, transport or own)  # type: ignore[arg-type]
+        _examine(examination, thorough)
+    finally:
+        if own is not None:
+            own.close()
+    return examination
+
+
+def _examine(examination: Examination, thorough: bool) -> None:
+    target = examination.target
+    created: dict[str, Exchange] = {}
+    for organization in examination.organizations:
+        answer = _organization(examination, organization, thorough)
+        if examination.stopped:
+            return
+        if answer is not None:
+            created[organization.name] = answer
+    resources.funded_account(examination)
+    if not thorough or examination.stopped:
+        return
+    resources.organizations_are_one(examination)
+    resources.other_customer(examination)
+    credentials.query_is_rewritten(examination, target.primary)
+    first = created.get("primary")
+    if first is not None:
+        resources.stateless_mock(examination, first, examination.created(target.primary))
+        account = first.get("id")
+        if isinstance(account, str) and not examination.stopped:
+            resources.samples(examination, account)
+
+
+def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
+    """Whether an organization's requests reach its customer; the account that was created to see it, if any."""
+    listed = examination.listed(organization)
+    good = listed.succeeded and listed.document is not MISSING
+    if good and not thorough:
+        return None
+    if listed.error and "Connect" in listed.error:
+        connection.unreachable(examination, listed)
+        return None
+    if listed.status is None and "Timeout" in (listed.error or ""):
+        connection.no_http(examination, listed)
+        return None
+    created = examination.created(organization)
+    if created.succeeded and created.document is not MISSING:
+        return created
+    if good:
+        if created.error_code == "invalid_signature":
+            credentials.body_is_rewritten(examination, organization, created)
+        return None
+    _refused(examination, organization, listed, created)
+    return None
+
+
+def _refused(
+    examination: Examination, organization: Organization, listed: Exchange, created: Exchange
+) -> None:
+    """Names why neither a list nor a create succeeds, where both fail in one way."""
+    both = (listed, created)
+    answers = f"GET accounts was answered {listed.described()}, POST accounts {created.described()}"
+    if all(answer.status is None for answer in both):
+        connection.no_http(examination, listed)
+    elif connection.elsewhere(examination, listed, created):
+        return
+    elif all(answer.refused_authentication for answer in both):
+        credentials.refused(examination, organization, listed)
+    elif all(answer.status == 403 for answer in both):
+        resources.customer_refused(examination, organization, answers, 403)
+    elif all(answer.status == 404 for answer in both):
+        resources.customer_refused(examination, organization, answers, 404)
+
+
+def sentences(examination: Examination) -> list[Diagnosis]:
+    """The diagnoses with their texts as they may be shown: no secrets, no control characters."""
+    redactor = Redactor(examination.target)
+    return [
+        Diagnosis(diagnosis.name, printable(redactor.text(diagnosis.text)), diagnosis.stops)
+        for diagnosis in examination.diagnoses
+    ]

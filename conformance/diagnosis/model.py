@@ -1,0 +1,103 @@
+"""What an examination of a target comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import httpx
+
+from conformance.fixtures.account import call
+from conformance.fixtures.samples import Samples
+from conformance.target.file import Organization, Target
+from conformance.wire.client import Client
+from conformance.wire.clock import ServerClock
+from conformance.wire.messages import Auth, Call, Exchange
+from conformance.wire.throttle import Pace, Patience
+
+#: Seconds for one exchange: twice that, for a lost request is sent once more, and the user has the first word.
+SECONDS = 6.0
+
+#: Seconds that all waits for a rate limit may take together.
+WAITING = 8.0
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One thing that is wrong with a target: its name, and one paragraph that says so and how to put it right.
+
+    `stops` says that no check could come to a verdict; otherwise only some of them cannot.
+    """
+
+    name: str
+    text: str
+    stops: bool = True
+
+
+class _Impatient(Patience):
+    @property
+    def seconds(self) -> float:
+        return SECONDS
+
+
+@dataclass
+class Examination:
+    """The requests of one examination and what they told."""
+
+    target: Target
+    transport: httpx.BaseTransport
+    diagnoses: list[Diagnosis] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
+    clock: ServerClock = field(default_factory=ServerClock)
+
+    def __post_init__(self) -> None:
+        self.samples = Samples(self.target)
+        self._pace = Pace(self.target.requests_per_second, budget=WAITING)
+        self._patience = _Impatient()
+        self._clients: dict[str, Client] = {}
+
+    def send(self, organization: Organization, request: Call) -> Exchange:
+        """Sends a call in the name of an organization; the server's clock is taken from each answer."""
+        if organization.name not in self._clients:
+            self._clients[organization.name] = Client(
+                self.target.base_url,
+                organization,
+                self.transport,
+                clock=self.clock,
+                pace=self._pace,
+                patience=self._patience,
+            )
+        exchange = self._clients[organization.name].send(request, "examination")
+        self.clock.observe(exchange)
+        self.exchanges.append(exchange)
+        return exchange
+
+    def listed(self, organization: Organization, auth: Auth | None = None, query: str = "") -> Exchange:
+        """The answer to a list of the organization's accounts."""
+        request = call("listAccounts", {"customer_id": organization.customer_id})
+        if query:
+            request = request.with_query(query)
+        return self.send(organization, request.signed(**auth.__dict__) if auth else request)
+
+    def created(self, organization: Organization) -> Exchange:
+        """The answer to a new account."""
+        ids = {"customer_id": organization.customer_id}
+        return self.send(organization, call("createAccount", ids, self.samples.account()))
+
+    def found(self, name: str, text: str, *, stops: bool = True) -> Diagnosis:
+        """Takes down what is wrong."""
+        diagnosis = Diagnosis(name, text, stops)
+        self.diagnoses.append(diagnosis)
+        return diagnosis
+
+    @property
+    def stopped(self) -> Diagnosis | None:
+        """The first thing that keeps every check from a verdict."""
+        return next((diagnosis for diagnosis in self.diagnoses if diagnosis.stops), None)
+
+    @property
+    def organizations(self) -> Iterator[Organization]:
+        """The organizations that the target file names."""
+        yield self.target.primary
+        if self.target.secondary is not None:
+            yield self.target.secondary

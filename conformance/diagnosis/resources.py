@@ -1,0 +1,168 @@
+"""What is wrong with the customers, accounts and samples that a target file names."""
+
+from __future__ import annotations
+
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from conformance.contract.operations import OPERATIONS
+from conformance.diagnosis.model import Examination
+from conformance.fixtures.account import call
+from conformance.target.file import Organization
+from conformance.wire.messages import Exchange
+
+#: Sample of the target file -> the operation that it is sent with.
+_SAMPLES = {
+    "beneficiary": "createBeneficiary",
+    "virtual_account": "createVirtualAccount",
+    "wallet": "createWallet",
+}
+
+
+def customer_refused(examination: Examination, organization: Organization, answers: str, status: int) -> None:
+    """The organization's own customer is answered 403 or 404."""
+    name, secondary = organization.name, examination.target.secondary
+    if status == 404:
+        examination.found(
+            "unknown customer",
+            f"{name}.customer_id: the server does not know this customer, or base_url points to the wrong "
+            f"place ({answers}). Check both; base_url holds everything before /v1.",
+        )
+        return
+    if secondary is not None and organization is examination.target.primary:
+        swapped = Organization(name, organization.api_key, organization.secret, secondary.customer_id)
+        if examination.listed(swapped).succeeded:
+            examination.found(
+                "customers swapped",
+                "primary.customer_id belongs to another organization and secondary.customer_id to the first: "
+                "the customers, or the keys, of the two are swapped. Exchange primary.customer_id and "
+                "secondary.customer_id.",
+            )
+            return
+    examination.found(
+        "customer of another organization",
+        f"{name}.customer_id: the server says that this customer belongs to another organization "
+        f"({answers}). Check that {name}.api_key and {name}.customer_id go together.",
+    )
+
+
+def organizations_are_one(examination: Examination) -> None:
+    """Both organizations of the target file are one."""
+    primary, secondary = examination.target.primary, examination.target.secondary
+    if secondary is None:
+        return
+    visiting = Organization("secondary", secondary.api_key, secondary.secret, primary.customer_id)
+    own = Organization("primary", primary.api_key, primary.secret, secondary.customer_id)
+    if examination.listed(visiting).succeeded and examination.listed(own).succeeded:
+        examination.found(
+            "one organization twice",
+            "The keys of [primary] and [secondary] both reach the customers of both: they are two keys of one "
+            "organization, or the server does not tell organizations apart. If it is the former, name another "
+            "organization's key, or declare [features] secondary = false.",
+            stops=False,
+        )
+
+
+def other_customer(examination: Examination) -> None:
+    """`other_customer_id` names no second customer of the organization."""
+    primary = examination.target.primary
+    other = primary.other_customer_id
+    if other is None:
+        return
+    listed = examination.listed(Organization("primary", primary.api_key, primary.secret, other))
+    if listed.status in (403, 404):
+        examination.found(
+            "unknown other customer",
+            f"primary.other_customer_id: the server answers {listed.described()}. Name another customer of the same "
+            "organization, or leave the key out.",
+        )
+
+
+#: What shows that there is an account: whichever of them the server has.
+_READS_OF_ACCOUNTS = ("getAccountBalances", "listVirtualAccounts")
+
+
+def funded_account(examination: Examination) -> None:
+    """`funded_account_id` names no account, or one without funds; a server on which no account can be read is
+    left to the checks."""
+    primary, features = examination.target.primary, examination.target.features
+    funded = primary.funded_account_id
+    if not features.payouts or funded is None:
+        return
+    if not _shows(examination, funded):
+        account = examination.created(primary).get("id")
+        if isinstance(account, str) and _shows(examination, account):
+            examination.found(
+                "unknown funded account",
+                f"primary.funded_account_id: the server shows no account {funded} of this customer, although it "
+                "shows one that was just created. Correct the id, or leave it out where no account has funds.",
+            )
+        return
+    answer = examination.exchanges[-1]
+    if answer.operation == "getAccountBalances" and answer.succeeded and not _available(answer):
+        examination.found(
+            "funded account without funds",
+            "primary.funded_account_id has no available balance above zero in any currency: where the server wants "
+            "funds, payouts stay inconclusive. Put money on it.",
+            stops=False,
+        )
+
+
+def _shows(examination: Examination, account: str) -> bool:
+    """Whether any read of an account is answered other than with 403 and 404."""
+    primary = examination.target.primary
+    for operation in _READS_OF_ACCOUNTS:
+        ids = {"customer_id": primary.customer_id, "account_id": account}
+        known = {name: ids[name] for name in OPERATIONS[operation].path_parameters}
+        if examination.send(primary, call(operation, known)).status not in (403, 404):
+            return True
+    return False
+
+
+def _available(answer: Exchange) -> bool:
+    balances = answer.get("balances")
+    for balance in balances if isinstance(balances, list) else ():
+        try:
+            if isinstance(balance, dict) and Decimal(str(balance.get("available_balance"))) > 0:
+                return True
+        except InvalidOperation:
+            continue
+    return False
+
+
+def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
+    """Sends the sample of each kind once; the answers by kind. What is refused is named with its key."""
+    primary, made = examination.target.primary, examination.samples
+    bodies: dict[str, Any] = {
+        "beneficiary": made.beneficiary(),
+        "virtual_account": made.virtual_account(),
+        "wallet": made.wallet(),
+    }
+    answers = {}
+    for kind, body in bodies.items():
+        ids = {"account_id": account_id}
+        answers[kind] = answer = examination.send(primary, call(_SAMPLES[kind], ids, body))
+        if answer.refused and answer.status not in (404, 405, 429):
+            told = answer.get("error", "message")
+            why = f": {told[:150]}" if isinstance(told, str) else ""
+            examination.found(
+                f"sample refused: {kind}",
+                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.described()}{why}). If it is right "
+                f"to, say in [samples.{kind}] what it accepts; else {_SAMPLES[kind]} will fail its checks.",
+                stops=False,
+            )
+    return answers
+
+
+def stateless_mock(examination: Examination, first: Exchange, second: Exchange) -> None:
+    """Two creates with one id, and made-up keys accepted: a mock that keeps nothing."""
+    primary = examination.target.primary
+    if not (first.succeeded and second.succeeded) or first.get("id") != second.get("id"):
+        return
+    nobody = Organization("primary", "no-such-key", "no-such-secret", primary.customer_id)
+    if examination.listed(nobody).succeeded:
+        examination.found(
+            "stateless mock",
+            f"{examination.target.base_url} looks like a stateless mock: two new accounts have one id, and made-up "
+            "credentials are accepted. Nothing that it answers tells of a server; give the address of the real one.",
+        )

@@ -1,0 +1,252 @@
+"""Every misconfiguration that the doctor knows is told by its name, and a good target by nothing."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from conformance.cli.main import main
+from conformance.contract import signing
+from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts
+from conformance.diagnosis.examine import examine, sentences
+from conformance.diagnosis.model import Examination
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import Target, build
+from conformance.wire.transport import wire_target
+from tests.support.running import write_target
+
+Tables = dict[str, Any]
+
+
+class Front(httpx.BaseTransport):
+    """Something between the suite and the reference server that changes requests or answers them itself."""
+
+    def __init__(
+        self, inner: httpx.BaseTransport, answer: Callable[[httpx.Request], httpx.Response | None]
+    ) -> None:
+        self.inner, self.answer = inner, answer
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self.answer(request) or self.inner.handle_request(request)
+
+
+def examined(
+    change: Callable[[Tables], Any] = lambda tables: None,
+    answer: Callable[[httpx.Request], httpx.Response | None] | None = None,
+    behaviour: Behaviour | None = None,
+    base_url: str = "http://reference.test",
+) -> Examination:
+    server, seeded = new_server(behaviour)
+    tables = target_tables(seeded, base_url)
+    change(tables)
+    transport: httpx.BaseTransport = InProcessTransport(server)
+    return examine(build(tables, "target.toml"), Front(transport, answer) if answer else transport)
+
+
+def names(examination: Examination) -> list[str]:
+    return [diagnosis.name for diagnosis in examination.diagnoses]
+
+
+def test_good_target_is_not_complained_about() -> None:
+    examination = examined()
+    assert names(examination) == []
+    assert len(examination.exchanges) <= 20
+
+
+def put(path: str, value: Any) -> Callable[[Tables], None]:
+    table, key = path.split(".")
+    return lambda tables: tables[table].__setitem__(key, value)
+
+
+def swap(tables: Tables) -> None:
+    first, second = tables["primary"], tables["secondary"]
+    first["customer_id"], second["customer_id"] = second["customer_id"], first["customer_id"]
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        (put("primary.api_key", "unknown-key"), "credentials"),
+        (put("primary.secret", "wrong-secret"), "signature"),
+        (put("secondary.secret", "wrong-secret"), "signature"),
+        (put("primary.customer_id", "cus_unknown"), "unknown customer"),
+        (put("primary.other_customer_id", "cus_unknown"), "unknown other customer"),
+        (put("primary.funded_account_id", "acc_nope"), "unknown funded account"),
+        (swap, "customers swapped"),
+        (
+            lambda tables: tables.update(samples={"virtual_account": {"currency": "XXXX"}}),
+            "sample refused: virtual_account",
+        ),
+    ],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
+)
+def test_wrong_target(change: Callable[[Tables], Any], name: str) -> None:
+    assert name in names(examined(change))
+
+
+#: Mistakes that a GET without a body, at a base URL without a path, does not show.
+UNSEEN = {
+    "no base path",
+    "no body",
+    "compact body",
+    "spaced body",
+    "escaped body",
+    "sorted body",
+    "base64 secret",
+    "body before timestamp",
+}
+
+
+@pytest.mark.parametrize(
+    "mistake",
+    [mistake for mistake in MISTAKES if mistake.name not in UNSEEN],
+    ids=lambda mistake: mistake.name.replace(" ", "-"),
+)
+def test_wrong_construction_of_the_server_is_named(mistake: Mistake) -> None:
+    server, seeded = new_server()
+    tables = target_tables(seeded, "http://reference.test")
+    secret = tables["primary"]["secret"] = "00ff" * 8
+    del tables["secondary"], server
+    examination = examine(build(tables, "target.toml"), httpx.MockTransport(_verifying(mistake, secret)))
+    [diagnosis] = examination.diagnoses
+    assert diagnosis.name == "signature" and mistake.text in diagnosis.text
+    assert len(examination.exchanges) <= len(MISTAKES) + 3
+
+
+def _verifying(mistake: Mistake, secret: str) -> Callable[[httpx.Request], httpx.Response]:
+    """A server that accepts one wrong construction and nothing else."""
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        parts = Parts(
+            request.method,
+            wire_target(request),
+            request.headers[signing.TIMESTAMP],
+            request.headers[signing.NONCE],
+            request.read(),
+        )
+        if mistake.sign(parts, secret) == request.headers[signing.SIGNATURE]:
+            return httpx.Response(200, json={"items": [], "total": 0, "page": 1, "size": 10, "pages": 0})
+        return httpx.Response(401, json=REFUSAL)
+
+    return answer
+
+
+REFUSAL = {"error": {"type": "authentication_error", "code": "invalid_signature", "message": "no"}}
+
+
+def error(status: int, code: str, kind: str = "authentication_error") -> httpx.Response:
+    return httpx.Response(status, json={"error": {"type": kind, "code": code, "message": "no"}})
+
+
+def with_query(request: httpx.Request) -> httpx.Response | None:
+    return error(401, "invalid_signature") if b"?" in wire_target(request) else None
+
+
+def posts(request: httpx.Request) -> httpx.Response | None:
+    return error(401, "invalid_signature") if request.method == "POST" else None
+
+
+def unknown_path(request: httpx.Request) -> httpx.Response | None:
+    """The API is below /api, and everything else is a page."""
+    if request.url.path.startswith("/api/"):
+        return error(401, "missing_headers")
+    return httpx.Response(404, headers={"content-type": "text/html"}, content=b"<h1>Not Found</h1>")
+
+
+def mock(request: httpx.Request) -> httpx.Response | None:
+    if request.method == "GET":
+        return httpx.Response(200, json={"items": [], "total": 0, "page": 1, "size": 10, "pages": 0})
+    return httpx.Response(201, json={"id": "acc_string", "object": "account"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        (lambda request: httpx.Response(301, headers={"location": "https://elsewhere.test"}), "redirect"),
+        (lambda request: httpx.Response(200, html="<h1>It works</h1>"), "no JSON"),
+        (lambda request: error(401, "missing_headers"), "proxy drops headers"),
+        (lambda request: error(401, "nonce_replay"), "nonces"),
+        (lambda request: error(401, "timestamp_too_old"), "clock"),
+        (lambda request: error(401, "unknown_key"), "credentials"),
+        (lambda request: httpx.Response(429, headers={"retry-after": "3600"}), "rate limit"),
+        (
+            lambda request: httpx.Response(400, text="The plain HTTP request was sent to HTTPS port"),
+            "http to an https port",
+        ),
+        (with_query, "query is rewritten"),
+        (posts, "body is rewritten"),
+        (mock, "stateless mock"),
+        (mock, "one organization twice"),
+    ],
+    ids=lambda value: value.replace(" ", "-") if isinstance(value, str) else "",
+)
+def test_wrong_surroundings(answer: Callable[[httpx.Request], httpx.Response | None], name: str) -> None:
+    assert name in names(examined(answer=answer))
+
+
+def test_better_base_url_is_named() -> None:
+    [diagnosis] = examined(answer=unknown_path).diagnoses
+    assert "http://reference.test/api" in diagnosis.text
+
+
+class _Tls(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_error(400)
+
+    def log_message(self, *arguments: Any) -> None:
+        pass
+
+
+def test_https_to_a_plain_port() -> None:
+    with HTTPServer(("127.0.0.1", 0), _Tls) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        target = _target(f"https://127.0.0.1:{server.server_port}")
+        [diagnosis] = examine(target).diagnoses
+        server.shutdown()
+    assert diagnosis.name == "https to an http port" and "http://127.0.0.1" in diagnosis.text
+
+
+def test_unreachable() -> None:
+    assert names(examine(_target("http://127.0.0.1:1"))) == ["unreachable"]
+
+
+def _target(base_url: str) -> Target:
+    _, seeded = new_server()
+    return replace(build(target_tables(seeded, "http://reference.test"), "target.toml"), base_url=base_url)
+
+
+def test_texts_hold_no_secret_and_no_control_character() -> None:
+    examination = examined(
+        put("primary.secret", "wrong-secret"), lambda request: error(401, "unknown \x1b[31m wrong-secret")
+    )
+    [diagnosis] = sentences(examination)
+    assert "wrong-secret" not in diagnosis.text and "\x1b" not in diagnosis.text
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "said"),
+    [(None, 0, "The target can be judged"), ("wrong", 4, "cannot be judged yet")],
+    ids=["good", "wrong secret"],
+)
+def test_command(
+    change: str | None, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server, seeded = new_server()
+    with served(server) as url:
+        tables = target_tables(seeded, url)
+        if change:
+            tables["primary"]["secret"] = change
+        target = write_target(tmp_path / "target.toml", json.loads(json.dumps(tables)))
+        assert main(["doctor", "--target", str(target)]) == status
+    assert said in capsys.readouterr().out

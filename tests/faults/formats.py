@@ -165,7 +165,7 @@ def _not_null(operation: str) -> dict[str, tuple[str, Any]]:
     return {name: (name, None) for name in _plain(operation) if name in _never_null(operation)}
 
 
-#: Member -> texts that are of another form than the member's. Only bank accounts have to have a fiat currency.
+#: Member -> texts that are of another form than the member's. Bank accounts alone have fiat currencies.
 FORMS = {
     "country_code": ("USA", "U", "840", "United States"),
     "country": ("USA", "U", "840", "United States"),

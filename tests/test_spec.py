@@ -16,36 +16,11 @@ from referencing.jsonschema import DRAFT202012
 
 from conformance.contract.operations import OPERATIONS, SPEC, Operation, response_problems, response_schema
 from conformance.contract.rules import OPERATION_SETS, RULES, Level
+from tests.specification import ITEMS, LIMITS, PATHS, RESOURCES
 
 CATALOGUE = yaml.safe_load((SPEC / "rules.yaml").read_bytes())
 OPENAPI = yaml.safe_load((SPEC / "openapi.yaml").read_bytes())
 SCHEMAS = {path.name: json.loads(path.read_bytes()) for path in sorted((SPEC / "schemas").glob("*.json"))}
-
-#: Section 4, read again.
-PATHS = {
-    "createAccount": ("POST", "/v1/customers/{customer_id}/accounts"),
-    "listAccounts": ("GET", "/v1/customers/{customer_id}/accounts"),
-    "getAccountBalances": ("GET", "/v1/customers/{customer_id}/accounts/{account_id}/balances"),
-    "createBeneficiary": ("POST", "/v1/accounts/{account_id}/beneficiaries"),
-    "getBeneficiary": ("GET", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}"),
-    "updateBeneficiary": ("PATCH", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}"),
-    "disableBeneficiary": ("POST", "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/disable"),
-    "createPayoutDestination": (
-        "POST",
-        "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations",
-    ),
-    "listPayoutDestinations": (
-        "GET",
-        "/v1/accounts/{account_id}/beneficiaries/{beneficiary_id}/payout-destinations",
-    ),
-    "createPayout": ("POST", "/v1/accounts/{account_id}/payouts"),
-    "createVirtualAccount": ("POST", "/v1/accounts/{account_id}/virtual-accounts"),
-    "listVirtualAccounts": ("GET", "/v1/accounts/{account_id}/virtual-accounts"),
-    "getVirtualAccount": ("GET", "/v1/accounts/{account_id}/virtual-accounts/{virtual_account_id}"),
-    "createWallet": ("POST", "/v1/accounts/{account_id}/wallets"),
-    "listWallets": ("GET", "/v1/accounts/{account_id}/wallets"),
-    "createPayin": ("POST", "/v1/accounts/{account_id}/payins"),
-}
 
 
 def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -245,82 +220,21 @@ def _exists(path: Path, reference: str) -> bool:
     return True
 
 
-#: Sections 2 and 4: resource -> fields that are strings or null; all other fields of it are never null.
-NULLABLE = {
-    "account": set(),
-    "account_balances": set(),
-    "beneficiary": {"title", "middle_name", "company_name", "tax_id", "note"},
-    "payout_destination": {"label", "network"},
-    "payout": {
-        "provider",
-        "provider_reference_id",
-        "submitted_at",
-        "completed_at",
-        "failed_at",
-        "failed_reason",
-        "note",
-    },
-    "virtual_account": set(),
-    "wallet": set(),
-    "payin": set(),
-}
-
-#: Section 2.4: what applies to some types of destination only.
-INAPPLICABLE = {
-    "account_number_last4",
-    "routing_number",
-    "account_type",
-    "clabe_last4",
-    "iban_masked",
-    "swift_code",
-    "wallet_address_masked",
-}
-
-#: Section 2: the fields of each resource.
-FIELDS = {
-    "account": "id object customer_id name status balances created updated",
-    "account_balances": "id object balances",
-    "beneficiary": "id object account_id beneficiary_type title first_name middle_name last_name display_name"
-    " company_name email phone address tax_id country_code note status verified"
-    " payout_destinations created updated",
-    "payout_destination": "id object beneficiary_id country payout_method type label currency network status"
-    " account_number_last4 routing_number account_type clabe_last4 iban_masked swift_code"
-    " wallet_address_masked is_default created updated",
-    "payout": "id object account_id beneficiary_id payout_destination_id amount currency amount_in_usd status"
-    " provider provider_reference_id initiated_at submitted_at completed_at failed_at failed_reason"
-    " note created updated",
-    "virtual_account": "id object account_id currency bank_details reference provider_reference_id label"
-    " status created updated",
-    "wallet": "id object account_id currency network addresses label status created updated",
-    "payin": "id object account_id amount currency status created",
-}
-
-ITEM_FIELDS = {
-    "listAccounts": "id name status created",
-    "listPayoutDestinations": "id object country payout_method type currency status is_default created",
-    "listVirtualAccounts": "id object account_id currency label status created",
-    "listWallets": "id object account_id currency network label status created",
-}
-
-
-@pytest.mark.parametrize("resource", FIELDS)
+@pytest.mark.parametrize("resource", RESOURCES)
 def test_resources_require_their_fields_and_allow_null_where_stated(resource: str) -> None:
     name = next(name for name, one in OPERATIONS.items() if one.resource == resource and not one.is_list)
     schema = response_schema(name)
-    fields = set(FIELDS[resource].split())
-    inapplicable = INAPPLICABLE if resource == "payout_destination" else set()
-    assert set(schema["properties"]) == fields
-    assert set(schema["required"]) == fields - inapplicable
-    allow_null = {
-        field for field in fields if Draft202012Validator(schema["properties"][field]).is_valid(None)
-    }
-    assert allow_null == NULLABLE[resource] | inapplicable
+    fields = RESOURCES[resource]
+    assert set(schema["properties"]) == set(fields)
+    assert set(schema["required"]) == {name for name, field in fields.items() if not field.sometimes}
+    allow_null = {name for name in fields if Draft202012Validator(schema["properties"][name]).is_valid(None)}
+    assert allow_null == {name for name, field in fields.items() if field.nullable or field.sometimes}
 
 
-@pytest.mark.parametrize("operation", ITEM_FIELDS)
+@pytest.mark.parametrize("operation", ITEMS)
 def test_list_items_require_their_fields(operation: str) -> None:
     item = response_schema(operation)["properties"]["items"]["items"]
-    assert set(item["required"]) == set(ITEM_FIELDS[operation].split())
+    assert set(item["required"]) == set(ITEMS[operation].split())
 
 
 def test_embedded_destinations_are_list_items_with_every_further_field_typed() -> None:
@@ -333,28 +247,6 @@ def test_embedded_destinations_are_list_items_with_every_further_field_typed() -
 
 
 # ---------------------------------------------------------------------- limits
-
-#: Section 8 and the tables of section 4: operation -> field -> greatest length of a request's field.
-LIMITS = {
-    "createAccount": {"name": 255},
-    "createBeneficiary": {
-        "title": 20,
-        "first_name": 100,
-        "middle_name": 100,
-        "last_name": 100,
-        "display_name": 255,
-        "company_name": 255,
-        "email": 255,
-        "phone": 50,
-        "tax_id": 50,
-    },
-    "createPayoutDestination": {"iban": 34, "swift_code": 11},
-    "createPayout": {"note": 500},
-    "createVirtualAccount": {"label": 255},
-    "createWallet": {"label": 255},
-    "createPayin": {},
-}
-LIMITS["updateBeneficiary"] = LIMITS["createBeneficiary"]
 
 
 def test_request_limits_are_those_of_section_8() -> None:
@@ -461,7 +353,7 @@ def test_links_fill_the_path_of_an_operation() -> None:
     assert used >= {"getBeneficiary", "getVirtualAccount", "getAccountBalances", *OPERATION_SETS["list"]}
 
 
-@pytest.mark.parametrize("operation", ITEM_FIELDS)
+@pytest.mark.parametrize("operation", ITEMS)
 def test_lists_are_the_envelope_of_section_8(operation: str) -> None:
     found, envelope = response_schema(operation), SCHEMAS["list_envelope.json"]
     assert (found["type"], found["x-rule"]) == (envelope["type"], envelope["x-rule"])

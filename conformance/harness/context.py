@@ -15,7 +15,16 @@ from conformance.contract.operations import Operation
 from conformance.contract.rules import RULES, Level, Rule
 from conformance.fixtures.account import AccountFixture
 from conformance.fixtures.run_context import RunContext
-from conformance.judging.comparison import same, show
+from conformance.judging import recorder
+from conformance.judging.expectations import (
+    Accepted,
+    Authenticated,
+    Expectation,
+    Refused,
+    Status,
+    Told,
+    unusable,
+)
 from conformance.judging.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.file import Target
 from conformance.wire.messages import Call, Exchange
@@ -26,7 +35,7 @@ class _Judgement:
     """What one rule has come to within a trial."""
 
     judged: int = 0
-    violations: list[tuple[str, str, list[int], str]] = field(default_factory=list)
+    violations: list[recorder.Judgement] = field(default_factory=list)
     skip_judgement: list[tuple[str, str, list[int], str]] = field(default_factory=list)
     observations: dict[str, str] = field(default_factory=dict)
     exchanges: list[int] = field(default_factory=list)
@@ -89,25 +98,25 @@ class CheckContext:
 
     # ------------------------------------------------------------------ judging
 
-    def judge(
-        self,
-        rule: str,
-        good: bool,
-        expected: str,
-        got: str,
-        *exchanges: Exchange,
-        cause: str = "",
-    ) -> bool:
-        """Counts one judgement of a rule; `expected` and `got` complete the sentences of the report."""
+    def judge(self, rule: str, expectation: Expectation | bool, *exchanges: Any, cause: str = "") -> bool:
+        """Judges exchanges by an expectation (see conformance.judging.expectations), which knows them by
+        their positions; returns whether it holds. Where that cannot be told, it is noted why."""
+        if isinstance(expectation, bool):
+            expected, got, *rest = exchanges
+            exchanges = tuple(rest)
+            expectation = Told(expected, expectation, got)
+        judged = recorder.judge(expectation, exchanges, self.target, cause)
+        if judged.outcome.good is None:
+            self.skip_judgement(rule, judged.outcome.got, *exchanges[:1], cause=judged.outcome.cause)
+            return False
         judgement = self._judgements[rule]
-        numbers = [exchange.number for exchange in exchanges]
         judgement.judged += 1
-        if good:
+        if judged.outcome.good:
             if len(judgement.exchanges) < 8:
-                judgement.exchanges += numbers
+                judgement.exchanges += judged.exchanges
         else:
-            judgement.violations.append((expected, got, numbers, cause))
-        return good
+            judgement.violations.append(judged)
+        return judged.outcome.good
 
     def skip_judgement(
         self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", remedy: str = ""
@@ -127,24 +136,13 @@ class CheckContext:
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """Whether an answer can be judged by this rule; if not, it is set aside."""
-        if exchange.throttled:
-            self.skip_judgement(
-                rule, f"{_probe(exchange)} was still answered {exchange.status} after waiting", exchange
-            )
-            return False
-        if exchange.status is None or exchange.status >= 500:
-            cause = "" if exchange.unsent else "http.no-server-error"
-            self.skip_judgement(
-                rule, f"{_probe(exchange)} was answered {exchange.described()}", exchange, cause=cause
-            )
-            return False
-        return True
+        if reason := unusable(exchange):
+            self.skip_judgement(rule, reason.reason, exchange, cause=reason.cause)
+        return reason is None
 
     def refused(self, rule: str, exchange: Exchange, what: str) -> bool:
         """Judges that `what` was refused with a 4xx status."""
-        if not self.usable(rule, exchange):
-            return False
-        return self.judge(rule, exchange.refused, f"{what}: a refusal (4xx)", exchange.described(), exchange)
+        return self.judge(rule, Refused(what), exchange)
 
     def error(
         self,
@@ -157,48 +155,19 @@ class CheckContext:
         status: int | None = None,
     ) -> bool:
         """Judges that `what` was refused with this error type and code, and this status (any 4xx if None)."""
-        if not self.usable(rule, exchange):
-            return False
-        fits = exchange.status == status if status else exchange.refused
-        good = fits and exchange.error_type == type and exchange.error_code == code
-        return self.judge(
-            rule, good, f"{what}: {status or 'any 4xx'} {type}/{code}", exchange.described(), exchange
-        )
+        return self.judge(rule, Refused(what, status or 0, type, code), exchange)
 
     def status(self, rule: str, exchange: Exchange, what: str, *statuses: int) -> bool:
         """Judges that `what` was answered with one of these statuses."""
-        if not self.usable(rule, exchange):
-            return False
-        wanted = " or ".join(map(str, statuses))
-        return self.judge(
-            rule, exchange.status in statuses, f"{what}: status {wanted}", exchange.described(), exchange
-        )
+        return self.judge(rule, Status(what, statuses), exchange)
 
     def authenticated(self, rule: str, exchange: Exchange, what: str) -> bool:
         """Judges that `what` passed authentication, whatever it was answered afterwards."""
-        if not self.usable(rule, exchange):
-            return False
-        return self.judge(
-            rule,
-            not exchange.refused_authentication,
-            f"{what}: accepted by authentication",
-            exchange.described(),
-            exchange,
-        )
+        return self.judge(rule, Authenticated(what), exchange)
 
     def succeeded(self, rule: str, exchange: Exchange, what: str) -> bool:
         """Judges that `what` was answered 2xx."""
-        if not self.usable(rule, exchange):
-            return False
-        return self.judge(rule, exchange.succeeded, f"{what}: accepted (2xx)", exchange.described(), exchange)
-
-    def equal(
-        self, rule: str, got: Any, expected: Any, what: str, *exchanges: Exchange, cause: str = ""
-    ) -> bool:
-        """Judges that a value is the expected one."""
-        return self.judge(
-            rule, same(got, expected), f"{what} {show(expected)}", show(got), *exchanges, cause=cause
-        )
+        return self.judge(rule, Accepted(what), exchange)
 
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
         """Records what the server does where the specification leaves it open."""
@@ -216,6 +185,8 @@ class CheckContext:
     def _finding(
         self, rule: str, judgement: _Judgement, stop: Inconclusive | NotApplicable | None
     ) -> Finding:
+        if judgement.violations:
+            return self._violation(rule, judgement)
         finding = Finding(
             rule,
             self.operation.id,
@@ -224,16 +195,7 @@ class CheckContext:
             probes=judgement.judged,
             observations=judgement.observations,
         )
-        if judgement.violations:
-            expected, got, numbers, cause = judgement.violations[0]
-            finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
-            finding.expected, finding.got, finding.cause = expected, got, cause
-            finding.exchanges = numbers or self.exchanges[-3:]
-            finding.summary = f"{rule} on {self.operation.id}: expected {expected}; got {got}"
-            finding.further = [f"expected {one[0]}; got {one[1]}" for one in judgement.violations[1:20]]
-            for one in judgement.violations[1:6]:
-                finding.exchanges += [number for number in one[2] if number not in finding.exchanges]
-        elif isinstance(stop, NotApplicable):
+        if isinstance(stop, NotApplicable):
             finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, stop.reason
         elif isinstance(stop, Inconclusive):
             finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
@@ -260,6 +222,12 @@ class CheckContext:
                 finding.further = [f"not judged: {one[0]}" for one in judgement.skip_judgement[:20]]
         return finding
 
-
-def _probe(exchange: Exchange) -> str:
-    return exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
+    def _violation(self, rule: str, judgement: _Judgement) -> Finding:
+        first, *others = judgement.violations
+        finding = first.finding(rule, self.operation.id, self.check)
+        finding.probes, finding.observations = judgement.judged, judgement.observations
+        finding.exchanges = finding.exchanges or self.exchanges[-3:]
+        finding.further = [other.sentence for other in others[:19]]
+        for other in others[:5]:
+            finding.exchanges += [number for number in other.evidence if number not in finding.exchanges]
+        return finding

@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from conformance.contract.fields import documented
-from conformance.contract.operations import Problem, response_problems
-from conformance.contract.rules import RULES, Level
 from conformance.harness.context import CheckContext
-from conformance.judging.comparison import alike, shown
+from conformance.judging.expectations import Member
 from conformance.wire.messages import MISSING, Exchange
 
 
@@ -27,26 +25,7 @@ def judge_member(
 
     A value that is not even of the documented form is set aside: a rule of its own speaks about it.
     """
-    operation = exchange.operation or ""
-    value = exchange.get(name)
-    good = alike(operation, name, value, expected) or (expected is None and value is MISSING)
-    good = good or (otherwise is not MISSING and alike(operation, name, value, otherwise))
-    if not good and (broken := broken_form(exchange, name)):
-        ctx.skip_judgement(rule, f"{what}: {name} {broken.message}", exchange, cause=broken.rule)
-        return False
-    return ctx.judge(rule, good, f"{what}: {name} {shown(expected)}", shown(value), exchange)
-
-
-def broken_form(exchange: Exchange, name: str) -> Problem | None:
-    """How a member of a 2xx answer, missing or there, breaks the documented form, if a required rule says so.
-
-    A text that is not listed is a wrong value as much as a wrong form: a payin has but one status.
-    """
-    for problem in response_problems(exchange.operation or "", exchange.document):
-        telling = RULES[problem.rule].level is Level.REQUIRED and problem.rule != "format.enum"
-        if telling and problem.pointer.split("/")[1:2] == [name]:
-            return problem
-    return None
+    return ctx.judge(rule, Member(what, name, expected, otherwise), exchange)
 
 
 def judge_members(

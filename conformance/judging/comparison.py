@@ -14,7 +14,8 @@ from fractions import Fraction
 from typing import Any
 
 from conformance.contract import timestamps
-from conformance.contract.operations import response_schema
+from conformance.contract.operations import Problem, response_problems, response_schema
+from conformance.contract.rules import RULES, Level
 from conformance.wire.messages import MISSING, Exchange
 
 #: Members that hold timestamps.
@@ -99,6 +100,18 @@ def same_amount(got: Any, expected: Any) -> bool:
         return False
 
 
+def broken_form(exchange: Exchange, name: str) -> Problem | None:
+    """How a member of a 2xx answer, missing or there, breaks the documented form, if a required rule says so.
+
+    A text that is not listed is a wrong value as much as a wrong form: a payin has but one status.
+    """
+    for problem in response_problems(exchange.operation or "", exchange.document):
+        telling = RULES[problem.rule].level is Level.REQUIRED and problem.rule != "format.enum"
+        if telling and problem.pointer.split("/")[1:2] == [name]:
+            return problem
+    return None
+
+
 def identifiers(value: Any) -> list[str] | None:
     """The ids in an array of resources, sorted; None where it is no array of objects with ids."""
     if not isinstance(value, list):
@@ -131,10 +144,8 @@ def same(got: Any, expected: Any) -> bool:
         return got.keys() == expected.keys() and all(same(got[key], expected[key]) for key in got)
     if isinstance(got, list) and isinstance(expected, list):
         return len(got) == len(expected) and all(map(same, got, expected))
-    return (
-        type(got) is type(expected)
-        and got == expected
-        or (isinstance(got, (int, float)) and isinstance(expected, (int, float)) and got == expected)
+    return (type(got) is type(expected) and got == expected) or (
+        isinstance(got, (int, float)) and isinstance(expected, (int, float)) and got == expected
     )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
+
+from conformance.contract.rules import RULES, Level
+from conformance.judging.expectations import Expectation, Outcome
 
 
 class Verdict(StrEnum):
@@ -20,8 +24,26 @@ class Verdict(StrEnum):
     NOT_APPLICABLE = "not applicable"
 
     @property
+    def severity(self) -> int:
+        """How much it weighs against a server: the greater, the worse."""
+        return _SEVERITY[self]
+
+    @property
+    def is_violation(self) -> bool:
+        """Whether the rule was seen broken."""
+        return self in (Verdict.FAILED, Verdict.WARNING)
+
+    @property
     def rank(self) -> int:
-        return list(Verdict).index(self)
+        return -self.severity
+
+
+_SEVERITY = {verdict: weight for weight, verdict in enumerate(reversed(Verdict))}
+
+
+def broken_verdict(rule: str) -> Verdict:
+    """What the violation of a rule is: a warning of an implied one, a failure of any other."""
+    return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
 
 
 @dataclass
@@ -32,7 +54,9 @@ class Finding:
     whose violation kept this one from being judged. `observations` maps a question that the
     specification leaves open to what the server does. `replay` is the path of the file that repeats a
     violation, relative to the folder of the report; `confirmed` is what repeating it alone came to:
-    "confirmed", "not reproduced" (still a violation), or "" when it was not repeated.
+    "confirmed", "not reproduced" (still a violation), or "" when it was not repeated. `expectation` is what
+    was judged of the exchanges numbered `judged`, in that order; `expected` and `got` tell it in words.
+    `without_error_body` says that what was got is a refusal without the documented error body.
     """
 
     rule: str
@@ -52,15 +76,55 @@ class Finding:
     exercised: bool = True
     replay: str = ""
     confirmed: str = ""
+    expectation: Expectation | None = None
+    judged: list[int] = field(default_factory=list)
+    without_error_body: bool = False
+
+    @classmethod
+    def violation(
+        cls,
+        rule: str,
+        operation: str,
+        check: str,
+        expectation: Expectation,
+        outcome: Outcome,
+        judged: Iterable[int] = (),
+    ) -> Finding:
+        """The finding that a rule was seen broken: its verdict by the rule's level, and its sentences."""
+        numbers = list(judged)
+        answer = outcome.answer
+        return cls(
+            rule,
+            operation,
+            broken_verdict(rule),
+            check,
+            summary=summary(rule, operation, expectation.expected, outcome.got),
+            expected=expectation.expected,
+            got=outcome.got,
+            exchanges=[numbers[at] for at in outcome.shows] or list(numbers),
+            expectation=expectation,
+            judged=numbers,
+            without_error_body=answer is not None and answer.refused and not answer.names_error,
+        )
 
     def to_plain(self) -> dict[str, Any]:
-        """The finding as JSON data."""
-        return {**asdict(self), "verdict": str(self.verdict)}
+        """The finding as JSON data, without what was judged: that is in its replay file."""
+        plain = {
+            described.name: getattr(self, described.name)
+            for described in fields(self)
+            if described.name not in ("expectation", "judged")
+        }
+        return {**plain, "verdict": str(self.verdict)}
 
     @classmethod
     def from_plain(cls, plain: dict[str, Any]) -> Finding:
         """The inverse of `to_plain`."""
         return cls(**{**plain, "verdict": Verdict(plain["verdict"])})
+
+
+def summary(rule: str, operation: str, expected: str, got: str) -> str:
+    """A violation in one sentence."""
+    return f"{rule} on {operation}: expected {expected}; got {got}"
 
 
 class Inconclusive(Exception):

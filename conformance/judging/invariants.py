@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.operations import error_problems, response_problems
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
+from conformance.judging.expectations import CannotTell, Expectation, Outcome
+from conformance.judging.findings import Finding
 from conformance.target.file import Target
 from conformance.wire.messages import MISSING, Exchange
 
@@ -42,6 +44,9 @@ _SCHEMA_RULES = tuple(
 #: Request fields of a payout destination whose full value no response may show (section 2.4).
 HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 
+#: What these rules call their check in the results.
+CHECK = "passive"
+
 _SPACING = re.compile(r"[\s\-.]+")
 
 
@@ -59,6 +64,36 @@ class Tally:
     got: str = ""
     exchanges: list[int] = field(default_factory=list)
     further: list[str] = field(default_factory=list)
+
+    def violation(self, rule: str, operation: str) -> Finding:
+        """The finding that the rule was seen broken."""
+        expectation = Invariant(self.expected, rule, operation)
+        finding = Finding.violation(
+            rule, operation, CHECK, expectation, Outcome(False, self.got), self.exchanges
+        )
+        finding.probes, finding.further = self.judged, list(self.further)
+        return finding
+
+
+@dataclass(frozen=True)
+class Invariant(Expectation, kind="invariant"):
+    """A rule of every response holds of the exchanges, which are judged in their order.
+
+    The earlier ones bring what later ones must not show, or show again: hidden numbers and ids."""
+
+    rule: str = ""
+    operation: str = ""
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        if target is None:
+            raise CannotTell("no target is known, whose secrets no answer may show")
+        rules = Invariants(target)
+        for exchange in exchanges:
+            rules.inspect(exchange)
+        tally = rules.tallies.get((self.rule, self.operation))
+        if tally is None:
+            raise CannotTell("none of the answers is one that the rule is about")
+        return Outcome(not tally.broken, tally.got)
 
 
 class Invariants:

@@ -10,10 +10,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from conformance.contract.rules import RULES, Level
 from conformance.diagnosis.examine import preflight
 from conformance.judging.findings import Finding, Verdict
-from conformance.judging.invariants import Tally
+from conformance.judging.invariants import CHECK, Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.results.model import Results, Timing
 from conformance.target.environment import given
@@ -22,9 +21,6 @@ from conformance.target.redaction import Redactor
 
 if TYPE_CHECKING:
     from conformance.results.document import RunInfo
-
-#: What passive rules call their check in the results.
-PASSIVE = "passive"
 
 
 class Controller:
@@ -126,19 +122,17 @@ class Controller:
         """All workers' tallies of a passive rule on an operation as one finding."""
         rule, operation = key
         tallies = list(self._tallies[key].values())
-        finding = Finding(rule, operation, Verdict.PASSED, PASSIVE, probes=sum(one.judged for one in tallies))
-        if broken := [one for one in tallies if one.broken]:
-            first, times = broken[0], sum(one.broken for one in broken)
-            finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
-            finding.expected, finding.got = first.expected, first.got
-            finding.exchanges = [number for one in broken for number in one.exchanges][:6]
-            finding.further = list(
-                dict.fromkeys(text for one in broken for text in [one.got, *one.further] if text != first.got)
-            )[:10]
-            finding.summary = (
-                f"{rule} on {operation}: expected {first.expected}; got {first.got} "
-                f"({times} of {finding.probes} responses)"
-            )
+        probes = sum(tally.judged for tally in tallies)
+        broken = [tally for tally in tallies if tally.broken]
+        if not broken:
+            return Finding(rule, operation, Verdict.PASSED, CHECK, probes=probes)
+        finding = broken[0].violation(rule, operation)
+        times = sum(tally.broken for tally in broken)
+        told = [text for tally in broken for text in (tally.got, *tally.further) if text != finding.got]
+        finding.probes = probes
+        finding.exchanges = [number for tally in broken for number in tally.exchanges][:6]
+        finding.further = list(dict.fromkeys(told))[:10]
+        finding.summary += f" ({times} of {probes} responses)"
         return finding
 
     def conclude(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import Exploration, FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging.findings import Finding
 from conformance.judging.invariants import Tally
 from conformance.report.failure import failure_text
 from conformance.results.model import exchange_to_plain
@@ -27,8 +27,6 @@ CONFIRMATION_BUDGET = 30.0
 
 #: Bytes of a response body that stay in memory after its check.
 KEPT_BODY = 64 * 1024
-
-FAULTY = (Verdict.FAILED, Verdict.WARNING)
 
 
 class Worker:
@@ -62,7 +60,7 @@ class Worker:
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """A check's findings and exchanges; failed ones are run once more to see whether they fail again."""
         findings, exchanges = run_check(check, operation, self.run)
-        failed = [finding for finding in findings if finding.verdict in FAULTY]
+        failed = [finding for finding in findings if finding.verdict.is_violation]
         if failed:
             self._save(failed, exchanges)
             self._confirm(check, operation, failed)
@@ -74,7 +72,7 @@ class Worker:
         begin = time.monotonic()
         again, _ = run_check(check, operation, self.run)
         self._confirming -= time.monotonic() - begin
-        broken = {finding.rule for finding in again if finding.verdict in FAULTY}
+        broken = {finding.rule for finding in again if finding.verdict.is_violation}
         for finding in failed:
             finding.confirmed = "confirmed" if finding.rule in broken else "not reproduced"
 
@@ -106,7 +104,7 @@ class Worker:
         plain = []
         for finding in findings:
             finding.exchanges = finding.exchanges[
-                : FAILED_EVIDENCE if finding.verdict in FAULTY else OTHER_EVIDENCE
+                : FAILED_EVIDENCE if finding.verdict.is_violation else OTHER_EVIDENCE
             ]
             self._keep(finding.exchanges, evidence)
             plain.append(_redacted(finding.to_plain(), redact))

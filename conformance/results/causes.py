@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,10 +11,7 @@ from conformance.results.model import CaseResult, Results
 
 Key = tuple[str, str]
 
-VIOLATED = (Verdict.FAILED, Verdict.WARNING)
-
-#: A refusal without the documented error body: then the missing body is what a check stumbled over.
-_REFUSED_WITHOUT_BODY = re.compile(r"^4\d\d with(out| a body that is no JSON)")
+VIOLATED = tuple(verdict for verdict in Verdict if verdict.is_violation)
 
 
 @dataclass
@@ -88,7 +84,7 @@ def _parent(cell: CaseResult, violated: Mapping[Key, CaseResult], first: Mapping
             parent = first.get(rule, parent)
         if parent not in violated:
             continue
-        if rule == "error.shape" and not _REFUSED_WITHOUT_BODY.match(finding.got):
+        if rule == "error.shape" and not finding.without_error_body:
             continue
         return parent
     return None

@@ -42,7 +42,7 @@ _MARGIN = 0.02
 
 
 def wait_past(
-    text: object, received: float | None = None, *, sleep: Callable[[float], None] = time.sleep
+    text: object, received: float | None = None, *, sleep: Callable[[float], None] | None = None
 ) -> float:
     """Waits until whatever the server stamps next must show a later time than `text`; the seconds waited.
 
@@ -57,5 +57,5 @@ def wait_past(
     arrived = now if received is None else min(received, now)
     seconds = max(0.0, arrived + float(length) + _MARGIN * float(min(length * 10, 1)) - now)
     if seconds:
-        sleep(seconds)
+        (sleep or time.sleep)(seconds)
     return seconds

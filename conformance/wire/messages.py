@@ -260,6 +260,11 @@ class Exchange:
         return self.get("error", "code")
 
     @property
+    def names_error(self) -> bool:
+        """Whether the answer has the documented error body's type and code (section 6)."""
+        return isinstance(self.error_type, str) and isinstance(self.error_code, str)
+
+    @property
     def refused_authentication(self) -> bool:
         """The answer is an authentication failure: 401, or a 4xx that says authentication_error."""
         return self.status == 401 or (self.refused and self.error_type == "authentication_error")

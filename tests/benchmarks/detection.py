@@ -14,7 +14,7 @@ from conformance.contract.rules import RULES, Level
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging.findings import Finding
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.target.file import build
@@ -23,7 +23,6 @@ from tests.faults.catalogue import Fault
 
 from . import plain_run, throughput
 
-_BROKEN = (Verdict.FAILED, Verdict.WARNING)
 
 #: Whoever looks for a fault.
 PLAIN, FUZZ, MODEL, HISTORIES, CHECKS = (
@@ -73,7 +72,7 @@ def look(findings: Iterator[list[Finding]], run: RunContext, fault: Fault, score
     """Runs until the fault is found."""
     begin = time.perf_counter()
     for some in findings:
-        broken = {(one.rule, one.operation) for one in some if one.verdict in _BROKEN}
+        broken = {(one.rule, one.operation) for one in some if one.verdict.is_violation}
         broken |= {key for key, tally in run.invariants.tallies.items() if tally.broken}
         if broken:
             score.found += 1

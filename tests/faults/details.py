@@ -8,9 +8,10 @@ from typing import Any
 
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
+from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, fault, faults, seam
-from .resources import MEMBERS, Shows, other, showing
+from .resources import Shows, other, showing
 
 # --------------------------------------------------------------------------- destinations
 
@@ -174,12 +175,16 @@ class ForgetsTheKey(Faulty):
 faults["read.equals-create"] |= {
     "This member is read as another than the create answered.": showing(
         lambda self, ctx, document: {**document, self.value: other(self.value, document[self.value])},
-        each=lambda operation: [name for name in MEMBERS[KINDS[operation]] if name != "payout_destinations"],
+        each=lambda operation: [
+            name
+            for name in RESOURCES[ANSWERS[operation]]
+            if name not in ("id", "object", "payout_destinations")
+        ],
     ),
     "This member of the address is read as another than the create answered.": showing(
         lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},
         operations=("getBeneficiary",),
-        each=("address_line", "city", "region", "postal_code", "country"),
+        each=ADDRESS,
     ),
     "A member of bank_details is read as another than the create answered, or not at all.": showing(
         lambda self, ctx, document: {

@@ -11,129 +11,49 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.lists import ITEM_FIELDS
-from conformance.reference.seams.resources import KINDS
+from tests.specification import ADDRESS, ANSWERS, BALANCE, RESOURCES, limits
 
 from .catalogue import Faulty, fault, faults, hook, of, seam
-from .resources import MEMBERS as SHOWN
-
-#: Kind of resource -> all documented members.
-MEMBERS = {kind: ("id", "object", *names) for kind, names in SHOWN.items()}
-MEMBERS["account_balances"] = ("id", "object", "balances")
 
 #: Members of a payout destination that may be null or absent, as they do not always apply.
-INAPPLICABLE = (
-    "account_number_last4",
-    "routing_number",
-    "account_type",
-    "clabe_last4",
-    "iban_masked",
-    "swift_code",
-    "wallet_address_masked",
-    "network",
-    "label",
-)
-
-NULLABLE: dict[str, tuple[str, ...]] = {
-    "beneficiary": ("title", "middle_name", "company_name", "tax_id", "note"),
-    "payout_destination": ("label",),
-    "payout": (
-        "provider",
-        "provider_reference_id",
-        "submitted_at",
-        "completed_at",
-        "failed_at",
-        "failed_reason",
-        "note",
-    ),
-}
-
-TIMESTAMPS = {
-    "account": ("created", "updated"),
-    "beneficiary": ("created", "updated"),
-    "payout_destination": ("created", "updated"),
-    "payout": ("initiated_at", "created", "updated"),
-    "virtual_account": ("created", "updated"),
-    "wallet": ("created", "updated"),
-    "payin": ("created",),
-    "account_balances": (),
-}
-
-REFERENCES = {
-    "account": {"customer_id": "cus_"},
-    "beneficiary": {},
-    "payout_destination": {"beneficiary_id": "bene_"},
-    "payout": {"beneficiary_id": "bene_", "payout_destination_id": "dest_"},
-    "virtual_account": {},
-    "wallet": {},
-    "payin": {},
-    "account_balances": {},
-}
-
-ENUMERATIONS = {
-    "account": ("status",),
-    "beneficiary": ("beneficiary_type", "status"),
-    "payout_destination": ("type", "status", "account_type"),
-    "payout": ("status",),
-    "virtual_account": ("status",),
-    "wallet": ("status",),
-    "payin": ("status",),
-    "account_balances": (),
-}
-
-#: Kind of resource -> members with a maximum length.
-LENGTHS = {
-    "account": {"name": 255},
-    "virtual_account": {"label": 255},
-    "wallet": {"label": 255},
-    "payout": {"note": 500},
-    "payout_destination": {"swift_code": 11},
-    "payin": {},
-    "account_balances": {},
-    "beneficiary": {
-        "title": 20,
-        "first_name": 100,
-        "middle_name": 100,
-        "last_name": 100,
-        "display_name": 255,
-        "company_name": 255,
-        "email": 255,
-        "phone": 50,
-        "tax_id": 50,
-    },
-}
-
-PREFIX = {
-    "account": "acc_",
-    "beneficiary": "bene_",
-    "payout_destination": "dest_",
-    "payout": "po_",
-    "virtual_account": "va_",
-    "wallet": "wal_",
-    "payin": "pin_",
-    "account_balances": "acc_",
-}
-
-BALANCE = (
-    "currency",
-    "currency_type",
-    "available_balance",
-    "pending_payout",
-    "pending_payin",
-    "total_balance",
-    "updated_at",
-)
-MONEY = BALANCE[2:6]
+INAPPLICABLE = [
+    name for name, field in RESOURCES["payout_destination"].items() if field.sometimes or field.nullable
+]
 
 
-def resource_of(operation: str) -> str:
-    """The kind of resource that the operation answers."""
-    return "account_balances" if operation == "getAccountBalances" else KINDS[operation]
+def nullable(operation: str) -> list[str]:
+    """The members that are null when they have no value."""
+    # The network of a payout destination may be absent: it does not always apply.
+    return [
+        name
+        for name, field in RESOURCES[ANSWERS[operation]].items()
+        if field.nullable and (ANSWERS[operation], name) != ("payout_destination", "network")
+    ]
 
 
-def members(operation: str) -> tuple[str, ...]:
+def timestamps(operation: str) -> list[str]:
+    """The timestamps that are never null."""
+    return [
+        name
+        for name, field in RESOURCES[ANSWERS[operation]].items()
+        if field.type == "time" and not field.nullable
+    ]
+
+
+def references(operation: str) -> list[str]:
+    """The identifiers of other resources, with a prefix that is stated."""
+    return [name for name, field in RESOURCES[ANSWERS[operation]].items() if field.prefix and name != "id"]
+
+
+def enumerations(operation: str) -> list[str]:
+    """The members whose values are listed."""
+    return [name for name, field in RESOURCES[ANSWERS[operation]].items() if field.values]
+
+
+def members(operation: str) -> list[str]:
     """The members that the operation's answer, or an item of it, carries."""
-    kind = resource_of(operation)
-    return ITEM_FIELDS[kind] if operation.startswith("list") else MEMBERS[kind]
+    kind = ANSWERS[operation]
+    return list(ITEM_FIELDS[kind]) if operation.startswith("list") else list(RESOURCES[kind])
 
 
 class Document(Faulty):
@@ -148,7 +68,7 @@ class Document(Faulty):
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         document = dict(super().shape(ctx, kind, document))
-        if self.here(ctx) and kind == resource_of(self.operation) and self.applies(document):
+        if self.here(ctx) and kind == ANSWERS[self.operation] and self.applies(document):
             return self.changed(ctx, document)
         return document
 
@@ -201,11 +121,11 @@ class SetsAlways(Document):
         return {**document, name: value}
 
 
-def each_of(table: Mapping[str, Any], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
-    """Every member of a table that the operation shows, in every one of some ways."""
+def each_of(names: Callable[[str], list[str]], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
+    """Every one of some members that the operation shows, in every one of some ways."""
     return lambda operation: {
         f"{name} {how}": (name, way)
-        for name in table[resource_of(operation)]
+        for name in names(operation)
         if name in members(operation)
         for how, way in ways.items()
     }
@@ -214,58 +134,38 @@ def each_of(table: Mapping[str, Any], ways: Mapping[str, Any]) -> Callable[[str]
 # --------------------------------------------------------------------------- format.fields
 
 
-def _needed(operation: str) -> list[str]:
-    kind = resource_of(operation)
-    absent = {*INAPPLICABLE} if kind == "payout_destination" else set(NULLABLE.get(kind, ()))
-    return [name for name in MEMBERS[kind] if name not in absent]
+def _never_null(operation: str) -> list[str]:
+    fields = RESOURCES[ANSWERS[operation]]
+    return [name for name, field in fields.items() if not (field.nullable or field.sometimes)]
 
 
 def _plain(operation: str) -> list[str]:
     """The members of whose type no rule of their own speaks."""
-    kind = resource_of(operation)
-    special = {
-        "id",
-        "object",
-        "status",
-        *TIMESTAMPS[kind],
-        *REFERENCES[kind],
-        *ENUMERATIONS[kind],
-        "amount",
-        "amount_in_usd",
-        "bank_details",
-        "addresses",
-        "customer_id",
-        "account_id",
-        "submitted_at",
-        "completed_at",
-        "failed_at",
-    }
-    return [name for name in MEMBERS[kind] if name not in special]
+    special = {"id", "object", "status", "account_id", "bank_details", "addresses"}
+    special |= {*references(operation), *enumerations(operation)}
+    fields = RESOURCES[ANSWERS[operation]].values()
+    return [one.name for one in fields if one.name not in special and one.type not in ("time", "money")]
+
+
+#: What stands in for a type.
+TYPED = {"number": 12345, "object": {"value": "x"}, "array": ["x"], "text": "text"}
 
 
 def _types(operation: str) -> dict[str, tuple[str, Any]]:
-    kinds: dict[str, tuple[str, Any]] = {}
-    for name in _plain(operation):
-        for how, value in (("number", 12345), ("object", {"value": "x"}), ("array", ["x"]), ("text", "text")):
-            wanted = {
-                "balances": "array",
-                "payout_destinations": "array",
-                "address": "object",
-                "verified": "boolean",
-                "is_default": "boolean",
-            }.get(name, "text")
-            if how != wanted and (how, name) not in (("array", "balances"), ("array", "payout_destinations")):
-                kinds[f"{name} {how}"] = (name, value)
-    return kinds
+    fields = RESOURCES[ANSWERS[operation]]
+    return {
+        f"{name} {how}": (name, value)
+        for name in _plain(operation)
+        for how, value in TYPED.items()
+        if how != {"string": "text"}.get(fields[name].type, fields[name].type)
+    }
 
 
 def _not_null(operation: str) -> dict[str, tuple[str, Any]]:
-    nullable = NULLABLE.get(resource_of(operation), ())
-    optional = INAPPLICABLE if resource_of(operation) == "payout_destination" else ()
-    return {name: (name, None) for name in _plain(operation) if name not in (*nullable, *optional)}
+    return {name: (name, None) for name in _plain(operation) if name in _never_null(operation)}
 
 
-#: Member -> texts that are of another form than the member's. Only bank accounts have to have a fiat currency.
+#: Member -> texts that are of another form than the member's. Bank accounts alone have fiat currencies.
 FORMS = {
     "country_code": ("USA", "U", "840", "United States"),
     "country": ("USA", "U", "840", "United States"),
@@ -276,8 +176,8 @@ FORMS = {
 
 
 def _forms(operation: str) -> dict[str, tuple[str, str]]:
-    kind = resource_of(operation)
-    names = [name for name in FORMS if name in MEMBERS[kind] and (name, kind) != ("currency", "wallet")]
+    kind = ANSWERS[operation]
+    names = [name for name in FORMS if name in RESOURCES[kind] and (name, kind) != ("currency", "wallet")]
     return {f"{name} {form or 'empty'}": (name, form) for name in names for form in FORMS[name]}
 
 
@@ -298,15 +198,15 @@ class OfOtherForm(Document):
 faults["format.fields"] |= {
     "A documented member is missing.": document(
         lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
-        each=_needed,
+        each=_never_null,
     ),
     "A documented member is of another type.": of(SetsAlways, each=_types),
     "A documented member that is never null is null.": of(SetsAlways, each=_not_null),
     "A member is longer than its maximum.": of(
         SetsAlways,
-        operations=[operation for operation in OPERATION_SETS["resource"] if LENGTHS[resource_of(operation)]],
+        operations=[operation for operation in OPERATION_SETS["resource"] if limits(ANSWERS[operation])],
         each=lambda operation: {
-            name: (name, "x" * (maximum + 1)) for name, maximum in LENGTHS[resource_of(operation)].items()
+            name: (name, "x" * (maximum + 1)) for name, maximum in limits(ANSWERS[operation]).items()
         },
     ),
     "The currency of a fiat balance is no code of three letters.": balance(
@@ -326,7 +226,7 @@ faults["format.fields"] |= {
     "A member of the address is a number.": document(
         lambda self, ctx, document: {**document, "address": {**document["address"], self.value: 12345}},
         operations=("createBeneficiary", "getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
-        each=("address_line", "city", "region", "postal_code", "country"),
+        each=ADDRESS,
     ),
     "A documented member of an embedded payout destination is missing.": embedded(
         lambda self, ctx, document: {name: value for name, value in document.items() if name != self.value},
@@ -418,10 +318,10 @@ PREFIXED: dict[str, Callable[[str], Any]] = {
 
 
 def _ids(operation: str) -> dict[str, tuple[str, Any]]:
-    kind, shown = resource_of(operation), members(operation)
-    ways = dict(IDS) if PREFIX[kind] == "acc_" else {**IDS, **PREFIXED}
+    shown = members(operation)
+    ways = dict(IDS) if RESOURCES[ANSWERS[operation]]["id"].prefix == "acc_" else {**IDS, **PREFIXED}
     kinds = {f"id {how}": ("id", way) for how, way in ways.items()}
-    for name in REFERENCES[kind]:
+    for name in references(operation):
         if name in shown:
             kinds |= {f"{name} {how}": (name, way) for how, way in {**IDS, **PREFIXED}.items()}
     if "account_id" in shown:

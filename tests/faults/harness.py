@@ -23,9 +23,6 @@ from conformance.target.file import build
 
 from .catalogue import Fault
 
-#: Verdicts of a rule that was seen broken.
-BROKEN = (Verdict.FAILED, Verdict.WARNING)
-
 #: The header with which a fault asks for its answer not to be sent at all.
 NO_ANSWER = b"x-no-answer"
 
@@ -85,8 +82,7 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
     _passive(run, outcome)
     for (rule, operation), tally in run.invariants.tallies.items():
         if tally.broken:
-            verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
-            results.add(Finding(rule, operation, verdict, "passive", expected=tally.expected, got=tally.got))
+            results.add(tally.violation(rule, operation))
     outcome.causes = {cause.rule: [cell.operation for cell in cause.cells] for cause in causes(results)}
     outcome.sent = run.sent
     return outcome
@@ -157,7 +153,7 @@ def _run(check: Check, operation: str, run: RunContext, outcome: Outcome) -> lis
         return []
     for finding in findings:
         cell = (finding.rule, finding.operation)
-        if finding.verdict in BROKEN:
+        if finding.verdict.is_violation:
             outcome.broken.setdefault(cell, finding.summary)
         elif finding.verdict is Verdict.INCONCLUSIVE:
             outcome.inconclusive.setdefault(cell, finding.summary)

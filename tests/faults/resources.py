@@ -11,111 +11,14 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
 from conformance.reference.seams.resources import KINDS
+from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
 from .catalogue import Faulty, fault, faults, hook, seam
-
-#: Kind of resource -> its documented members (sections 2.1 to 2.8), its id and constant left out.
-MEMBERS: dict[str, tuple[str, ...]] = {
-    "account": ("customer_id", "name", "status", "balances", "created", "updated"),
-    "beneficiary": (
-        "account_id",
-        "beneficiary_type",
-        "title",
-        "first_name",
-        "middle_name",
-        "last_name",
-        "display_name",
-        "company_name",
-        "email",
-        "phone",
-        "address",
-        "tax_id",
-        "country_code",
-        "note",
-        "status",
-        "verified",
-        "payout_destinations",
-        "created",
-        "updated",
-    ),
-    "payout_destination": (
-        "beneficiary_id",
-        "country",
-        "payout_method",
-        "type",
-        "label",
-        "currency",
-        "network",
-        "status",
-        "account_number_last4",
-        "routing_number",
-        "account_type",
-        "clabe_last4",
-        "iban_masked",
-        "swift_code",
-        "wallet_address_masked",
-        "is_default",
-        "created",
-        "updated",
-    ),
-    "payout": (
-        "account_id",
-        "beneficiary_id",
-        "payout_destination_id",
-        "amount",
-        "currency",
-        "amount_in_usd",
-        "status",
-        "provider",
-        "provider_reference_id",
-        "initiated_at",
-        "submitted_at",
-        "completed_at",
-        "failed_at",
-        "failed_reason",
-        "note",
-        "created",
-        "updated",
-    ),
-    "virtual_account": (
-        "account_id",
-        "currency",
-        "bank_details",
-        "reference",
-        "provider_reference_id",
-        "label",
-        "status",
-        "created",
-        "updated",
-    ),
-    "wallet": ("account_id", "currency", "network", "addresses", "label", "status", "created", "updated"),
-    "payin": ("account_id", "amount", "currency", "status", "created"),
-}
-
-STATUSES = {
-    "account": ("active", "suspended", "inactive"),
-    "beneficiary": ("active", "disabled", "inactive"),
-    "payout_destination": ("active", "disabled", "inactive"),
-    "payout": ("pending_approval", "pending", "processing", "completed", "failed"),
-    "virtual_account": ("active", "suspended", "inactive"),
-    "wallet": ("active", "suspended", "inactive"),
-    "payin": ("pending",),
-}
-
-PARENTS = {
-    "account": ("customer_id",),
-    "beneficiary": ("account_id",),
-    "payout_destination": ("beneficiary_id",),
-    "payout": ("account_id", "beneficiary_id", "payout_destination_id"),
-    "virtual_account": ("account_id",),
-    "wallet": ("account_id",),
-    "payin": ("account_id",),
-}
 
 
 def echoed(operation: str) -> list[str]:
     """The fields of a body that the resource shows."""
-    return [field.name for field in FIELDS[operation] if field.name in MEMBERS[KINDS[operation]]]
+    return [field.name for field in FIELDS[operation] if field.name in RESOURCES[ANSWERS[operation]]]
 
 
 def other(name: str, value: Any) -> Any:
@@ -197,7 +100,7 @@ def _droppable(operation: str) -> list[str]:
 @fault(
     "create.echo",
     operations=("createBeneficiary",),
-    each=("address_line", "city", "region", "postal_code", "country"),
+    each=ADDRESS,
 )
 class ShowsAnotherAddress(Shows):
     """This member of the address is not what was sent."""
@@ -226,7 +129,11 @@ faults["create.echo"] |= {
             **document,
             self.value: document[self.value][:-1] + ("0" if document[self.value][-1] != "0" else "1"),
         },
-        each=lambda operation: PARENTS[KINDS[operation]],
+        each=lambda operation: [
+            name
+            for name, field in RESOURCES[ANSWERS[operation]].items()
+            if name == "account_id" or (field.prefix and name != "id")
+        ],
     ),
     "This optional field is not kept.": keeping(
         lambda self, fields: {name: value for name, value in fields.items() if name != self.value},
@@ -236,7 +143,7 @@ faults["create.echo"] |= {
     "This member of the address is empty.": showing(
         lambda self, ctx, document: {**document, "address": {**document["address"], self.value: ""}},
         operations=("createBeneficiary",),
-        each=("address_line", "city", "region", "postal_code", "country"),
+        each=ADDRESS,
     ),
 }
 
@@ -275,7 +182,7 @@ class ChangesTexts(Keeps):
 
 #: operationId -> a member and a value which is not that of a new resource.
 INITIAL: dict[str, list[tuple[str, Any]]] = {
-    operation: [("status", status) for status in STATUSES[KINDS[operation]][1:]]
+    operation: [("status", status) for status in RESOURCES[ANSWERS[operation]]["status"].values[1:]]
     for operation in OPERATION_SETS["create"]
 }
 INITIAL["createPayin"] = []

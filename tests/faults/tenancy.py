@@ -8,6 +8,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.reference.context import Context, Record
 from conformance.reference.refusals import Refusal
+from tests.specification import ADDRESS
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
@@ -40,7 +41,7 @@ def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = No
         "country_code": "US",
         "currency": "EUR",
         "label": "Made up",
-        "address": dict.fromkeys(("address_line", "city", "region", "postal_code", "country"), "x"),
+        "address": dict.fromkeys(ADDRESS, "x"),
         "bank_details": {"iban": "DE89370400440532013000"},
         "reference": "R",
         "provider_reference_id": "P",

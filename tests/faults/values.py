@@ -8,22 +8,21 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
+from tests.specification import BALANCE_MONEY
 
 from .catalogue import fault, faults, of, seam
 from .formats import (
     EMBEDDING,
-    ENUMERATIONS,
-    MONEY,
-    NULLABLE,
-    TIMESTAMPS,
     Balances,
     Sets,
     balance,
     document,
     each_of,
     embedded,
+    enumerations,
     members,
-    resource_of,
+    nullable,
+    timestamps,
 )
 
 # --------------------------------------------------------------------------- timestamps
@@ -52,9 +51,7 @@ TIMES: dict[str, Callable[[str], Any]] = {
 
 
 faults["format.timestamp"] |= {
-    "A timestamp is not ISO 8601 in UTC with Z.": of(
-        Sets, each=lambda operation: each_of(TIMESTAMPS, TIMES)(operation)
-    ),
+    "A timestamp is not ISO 8601 in UTC with Z.": of(Sets, each=each_of(timestamps, TIMES)),
     "updated_at of a balance is not ISO 8601 in UTC with Z.": balance(
         lambda self, ctx, element: {**element, "updated_at": self.value(element["updated_at"])},
         operations=("getAccountBalances",),
@@ -95,7 +92,9 @@ AMOUNTS: dict[str, Callable[[str], Any]] = {
 @fault(
     "format.money",
     operations=("getAccountBalances",),
-    each=lambda operation: {f"{name} {how}": (name, way) for name in MONEY for how, way in AMOUNTS.items()},
+    each=lambda operation: {
+        f"{name} {how}": (name, way) for name in BALANCE_MONEY for how, way in AMOUNTS.items()
+    },
 )
 class OtherBalances(Balances):
     """An amount of a balance is no string that holds a plain decimal."""
@@ -120,7 +119,7 @@ faults["format.money"] |= {
         lambda self, ctx, *_: [
             {
                 **(
-                    dict.fromkeys(MONEY, "0.00")
+                    dict.fromkeys(BALANCE_MONEY, "0.00")
                     | {
                         "currency": "USD",
                         "currency_type": "fiat",
@@ -131,16 +130,12 @@ faults["format.money"] |= {
             }
         ],
         operations=("createAccount",),
-        each=MONEY,
+        each=BALANCE_MONEY,
     ),
 }
 
 
 # --------------------------------------------------------------------------- nulls, listed values, details
-
-
-def _nullable(operation: str) -> tuple[str, ...]:
-    return NULLABLE.get(resource_of(operation), ())
 
 
 faults["format.nullable"] |= {
@@ -156,7 +151,7 @@ faults["format.nullable"] |= {
             "createPayoutDestination",
             "createPayout",
         ),
-        each=_nullable,
+        each=nullable,
     ),
     "A tag that has no value is missing.": seam(
         "addresses",
@@ -172,7 +167,7 @@ faults["format.enum"] |= {
         operations=[one for one in OPERATION_SETS["all"] if one != "getAccountBalances"],
         each=lambda operation: {
             f"{name} {how}": (name, way)
-            for name in ENUMERATIONS[resource_of(operation)]
+            for name in enumerations(operation)
             if name in members(operation)
             for how, way in {
                 "unlisted": lambda text: "archived",

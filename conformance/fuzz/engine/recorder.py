@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import RULES
 from conformance.fixtures.run_context import RunContext
+from conformance.judging import recorder
+from conformance.judging.expectations import Expectation, Told
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import INVARIANTS
+from conformance.judging.recorder import Judgement
 from conformance.wire.messages import Exchange
 
 #: Exchanges that a passed rule keeps as its proof.
@@ -26,8 +30,8 @@ Key = tuple[str, str]
 class Violation(AssertionError):
     """A rule was seen broken in the example that Hypothesis is running."""
 
-    def __init__(self, key: Key, expected: str, got: str) -> None:
-        super().__init__(f"{key[0]} on {key[1]}: expected {expected}; got {got}")
+    def __init__(self, key: Key, judgement: Judgement) -> None:
+        super().__init__(f"{key[0]} on {key[1]}: {judgement.sentence}")
         self.key = key
 
 
@@ -35,11 +39,8 @@ class Violation(AssertionError):
 class Failure:
     """The smallest example seen that breaks a rule: what came of it and all its exchanges, in their order."""
 
-    expected: str
-    got: str
+    judgement: Judgement
     exchanges: list[int]
-    #: The exchange that shows it, or several.
-    decisive: list[int]
     size: tuple[int, int]
     seen: int = 1
     runs: int = 0
@@ -108,38 +109,41 @@ class Recorder:
 
     # ------------------------------------------------------------------ judging
 
-    def judge(
-        self, rule: str, operation: str, good: bool, expected: str, got: str, *decisive: Exchange
-    ) -> bool:
-        """Counts one judgement. Raises Violation when it is bad, unless the rule is settled or
-        the failure of another one is being made smaller."""
+    def judge(self, rule: str, operation: str, expectation: Expectation | bool, *exchanges: Any) -> bool:
+        """Judges exchanges by an expectation; returns whether it holds, or cannot be told. Raises Violation
+        when it does not, unless the rule is settled or the failure of another one is being made smaller."""
+        if isinstance(expectation, bool):
+            expected, got, *rest = exchanges
+            exchanges = tuple(rest)
+            expectation = Told(expected, expectation, got)
         key = (rule, operation)
-        if operation not in RULES[rule].operations:
-            return good
+        judgement = recorder.judge(expectation, exchanges, self.run.target)
+        good = judgement.outcome.good
+        if good is None or operation not in RULES[rule].operations:
+            return good is not False
         self.judged[key] = self.judged.get(key, 0) + 1
-        numbers = [exchange.number for exchange in decisive]
         if good:
             proof = self.proofs.setdefault(key, [])
             if len(proof) < KEPT:
-                proof += numbers[:1]
+                proof += judgement.exchanges[:1]
             return True
-        self._keep(
-            key, Failure(expected, got, [one.number for one in self._example], numbers, _size(self._example))
-        )
+        example = [exchange.number for exchange in self._example]
+        self._keep(key, Failure(judgement, example, _size(self._example)))
         if key in self.settled or self.focus not in (None, key):
             return False
         self.focus = key
         if self.on_violation is not None:
             self.on_violation()
-        raise Violation(key, expected, got)
+        raise Violation(key, judgement)
 
     def _keep(self, key: Key, new: Failure) -> None:
         old = self.failures.get(key)
         if old is None:
             self.failures[key] = new
             return
-        if new.got != old.got and len(old.further) < 5 and new.got not in old.further:
-            old.further.append(new.got)
+        got = new.judgement.outcome.got
+        if got != old.judgement.outcome.got and len(old.further) < 5 and got not in old.further:
+            old.further.append(got)
         if new.size < old.size:
             new.seen, new.runs, new.further = old.seen, old.runs, old.further
             self.failures[key] = new
@@ -159,23 +163,20 @@ class Recorder:
                     exchanges = [
                         self.run.record[number] for number in failure.exchanges if number in self.run.record
                     ]
-                    path = save(finding, exchanges, self.run, folder, failure.decisive)
+                    path = save(finding, exchanges, self.run, folder, finding.judged)
                     finding.replay = f"{folder.name}/{path.name}" if path else ""
         return findings
 
     def _finding(self, key: Key, count: int) -> Finding:
         rule, operation = key
-        finding = Finding(rule, operation, Verdict.PASSED, self.check, probes=count)
         failure = self.failures.get(key)
         if failure is None:
-            finding.exchanges = self.proofs.get(key, [])
-            return finding
-        finding.verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
-        finding.expected, finding.got = failure.expected, failure.got
-        finding.summary = f"{rule} on {operation}: expected {failure.expected}; got {failure.got}"
-        finding.exchanges = [
-            *failure.decisive,
-            *(one for one in self._rest(rule, failure) if one not in failure.decisive),
+            proof = self.proofs.get(key, [])
+            return Finding(rule, operation, Verdict.PASSED, self.check, probes=count, exchanges=proof)
+        finding = failure.judgement.finding(rule, operation, self.check)
+        finding.probes = count
+        finding.exchanges += [
+            number for number in self._rest(rule, failure) if number not in finding.exchanges
         ]
         finding.further = [f"also got {one}" for one in failure.further]
         if failure.seen == 1 and failure.runs:
@@ -188,12 +189,10 @@ class Recorder:
 
         record = self.run.record
         example = [record[number] for number in failure.exchanges if number in record]
-        decisive = [record[number] for number in failure.decisive if number in record]
-        return (
-            [one.number for one in needed(rule, decisive, example, self.run)]
-            if decisive
-            else failure.exchanges
-        )
+        decisive = [record[number] for number in failure.judgement.exchanges if number in record]
+        if not decisive:
+            return failure.exchanges
+        return [exchange.number for exchange in needed(rule, decisive, example, self.run)]
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:

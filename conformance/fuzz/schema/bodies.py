@@ -24,7 +24,7 @@ from conformance.fixtures.corpora.text import (
     surely_no_code,
 )
 from conformance.judging.comparison import same, show
-from conformance.judging.expectations import Reason
+from conformance.judging.reasons import Reason
 
 #: Text fields whose content is the client's own choice; all other fields are plain only as the sample has
 #: them.

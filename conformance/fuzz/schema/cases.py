@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import new_key
-from conformance.judging.expectations import Reason
+from conformance.judging.reasons import Reason
 from conformance.wire.messages import Call
 
 #: Stand-ins for ids in bodies; the scenery replaces them by real ones.

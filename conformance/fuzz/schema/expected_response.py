@@ -12,7 +12,7 @@ from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import BodyVerdict, Sound, judge_body
 from conformance.fuzz.schema.cases import Case
 from conformance.judging import queries
-from conformance.judging.expectations import Expectation, Reason
+from conformance.judging.reasons import ExpectedAnswer, Reason
 from conformance.target.file import Target
 
 #: Whose resource -> the rule and status of the refusal, for the parameter that comes first in the path.
@@ -31,13 +31,13 @@ _CHILDREN = {
 
 def expect(
     case: Case, body: bytes | None, valid: Sound | None, target: Target
-) -> tuple[Expectation, BodyVerdict]:
+) -> tuple[ExpectedAnswer, BodyVerdict]:
     """What a case must be answered, sent with this body (stand-ins replaced); and what its body is by
     itself."""
     described = OPERATIONS[case.operation]
     query = queries.read(case.query)
     verdict = BodyVerdict(plain=not body)
-    expected = Expectation()
+    expected = ExpectedAnswer()
     if described.request_schema is not None:
         # What is said in another media type is the server's to say.
         is_json = case.content_type == "application/json"

@@ -23,9 +23,9 @@ from conformance.fuzz.schema.operation_fixtures import OperationFixtures, pairs_
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging import queries
 from conformance.judging.comparison import same, show
-from conformance.judging.expectations import Expectation
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import HIDDEN_FIELDS
+from conformance.judging.reasons import ExpectedAnswer
 from conformance.wire.messages import Exchange
 
 #: Boundary cases for each generated one that is asked for: they cost no drawing.
@@ -66,7 +66,7 @@ class Fuzzer:
             self.recorder.inspect(exchange)
 
     def _judge(
-        self, case: Case, expected: Expectation, verdict: BodyVerdict, exchange: Exchange, watched: bool
+        self, case: Case, expected: ExpectedAnswer, verdict: BodyVerdict, exchange: Exchange, watched: bool
     ) -> None:
         judge, operation = self.recorder.judge, self.operation
         if exchange.succeeded:
@@ -114,7 +114,7 @@ class Fuzzer:
         if exchange.succeeded and not expected.refusals:
             self._shown(case, verdict, exchange)
 
-    def _used(self, case: Case, expected: Expectation, exchange: Exchange) -> None:
+    def _used(self, case: Case, expected: ExpectedAnswer, exchange: Exchange) -> None:
         """An accepted request has changed what is there."""
         self.fixtures.total = None
         if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):

@@ -39,7 +39,7 @@ from conformance.fuzz.schema.cases import (
     Key,
     own_path,
 )
-from conformance.judging.expectations import Reason
+from conformance.judging.reasons import Reason
 from conformance.wire.messages import to_json
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ class Reason:
 
 
 @dataclass
-class Expectation:
+class ExpectedAnswer:
     """What the specification says of one request's answer.
 
     Any of `refusals` suffices for a refusal; with none, `accepted` may say why it must succeed. With neither

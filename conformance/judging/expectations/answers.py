@@ -1,0 +1,128 @@
+"""Expectations of one answer as a whole: refused, accepted, authenticated, of a certain status."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from conformance.judging.expectations.base import CannotTell, Expectation, Outcome, by_answer
+from conformance.target.file import Target
+from conformance.wire.messages import Exchange
+
+
+def unusable(exchange: Exchange) -> CannotTell | None:
+    """Why an answer says nothing about the rule at hand; None where it does."""
+    probe = exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
+    if exchange.throttled:
+        return CannotTell(f"{probe} was still answered {exchange.status} after waiting")
+    if exchange.status is None or exchange.status >= 500:
+        cause = "" if exchange.unsent else "http.no-server-error"
+        return CannotTell(f"{probe} was answered {exchange.described()}", cause)
+    return None
+
+
+@dataclass(frozen=True)
+class _Answer(Expectation):
+    """An expectation of one answer, which is left alone where it says nothing."""
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        exchange = exchanges[0]
+        if reason := unusable(exchange):
+            raise reason
+        return by_answer(self._fits(exchange), exchange)
+
+    def _fits(self, exchange: Exchange) -> bool:
+        raise TypeError(f"{type(self).__name__} does not say how it judges")
+
+
+@dataclass(frozen=True)
+class Refused(_Answer, kind="refused"):
+    """Refused with a status (any 4xx if 0), and with this error type and code where they are given."""
+
+    status: int = 0
+    type: str = ""
+    code: str = ""
+
+    @property
+    def expected(self) -> str:
+        if not self.type:
+            return f"{self.what}: " + (str(self.status) if self.status else "a refusal (4xx)")
+        return f"{self.what}: {self.status or 'any 4xx'} {self.type}/{self.code}"
+
+    def _fits(self, exchange: Exchange) -> bool:
+        good = exchange.status == self.status if self.status else exchange.refused
+        named = exchange.error_type == self.type and exchange.error_code == self.code
+        return good and (named or not self.type)
+
+
+@dataclass(frozen=True)
+class RefusedOrIgnored(_Answer, kind="refused-or-ignored"):
+    """Refused; or accepted, where the expectation is not to be judged by the answer alone."""
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what}: ignored, or refused (4xx)"
+
+    def _fits(self, exchange: Exchange) -> bool:
+        return exchange.refused or exchange.succeeded
+
+
+@dataclass(frozen=True)
+class Status(_Answer, kind="status"):
+    """Answered with one of these statuses."""
+
+    statuses: Sequence[int] = ()
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what}: status {' or '.join(map(str, self.statuses))}"
+
+    def _fits(self, exchange: Exchange) -> bool:
+        return exchange.status in self.statuses
+
+
+@dataclass(frozen=True)
+class Authenticated(_Answer, kind="authenticated"):
+    """Passed authentication, whatever it was answered afterwards."""
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what}: accepted by authentication"
+
+    def _fits(self, exchange: Exchange) -> bool:
+        return not exchange.refused_authentication
+
+
+@dataclass(frozen=True)
+class Accepted(_Answer, kind="accepted"):
+    """Answered 2xx."""
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what}: accepted (2xx)"
+
+    def _fits(self, exchange: Exchange) -> bool:
+        return exchange.succeeded
+
+
+@dataclass(frozen=True)
+class Answered(Expectation, kind="answered"):
+    """Answered with a status below 500, whatever it is; 2xx or 4xx where `documented`."""
+
+    documented: bool = False
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what}: " + (
+            "a 2xx or 4xx answer" if self.documented else "an answer with a status below 500"
+        )
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        exchange = exchanges[0]
+        if exchange.throttled:
+            raise CannotTell(f"{exchange.purpose} was still answered {exchange.status} after waiting")
+        if exchange.unsent:
+            raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
+        below = exchange.status is not None and exchange.status < 500
+        fits = exchange.succeeded or exchange.refused
+        return by_answer(fits if self.documented else below, exchange)

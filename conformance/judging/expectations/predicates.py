@@ -1,0 +1,46 @@
+"""Expectations that are a check's own: a function of the exchanges, known by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.judging.expectations.base import Expectation, ExpectationError, Outcome, outcome
+from conformance.target.file import Target
+from conformance.wire.messages import Exchange
+
+#: A function of exchanges and plain parameters: what was got, or "" where it holds.
+Judge = Callable[..., str | Outcome]
+
+_JUDGES: dict[str, Judge] = {}
+
+
+@dataclass(frozen=True)
+class Holds(Expectation, kind="holds"):
+    """A registered predicate holds of the exchanges; `what` is the whole sentence."""
+
+    name: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        if self.name not in _JUDGES:
+            raise ExpectationError(f"there is no predicate {self.name[:60]!r} in this version of the suite")
+        got = _JUDGES[self.name](exchanges, **self.parameters)
+        return got if isinstance(got, Outcome) else outcome(got)
+
+
+def predicate(judge: Judge) -> Callable[..., Holds]:
+    """Registers a function as a predicate and returns what states it: called with the sentence and the
+    parameters (JSON values only) it gives the expectation. Raises KeyError where the name is taken."""
+    name = f"{judge.__module__.rpartition('.')[2].removeprefix('test_')}.{judge.__name__.strip('_')}"
+    if name in _JUDGES:
+        raise KeyError(f"two predicates are called {name}")
+    _JUDGES[name] = judge
+
+    def stated(sentence: str, **parameters: Any) -> Holds:
+        return Holds(sentence, name, parameters)
+
+    stated.__doc__, stated.__name__ = judge.__doc__, judge.__name__
+    stated.judge = judge  # type: ignore[attr-defined]
+    return stated

@@ -1,0 +1,101 @@
+"""Expectations of single values in answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.contract import timestamps
+from conformance.judging import comparison
+from conformance.judging.comparison import shown
+from conformance.judging.expectations.base import At, CannotTell, Expectation, Outcome, Sent, outcome, read
+from conformance.target.file import Target
+from conformance.wire.messages import MISSING, Exchange
+
+__all__ = ["At", "Equal", "Later", "Member", "Sent"]
+
+
+def _same_ids(got: Any, expected: Any) -> bool:
+    return comparison.identifiers(got) is not None and comparison.identifiers(got) == sorted(expected)
+
+
+#: How two values are compared: as JSON, as amounts, as account ids, or as an array's ids with an array of ids.
+COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
+    "json": comparison.same,
+    "amount": comparison.same_amount,
+    "account": comparison.same_account,
+    "ids": _same_ids,
+}
+
+
+@dataclass(frozen=True)
+class Equal(Expectation, kind="equal"):
+    """A value is the expected one: a literal, or a member of another answer or request.
+
+    `by` is how they are compared (see COMPARED). With `otherwise`, that value is as good.
+    """
+
+    got: Any = None
+    to: Any = None
+    by: str = "json"
+    otherwise: Any = MISSING
+
+    @property
+    def expected(self) -> str:
+        return self.what if isinstance(self.to, (At, Sent)) else f"{self.what} {shown(self.to)}"
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        alike = COMPARED[self.by]
+        got = read(self.got, exchanges)
+        good = alike(got, read(self.to, exchanges))
+        if not good and self.otherwise is not MISSING:
+            good = alike(got, read(self.otherwise, exchanges))
+        return outcome("" if good else shown(got))
+
+
+@dataclass(frozen=True)
+class Member(Expectation, kind="member"):
+    """A documented member of an answer means the same as a value, or as `otherwise` (section 2).
+
+    Null and no such member are one. What is not even of the documented form is another rule's business.
+    """
+
+    name: str = ""
+    to: Any = None
+    otherwise: Any = MISSING
+
+    @property
+    def expected(self) -> str:
+        told = "" if isinstance(self.to, (At, Sent)) else f" {shown(self.to)}"
+        return f"{self.what}: {self.name}{told}"
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        exchange = exchanges[0]
+        operation, value = exchange.operation or "", exchange.get(self.name)
+        expected, second = read(self.to, exchanges), read(self.otherwise, exchanges)
+        good = comparison.alike(operation, self.name, value, expected)
+        good = good or (expected is None and value is MISSING)
+        good = good or (second is not MISSING and comparison.alike(operation, self.name, value, second))
+        if not good and (broken := comparison.broken_form(exchange, self.name)):
+            raise CannotTell(f"{self.what}: {self.name} {broken.message}", broken.rule)
+        return outcome("" if good else shown(value))
+
+
+@dataclass(frozen=True)
+class Later(Expectation, kind="later"):
+    """A timestamp is later than another one."""
+
+    got: Any = None
+    than: Any = None
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what} after " + ("before" if isinstance(self.than, (At, Sent)) else shown(self.than))
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        text = read(self.got, exchanges)
+        new, old = timestamps.parse(text), timestamps.parse(read(self.than, exchanges))
+        if new is None or old is None:
+            raise CannotTell(f"{self.what}: no timestamp", "format.timestamp")
+        return outcome("" if new > old else shown(text))

@@ -1,0 +1,131 @@
+"""How a thing looks from answer to answer: members of the server's own, precision, what is left out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+
+from .choice import choice
+
+
+@choice("http.extra-fields")
+class MembersThatChange(Behaviour):
+    """Every answer, errors and replays included, carries members that are never the same twice."""
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        return {**super().shape(ctx, kind, document), "etag": uuid.uuid4().hex, "age": ctx.now}
+
+    def bank_details(self, ctx: Context) -> dict[str, Any]:
+        return {**super().bank_details(ctx), "verified_at": ctx.now}
+
+    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
+        return {**super().item(ctx, kind, record), "etag": uuid.uuid4().hex}
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        document = response.document
+        if not isinstance(document, dict):
+            return response
+        return response.with_document({**document, "request_id": str(uuid.uuid4()), "served": ctx.now})
+
+
+@choice("http.extra-fields")
+class MembersEverywhere(Behaviour):
+    """Every answer says which interface it is of and which environment it comes from, errors too."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        document = response.document
+        if not isinstance(document, dict):
+            return response
+        return response.with_document({**document, "livemode": False, "api_version": "2025-03-01"})
+
+
+# ---------------------------------------------------------------------- precision
+
+
+class _StoredCoarsely(Behaviour):
+    """A change is answered from memory, in microseconds, and read from a database that keeps milliseconds."""
+
+    def stored(self, instant: int) -> int:
+        """An instant as the database keeps it."""
+        return instant
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        assert ctx.record is not None
+        kept = {**ctx.record, **self._stamps(ctx.record)}
+        ctx.store.change("UPDATE resources SET created = ? WHERE id = ?", kept["created"], kept["id"])
+        ctx.store.update(kept)
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        self._keep(ctx)
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        super().disable_beneficiary(ctx)
+        self._keep(ctx)
+
+    def _keep(self, ctx: Context) -> None:
+        assert ctx.record is not None
+        ctx.store.update({**ctx.record, **self._stamps(ctx.record)})
+
+    def _stamps(self, record: Record) -> dict[str, int]:
+        return {name: self.stored(int(record[name])) for name in ("created", "updated")}
+
+    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
+        text = super().timestamp_text(ctx, instant)
+        whole = instant is not None and instant % 1000 == 0
+        return f"{text[:-4]}Z" if text and whole else text
+
+
+@choice()
+class MillisecondsCut(_StoredCoarsely):
+    """The database cuts what is beyond milliseconds."""
+
+    def stored(self, instant: int) -> int:
+        return instant // 1000 * 1000
+
+
+@choice()
+class MillisecondsRounded(_StoredCoarsely):
+    """The database rounds to milliseconds."""
+
+    def stored(self, instant: int) -> int:
+        return (instant + 500) // 1000 * 1000
+
+
+# ---------------------------------------------------------------------- null and absent
+
+
+@choice()
+class NullBankDetails(Behaviour):
+    """Bank details that do not apply are null."""
+
+    def bank_details(self, ctx: Context) -> dict[str, Any]:
+        names = ("ibans", "iban", "bic", "bank_name", "account_number", "routing_number")
+        return {**dict.fromkeys(names), **super().bank_details(ctx)}
+
+
+@choice()
+class ShortListItems(Behaviour):
+    """List items carry what has to be there and nothing else."""
+
+    def item_fields(self, ctx: Context, kind: str) -> Sequence[str]:
+        optional = {"account": {"object"}, "payout_destination": {"label", "network", "account_number_last4"}}
+        return [name for name in super().item_fields(ctx, kind) if name not in optional.get(kind, ())]
+
+
+@choice()
+class EmbeddedListForm(Behaviour):
+    """The destinations in a beneficiary have the list form."""
+
+    def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
+        whole = super().destinations(ctx, record)
+        names = self.item_fields(ctx, "payout_destination")
+        return [{name: destination[name] for name in names if name in destination} for destination in whole]

@@ -1,0 +1,112 @@
+"""What a server may demand beyond the specification: values that nobody else has, and one default only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.resources import KINDS
+
+from .choice import choice
+
+
+class _UniqueValues(Behaviour):
+    """Refuses a value of some fields that another resource of the organization has."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        #: Organization, kind of resource, field and value -> the id of the resource that has it.
+        self._taken: dict[tuple[Any, ...], str] = {}
+
+    def unique_fields(self) -> frozenset[tuple[str, str]]:
+        """Kinds of resources, each with a field whose values are unique."""
+        return frozenset()
+
+    def _claims(self, ctx: Context, values: dict[str, Any]) -> Iterator[tuple[Any, ...]]:
+        assert ctx.organization is not None
+        for kind, name in sorted(self.unique_fields()):
+            if kind == KINDS[ctx.operation] and values.get(name):
+                yield (ctx.organization.id, kind, name, str(values[name]))
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        own = ctx.beneficiary["id"] if ctx.beneficiary and ctx.operation == "updateBeneficiary" else None
+        for claim in self._claims(ctx, ctx.values):
+            if self._taken.get(claim, own) != own:
+                raise Refusal("invalid_field", f"The {claim[2]} is in use.", claim[2], "not_unique")
+
+    def new_record(self, ctx: Context) -> Record:
+        record = super().new_record(ctx)
+        self._taken |= dict.fromkeys(self._claims(ctx, record), record["id"])
+        return record
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        self._taken |= dict.fromkeys(self._claims(ctx, ctx.values), record["id"])
+        return super().patched(ctx, record)
+
+
+@choice()
+class UniqueNames(_UniqueValues):
+    """No two accounts have the same name."""
+
+    def unique_fields(self) -> frozenset[tuple[str, str]]:
+        return super().unique_fields() | {("account", "name")}
+
+
+@choice()
+class UniquePeople(_UniqueValues):
+    """No two beneficiaries have the same tax id, e-mail address or phone number."""
+
+    def unique_fields(self) -> frozenset[tuple[str, str]]:
+        people = {("beneficiary", name) for name in ("tax_id", "email", "phone")}
+        return super().unique_fields() | people
+
+
+@choice()
+class UniqueBankAccounts(_UniqueValues):
+    """No bank account and no address of a wallet is entered twice."""
+
+    def unique_fields(self) -> frozenset[tuple[str, str]]:
+        numbers = {("payout_destination", name) for name in ("account_number", "iban", "wallet_address")}
+        return super().unique_fields() | numbers
+
+
+@choice()
+class UniqueLabels(_UniqueValues):
+    """No label is used twice for the same kind of thing."""
+
+    def unique_fields(self) -> frozenset[tuple[str, str]]:
+        kinds = ("payout_destination", "virtual_account", "wallet")
+        return super().unique_fields() | {(kind, "label") for kind in kinds}
+
+
+# ---------------------------------------------------------------------- the second default
+
+
+def _default_there(behaviour: Behaviour, ctx: Context) -> bool:
+    others = ctx.store.select("payout_destination", behaviour.parent(ctx)["id"])
+    return any(other.get("is_default") for other in others)
+
+
+@choice("destination.second-default")
+class SecondDefaultRefused(Behaviour):
+    """A beneficiary that has a default destination gets no other one."""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        if ctx.operation == "createPayoutDestination" and ctx.values.get("is_default"):
+            if _default_there(self, ctx):
+                raise Refusal("invalid_field", "There is a default already.", "is_default", "default_exists")
+
+
+@choice("destination.second-default")
+class FirstDefaultStays(Behaviour):
+    """The first default destination stays the only one; whoever asks for another is not refused."""
+
+    def create_destination(self, ctx: Context) -> None:
+        if ctx.values.get("is_default") and _default_there(self, ctx):
+            ctx.values = {**ctx.values, "is_default": False}
+        super().create_destination(ctx)

@@ -1,0 +1,179 @@
+"""What happens on a live server beside the requests: settlement, verification, reviews, and other clients."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.validation import EXACT
+from conformance.reference.store import Condition
+
+from .choice import choice
+
+
+@choice()
+class BalancesSettle(Behaviour):
+    """Whenever anybody looks, earlier payouts have been carried out, another client has paid, and a payin has
+    come."""
+
+    paid, received = Decimal("7.31"), Decimal("12.50")
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        for balance in ctx.store.balances(record["id"]):
+            left = EXACT.subtract(Decimal(balance.available), self.paid)
+            grown = EXACT.add(left, Decimal(balance.pending_payin))
+            moved = balance._replace(
+                available=format(grown, "f"),
+                pending_payout=format(self.paid, "f"),
+                pending_payin=format(self.received, "f"),
+                updated=ctx.now,
+            )
+            ctx.store.set_balance(record["id"], moved)
+        return super().balances(ctx, record)
+
+
+@choice()
+class OtherClients(Behaviour):
+    """Other clients create accounts of the same customer, one for every 29 requests about it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._requests: Counter[str] = Counter()
+        self._numbers = itertools.count(1)
+
+    def resolve(self, ctx: Context) -> Any:
+        answered = super().resolve(ctx)
+        if ctx.customer is not None:
+            customer = ctx.customer["id"]
+            self._requests[customer] += 1
+            if self._requests[customer] % 29 == 0:
+                self._create_account(ctx, customer, ctx.customer["organization"])
+        return answered
+
+    def _create_account(self, ctx: Context, customer: str, owner: str) -> None:
+        ctx.store.insert(
+            "account",
+            {
+                "id": self.new_id(ctx, "account"),
+                "organization": owner,
+                "parent": customer,
+                "created": ctx.now,
+                "updated": ctx.now,
+                "status": "active",
+                "name": f"Of another client {next(self._numbers)}",
+            },
+        )
+
+
+@choice()
+class JobsVerify(Behaviour):
+    """A job verifies each beneficiary some time after it was made: seen for the third time, it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._looks: Counter[str] = Counter()
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        record = super().find(ctx, kind, identifier)
+        if record is None or kind != "beneficiary" or record["verified"]:
+            return record
+        self._looks[identifier] += 1
+        if self._looks[identifier] < 3:
+            return record
+        verified = {**record, "verified": True, "updated": self.touched(ctx, record)}
+        ctx.store.update(verified)
+        return verified
+
+
+@choice()
+class StatusesReviewed(Behaviour):
+    """Every third account, destination, virtual account and wallet is taken out of use for a review as soon
+    as it was made."""
+
+    reviewed = ("account", "payout_destination", "virtual_account", "wallet")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._numbers = itertools.count(1)
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        kind, record = KINDS[ctx.operation], ctx.record
+        if record is not None and kind in self.reviewed and next(self._numbers) % 3 == 0:
+            status = "inactive" if kind == "payout_destination" else "suspended"
+            ctx.store.update({**record, "status": status, "updated": self.touched(ctx, record)})
+
+
+@choice()
+class RowsTouched(Behaviour):
+    """Jobs touch every row all the time: `updated` is never the same twice."""
+
+    def stamps(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
+        reads = not ctx.operation.startswith("create")
+        return super().stamps(ctx, kind, {**record, "updated": ctx.now} if reads else record)
+
+
+# ---------------------------------------------------------------------- what comes late
+
+
+class _ListsBehind(Behaviour):
+    """Lists are made from an index that follows what happens some time later."""
+
+    #: Microseconds.
+    behind = 0
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        listing.conditions.append(Condition("created", "<=", ctx.now - self.behind))
+        return super().count(ctx, listing)
+
+
+@choice()
+class ListsSoon(_ListsBehind):
+    """Lists are 80 milliseconds behind."""
+
+    behind = 80_000
+
+
+@choice()
+class ListsLate(_ListsBehind):
+    """Lists are two seconds behind."""
+
+    behind = 2_000_000
+
+
+@choice()
+class ReadsFromReplicas(Behaviour):
+    """A beneficiary is read from a replica that shows changes 80 milliseconds later."""
+
+    behind = 80_000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before: dict[str, tuple[int, Record]] = {}
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        self._remember(ctx)
+        super().update_beneficiary(ctx)
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        self._remember(ctx)
+        super().disable_beneficiary(ctx)
+
+    def _remember(self, ctx: Context) -> None:
+        assert ctx.beneficiary is not None
+        known = self._before.get(ctx.beneficiary["id"])
+        # What is still shown stays shown until the last of several changes is old enough.
+        shown = known[1] if known and known[0] > ctx.now - self.behind else ctx.beneficiary
+        self._before[ctx.beneficiary["id"]] = (ctx.now, shown)
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        super().show_beneficiary(ctx)
+        assert ctx.record is not None
+        changed, before = self._before.get(ctx.record["id"], (0, None))
+        if before is not None and changed > ctx.now - self.behind:
+            ctx.record = before

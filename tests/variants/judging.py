@@ -1,0 +1,85 @@
+"""Runs checks and explorations on a conforming server, in this process and without sockets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from conformance.checks import plan
+from conformance.fixtures.run_context import RunContext
+from conformance.harness.check import Check, run_check
+from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judging.findings import Verdict
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.results.model import Results
+from conformance.target.file import build
+
+from .catalogue import Variant
+from .hurry import hurried
+
+#: A verdict that no conforming server may get.
+BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
+
+
+@dataclass
+class Judged:
+    """What the suite said of a server: whom it blames, what stayed inconclusive (rule, operation, reason)."""
+
+    blamed: list[str] = field(default_factory=list)
+    inconclusive: list[tuple[str, str, str]] = field(default_factory=list)
+    verdicts: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+    sent: int = 0
+
+
+def new_run(variant: Variant) -> RunContext:
+    """A run against a new server of a variant."""
+    server, seeded = new_server(variant.behaviour(), variant.clock)
+    if variant.fill:
+        variant.fill(server.store, seeded)
+    transport = InProcessTransport(server)
+    tables = target_tables(seeded, "http://variant.test")
+    target = build(variant.change(tables) if variant.change else tables, variant.name)
+    return RunContext(target, variant.wrap(transport) if variant.wrap else transport)
+
+
+def parts() -> list[tuple[str, str]]:
+    """Every exploration with each of its parts."""
+    plan()  # Registers them.
+    return [(name, part) for name, one in sorted(EXPLORATIONS.items()) for part in one.parts]
+
+
+def judge(
+    variant: Variant,
+    checks: Iterable[tuple[Check, str]] = (),
+    explored: Iterable[tuple[str, str]] = (),
+    settings: FuzzSettings | None = None,
+) -> Judged:
+    """What the given checks, and parts of explorations, say of a variant."""
+    with hurried():
+        run = new_run(variant)
+        results = Results(run.target)
+        for check, operation in checks:
+            for finding in run_check(check, operation, run)[0]:
+                results.add(finding)
+        for name, part in explored:
+            for finding in EXPLORATIONS[name].function(run, part, settings or FuzzSettings(1)):
+                results.add(finding)
+    return _judged(variant, run, results)
+
+
+def _judged(variant: Variant, run: RunContext, results: Results) -> Judged:
+    blamed = [
+        f"{finding.check}: {finding.summary}"
+        for cell in results.with_verdict(*BLAMED)
+        if cell.rule not in variant.breaks
+        for finding in cell.findings
+        if finding.verdict is cell.verdict
+    ]
+    for (rule, operation), tally in run.invariants.tallies.items():
+        if tally.broken:
+            blamed.append(f"{rule} on {operation}: expected {tally.expected}; got {tally.got}")
+    inconclusive = [
+        (cell.rule, cell.operation, cell.summary) for cell in results.with_verdict(Verdict.INCONCLUSIVE)
+    ]
+    return Judged(blamed, inconclusive, {}, run.sent)

@@ -1,0 +1,150 @@
+"""What the documents say is so: links lead somewhere, commands run, snippets are valid."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
+from tests import architecture
+from tests.support.running import environment, write_target
+
+ROOT = Path(__file__).parents[2]
+
+DOCUMENTS = sorted(
+    [
+        ROOT / "README.md",
+        *(ROOT / "conformance" / "docs").glob("*.md"),
+        *(ROOT / ".github").glob("*.md"),
+        *(ROOT / "spec").glob("*.md"),
+        *ROOT.glob("CHANGELOG.md"),
+    ]
+)
+GUIDES = sorted((ROOT / "conformance" / "docs").glob("*.md"))
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def fences(path: Path, language: str) -> list[str]:
+    """The fenced blocks of a language, without the indentation of a list."""
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return [re.sub(rf"^{indentation}", "", text, flags=re.MULTILINE) for indentation, text in found]
+
+
+def anchors(path: Path) -> set[str]:
+    headings = re.findall(r"^#+ +(.+)$", path.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_links_lead_somewhere(document: Path) -> None:
+    text = re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if link.startswith(("http://", "https://")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (document.parent / path).resolve() if path else document
+        assert target.exists(), f"{name(document)} links to {link}"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{name(document)} links to {link}"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+def test_snippets_are_valid(document: Path) -> None:
+    for text in fences(document, "toml"):
+        tomllib.loads(text)
+    for text in fences(document, "ya?ml"):
+        yaml.safe_load(text)
+    for text in fences(document, "json"):
+        json.loads(text)
+    for text in fences(document, "python"):
+        ast.parse(text)
+
+
+def test_diagram_is_drawn_from_the_imports() -> None:
+    assert architecture.DOCUMENT.read_text("utf-8") == architecture.drawn(), architecture.__doc__
+
+
+# ---------------------------------------------------------------------- commands
+
+
+def commands() -> Iterator[Any]:
+    """The commands of the guides that need nothing but the suite and a server."""
+    for document in GUIDES:
+        for block in fences(document, "sh"):
+            for line in block.splitlines():
+                if re.match(r"(pytest|conformance) ", line) and not line.startswith(ELSEWHERE):
+                    yield pytest.param(line, id=f"{document.stem}: {line}")
+
+
+#: The part of the suite that the runs of these tests consist of.
+SHORT = "test_accepted and createAccount"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A user's folder: a target file for a running server, and what the parts of a run left."""
+    path = tmp_path_factory.mktemp("user")
+    server, seeded = new_server()
+    with served(server) as url:
+        write_target(path / "target.toml", json.loads(json.dumps(target_tables(seeded, url))))
+        for part in ("1/2", "2/2"):
+            run = (
+                f"pytest --pyargs conformance --target target.toml --shard {part} --report-dir part{part[0]}"
+            )
+            assert called(f"{run} -k '{SHORT}'", path) in (0, 5, 6)
+        results = (path / "part1" / "results.json").read_text("utf-8")
+        for name in ("before.json", "after.json"):
+            (path / name).write_text(results, "utf-8")
+        (path / "known.toml").write_text("", "utf-8")
+        yield path
+
+
+def called(command: str, folder: Path) -> int:
+    """The exit status of a command in a folder, where it ends in neither a traceback nor a word on its usage."""
+    words = shlex.split(command, comments=True)
+    program = {"pytest": ["pytest", "-p", "no:cacheprovider"], "conformance": ["conformance.cli"]}[words[0]]
+    done = subprocess.run(
+        [sys.executable, "-m", *program, *words[1:]],
+        cwd=folder,
+        env=environment(PYTHONPATH=str(ROOT), CONFORMANCE_TARGET="target.toml"),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=120,
+        check=False,
+    )
+    said = done.stdout.decode("utf-8", "replace")
+    assert "Traceback" not in said and "usage:" not in said.lower(), said
+    return done.returncode
+
+
+#: Commands with tests of their own: they need a failure, or do not end.
+ELSEWHERE = ("conformance replay", "conformance serve")
+
+#: What is given where a document leaves a person to answer.
+ANSWERS = " --force --base-url http://127.0.0.1:8000 --primary-api-key key_1 --primary-customer-id cus_1"
+
+
+@pytest.mark.parametrize("command", list(commands()))
+def test_command_runs(command: str, folder: Path) -> None:
+    if command.startswith("pytest"):
+        # That the options are taken is what is tried, not the whole suite again.
+        command += " --markers"
+    if command.startswith("conformance init"):
+        command = command.replace("target.toml", "new.toml") + ANSWERS
+    assert called(command, folder) in (0, 6)

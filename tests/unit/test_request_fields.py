@@ -10,7 +10,9 @@ import pytest
 from conformance.contract import fields
 from conformance.contract.fields import request_field, request_fields
 from conformance.contract.operations import OPERATIONS, request_problems
+from conformance.fixtures.corpora import amounts, texts
 from conformance.fixtures.corpora import fields as corpus
+from conformance.fixtures.corpora.value import values
 from conformance.harness import snapshots
 from conformance.wire.messages import Call, Exchange, to_json
 
@@ -110,17 +112,15 @@ def test_wrong_choices_are_not_listed() -> None:
 def test_wrong_codes_have_no_right_form_and_unassigned_ones_have() -> None:
     forms = {"country": "[A-Za-z]{2}", "currency": "[A-Za-z]{3}"}
     for code, form in forms.items():
-        assert not [value for value in corpus.WRONG_CODES[code] if re.fullmatch(form, value)]
-        assert re.fullmatch(form, corpus.UNASSIGNED_CODES[code])
+        assert not [value for value in values(texts.WRONG_CODES[code]) if re.fullmatch(form, value)]
+        assert re.fullmatch(form, texts.UNASSIGNED_CODES[code])
 
 
 def test_amounts_are_what_they_are_called() -> None:
     plain = re.compile("[0-9]+([.][0-9]+)?")
-    for name, value in corpus.WRONG_AMOUNTS:
-        positive = isinstance(value, str) and plain.fullmatch(value) and Decimal(value) > 0
-        assert not positive, name
-    assert all(plain.fullmatch(value) and Decimal(value) > 0 for value in corpus.EXACT_AMOUNTS)
-    assert len(set(corpus.EXACT_AMOUNTS)) == len(corpus.EXACT_AMOUNTS)
+    for value in values((*amounts.REFUSED, *amounts.REFUSED_TOO)):
+        assert not (isinstance(value, str) and plain.fullmatch(value) and Decimal(value) > 0), value
+    assert all(plain.fullmatch(value) and Decimal(value) > 0 for value in values(amounts.EXACT))
 
 
 # --------------------------------------------------------------------------- states

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.corpora.text import plain_amount, same_number
+from conformance.fixtures.corpora.forms import plain_amount, same_number
 from conformance.fixtures.run_context import SAMPLE_REMEDIES, RunContext
 from conformance.fuzz.engine.budget import budget, explore, single
 from conformance.fuzz.engine.recorder import Recorder

@@ -13,8 +13,7 @@ from conformance.contract.operations import OPERATIONS, request_problems
 from conformance.fixtures.corpora import amounts, texts
 from conformance.fixtures.corpora import fields as corpus
 from conformance.fixtures.corpora.value import values
-from conformance.harness import snapshots
-from conformance.wire.messages import Call, Exchange, to_json
+from conformance.wire.messages import to_json
 
 FIELDS = [(operation, field) for operation in OPERATIONS for field in request_fields(operation)]
 LIMITED = [(operation, field) for operation, field in FIELDS if field.max_length is not None]
@@ -121,62 +120,3 @@ def test_amounts_are_what_they_are_called() -> None:
     for value in values((*amounts.REFUSED, *amounts.REFUSED_TOO)):
         assert not (isinstance(value, str) and plain.fullmatch(value) and Decimal(value) > 0), value
     assert all(plain.fullmatch(value) and Decimal(value) > 0 for value in values(amounts.EXACT))
-
-
-# --------------------------------------------------------------------------- states
-
-
-def answered(document: object) -> Exchange:
-    return Exchange(
-        1,
-        "primary",
-        Call(None, "GET", "/"),
-        "",
-        "",
-        "GET",
-        "/",
-        [],
-        b"",
-        status=200,
-        response_body=to_json(document),
-    )
-
-
-def test_states_are_none_where_an_answer_does_not_show_them() -> None:
-    for document in ([], {}, {"total": True}, {"items": {}}, {"balances": "none"}, 1, None):
-        exchange = answered(document)
-        assert snapshots.total(exchange) is snapshots.ids(exchange) is snapshots.balances(exchange) is None
-    assert snapshots.members(answered([])) is None
-
-
-def test_states_are_read() -> None:
-    assert snapshots.total(answered({"total": 3})) == 3
-    assert snapshots.ids(answered({"items": [{"id": "a"}, 1, {"id": "b"}]})) == {"a", "b"}
-    members = snapshots.members(answered({"id": "bene_1", "more": 1}))
-    assert members is not None and members["id"] == "bene_1" and "more" not in members
-
-
-def balance(**members: object) -> dict[str, object]:
-    return {"USD": {"currency": "USD", **members}}
-
-
-@pytest.mark.parametrize(
-    ("after", "moved"),
-    [
-        ({"available_balance": "9.00", "pending_payout": "0"}, True),
-        ({"available_balance": "10.000", "pending_payout": "1"}, True),
-        ({"available_balance": "10.000", "pending_payout": "0.00"}, False),
-        ({"available_balance": "11", "pending_payout": "0"}, False),
-        ({"available_balance": None, "pending_payout": "odd"}, False),
-        ({"available_balance": "NaN"}, False),
-    ],
-)
-def test_money_moves_in_the_direction_of_a_payout(after: dict[str, object], moved: bool) -> None:
-    before = balance(available_balance="10.00", pending_payout="0")
-    assert bool(snapshots.moved(before, balance(**after), "createPayout")) is moved
-
-
-def test_only_multiples_of_a_unit_count() -> None:
-    before, after = balance(pending_payout="1" + "0" * 40), balance(pending_payout="1" + "0" * 39 + "2.74")
-    assert snapshots.moved(before, after, "createPayout", Decimal("1.37"))
-    assert not snapshots.moved(before, after, "createPayout", Decimal("1.00"))

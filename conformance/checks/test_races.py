@@ -16,7 +16,7 @@ from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
 from conformance.harness.pagination import walk
 from conformance.harness.side_effects import SideEffects
-from conformance.judging.comparison import objects, same
+from conformance.judging.comparison import alike, objects, same, show
 from conformance.judging.effects import EXACT
 from conformance.wire.messages import Call, Exchange
 
@@ -152,14 +152,9 @@ def _judge_disabled(ctx: CheckContext, rule: str, fixture: AccountFixture, winne
     """A beneficiary that was disabled once was not updated afterwards."""
     found = ctx.send(fixture.call("getBeneficiary"), "the beneficiary after the simultaneous requests")
     if found.succeeded and ctx.usable(rule, found):
-        ctx.equal(
-            rule,
-            found.get("updated"),
-            winner.get("updated"),
-            "simultaneous requests to disable, done once: updated",
-            winner,
-            found,
-        )
+        before, after = winner.get("updated"), found.get("updated")
+        expected = f"simultaneous requests to disable, done once: updated {show(before)}"
+        ctx.judge(rule, alike("getBeneficiary", "updated", after, before), expected, show(after), winner, found)
 
 
 def _spent_more(ctx: CheckContext, effects: SideEffects, one: Call) -> bool:

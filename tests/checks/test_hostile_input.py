@@ -13,12 +13,9 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.fixtures.corpora import headers, ids, queries
 from conformance.fixtures.corpora.bodies import Derived
 from conformance.fixtures.corpora.value import values
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.authentication import reworded
 from conformance.harness.check import run_check
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.listener import served
-from conformance.target.file import build
+from tests.support.runs import run_over_http
 
 SAMPLES: dict[str, Derived] = {
     "one member": Derived({"name": "Conformance 1"}, "name"),
@@ -84,9 +81,7 @@ def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:
 
 @pytest.mark.parametrize("operation", ["createPayoutDestination", "disableBeneficiary", "listWallets"])
 def test_hostile_requests_reach_a_real_server(operation: str) -> None:
-    server, seeded = new_server(number=1)
-    with served(server) as url:
-        run = RunContext(build(target_tables(seeded, url), "reference"))
+    with run_over_http() as run:
         for check in load_checks().values():
             if check.name.startswith("test_hostile.") and operation in check.operations:
                 run_check(check, operation, run)

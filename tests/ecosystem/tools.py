@@ -59,17 +59,19 @@ def python(module: str, *arguments: object, folder: Path) -> subprocess.Complete
     return run([sys.executable, "-m", module, *map(str, arguments)], folder)
 
 
-def run(command: list[str], folder: Path, *, check: bool = True, **environment: str) -> Any:
-    """Runs a command in a folder without a terminal."""
+def run(
+    command: list[str], folder: Path, *, check: bool = True, text: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a folder without a terminal; `text` is what it reads."""
     variables = {**os.environ, "CI": "true", "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", **environment}
     variables.pop("PYTEST_CURRENT_TEST", None)
     done = subprocess.run(
         command,
         cwd=folder,
         env=variables,
-        stdin=subprocess.DEVNULL,
+        input=text,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=PATIENCE,
         check=False,
     )
@@ -81,9 +83,9 @@ def run(command: list[str], folder: Path, *, check: bool = True, **environment: 
 
 
 @contextlib.contextmanager
-def sandbox() -> Iterator[dict[str, Any]]:
+def sandbox(*options: str) -> Iterator[dict[str, Any]]:
     """A running `conformance serve`: the tables of its target file."""
-    command = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0"]
+    command = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0", *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         assert process.stdout is not None

@@ -6,8 +6,6 @@ whole catalogue, and all checks on each fault, run by `python -m tests.faults` (
 
 from __future__ import annotations
 
-import logging
-
 import pytest
 
 from tests.faults.catalogue import Fault, by_cell, load
@@ -33,9 +31,9 @@ def _chosen() -> dict[CaseResult, list[Fault]]:
 CHOSEN = _chosen()
 
 
+@pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize("cell", CHOSEN, ids=lambda cell: f"{cell[0]}-{cell[1]}")
-def test_faults_are_caught(cell: CaseResult, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
+def test_faults_are_caught(cell: CaseResult) -> None:
     survivors = []
     for fault in CHOSEN[cell]:
         # Which requests meet in a race is for the scheduler of a busy machine to say.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from conformance.contract.rules import RULES, Level
 from conformance.harness.check import CHECKS, run_check
 from conformance.judging.invariants import INVARIANTS
 from tests.faults.catalogue import SECTIONS, Fault, load
-from tests.faults.harness import demanded_cells, judged_cells, new_suite
+from tests.faults.harness import demanded_cells, judged_cells, run_on_fault
 
 load_checks()
 
@@ -72,18 +71,14 @@ def test_passive_rules_are_required_or_implied_and_have_faults(rule: str) -> Non
     assert faults_of(rule)
 
 
+@pytest.mark.usefixtures("quiet")
 @pytest.mark.parametrize(("name", "rule"), JUDGING)
-def test_every_check_fails_by_each_of_its_rules_on_some_fault(
-    name: str,
-    rule: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
+def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: str) -> None:
     check = CHECKS[name]
     tried = [fault for fault in faults_of(rule) if fault.operation in check.operations]
     # One operation after the other of each kind, so that a kind which the check misses costs little.
     for fault in sorted(tried, key=lambda one: check.operations.index(one.operation)):
-        findings, _ = run_check(check, fault.operation, new_suite(fault.make()))
+        findings, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
         if any(one.rule == rule and one.verdict.is_violation for one in findings):
             return
     pytest.fail(f"none of {len(tried)} faults makes {name} fail by {rule}")

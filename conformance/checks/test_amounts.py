@@ -7,7 +7,8 @@ from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import AccountFixture, call
-from conformance.fixtures.corpora.fields import EXACT_AMOUNTS, ODD_AMOUNTS, WRONG_AMOUNTS
+from conformance.fixtures.corpora import amounts
+from conformance.fixtures.corpora.value import Use, values
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
@@ -22,8 +23,9 @@ _SHARE = 10
 def test_amount_that_is_no_positive_decimal(ctx: CheckContext) -> None:
     """A sound body whose amount is zero, negative, no plain decimal or a JSON number is refused."""
     with InvalidBodies(ctx) as invalid:
-        for name, value in WRONG_AMOUNTS:
-            invalid.refused("fields.amount", invalid.having("amount", value), f"amount {name}")
+        for wrong in amounts.REFUSED:
+            body = invalid.having("amount", wrong.value)
+            invalid.refused("fields.amount", body, f"amount {amounts.named(wrong)}")
 
 
 @check("fields.amount-odd")
@@ -31,11 +33,12 @@ def test_odd_amount(ctx: CheckContext) -> None:
     """Whether an amount with an exponent, a plus sign or very many digits is accepted is recorded."""
     invalid = InvalidBodies(ctx)
     invalid.must_accept()
-    for oddity, value in ODD_AMOUNTS.items():
-        answer = invalid.send(invalid.having("amount", value), f"an amount with {oddity}")
-        if ctx.usable("fields.amount-odd", answer):
-            shown = "accepted" if answer.succeeded else "refused"
-            ctx.observe("fields.amount-odd", f"an amount with {oddity}", shown, answer)
+    for odd in amounts.OPEN:
+        if Use.CHECK in odd.use:
+            answer = invalid.send(invalid.having("amount", odd.value), f"an amount with {odd.reason}")
+            if ctx.usable("fields.amount-odd", answer):
+                shown = "accepted" if answer.succeeded else "refused"
+                ctx.observe("fields.amount-odd", f"an amount with {odd.reason}", shown, answer)
 
 
 @check("create.amount-exact", "payout.amount-in-usd")
@@ -47,7 +50,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     _judge_amount(ctx, ctx.accept(first, "a sound amount"))
     currency = first.document["currency"]
     funds = _available(ctx, fixture, currency) if ctx.operation.id == "createPayout" else None
-    for amount in EXACT_AMOUNTS:
+    for amount in values(amounts.EXACT):
         if funds is None or Decimal(amount) * _SHARE <= funds:
             body = {**fixture.body(ctx.operation.id), "currency": currency, "amount": amount}
             answer = ctx.send(fixture.call(ctx.operation.id, body), f"the amount {amount}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from conformance.contract.fields import request_fields
 from conformance.contract.rules import RULES
 from conformance.fixtures.bodies import AcceptedBodies, by_shape
-from conformance.fixtures.corpora.fields import UNASSIGNED_CODES, WRONG_CODES, wrong_choices
+from conformance.fixtures.corpora.fields import wrong_choices
+from conformance.fixtures.corpora.texts import UNASSIGNED_CODES, WRONG_CODES
+from conformance.fixtures.corpora.value import values
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
@@ -32,7 +34,7 @@ def test_malformed_country_code(ctx: CheckContext) -> None:
     shapes = AcceptedBodies(ctx.run, ctx.operation.id)
     if "wallet" in shapes.names and shapes.accepted("wallet"):
         with InvalidBodies(ctx, "wallet") as invalid:
-            for value in WRONG_CODES["country"][:2]:
+            for value in values(WRONG_CODES["country"])[:2]:
                 body = invalid.having("country", value)
                 invalid.refused("fields.country-code", body, f'country "{value}" of a wallet destination')
 
@@ -47,7 +49,7 @@ def _refuse_codes(ctx: CheckContext, code: str, rule: str) -> None:
     with InvalidBodies(ctx) as invalid:
         for field in request_fields(ctx.operation.id):
             if field.code == code:
-                for value in WRONG_CODES[code]:
+                for value in values(WRONG_CODES[code]):
                     invalid.refused(rule, invalid.having(field.name, value), f'{field.name} "{value}"')
 
 

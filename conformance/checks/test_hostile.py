@@ -6,18 +6,9 @@ from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
-from conformance.fixtures.corpora.hostile import (
-    API_KEYS,
-    BROKEN_QUERIES,
-    CONTENT_TYPES,
-    IDS,
-    KEYS,
-    NONCES,
-    SIGNATURES,
-    TIMESTAMPS,
-    Bodies,
-    list_queries,
-)
+from conformance.fixtures.corpora import bodies as corpus
+from conformance.fixtures.corpora import headers, ids, queries
+from conformance.fixtures.corpora.value import Use, values
 from conformance.fixtures.run_context import refusal_of_sound
 from conformance.harness.authentication import common_scene
 from conformance.harness.check import check
@@ -80,12 +71,12 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     def send(body: bytes, what: str) -> Exchange:
         return _probe(ctx, fixture.call(operation).but(body=body), what)
 
-    bodies = Bodies(fixture.body(operation), ctx.operation.traits.free_text)
+    bodies = corpus.Derived(fixture.body(operation), ctx.operation.traits.free_text)
     refused = []
     with SideEffects(ctx, fixture) as effects:
-        for how, body in (*bodies.malformed(), *bodies.not_objects()):
-            what = f"a body {how}"
-            answer = send(body, what)
+        for wrong in (*bodies.malformed(), *bodies.not_objects()):
+            what = f"a body {wrong.reason}"
+            answer = send(wrong.value, what)
             refused.append(answer)
             if answer.refused and not valid.succeeded:
                 reason = f"{what} was refused, but so was the sound request: {valid.described()}"
@@ -95,20 +86,20 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         effects.judge_refused(
             "malformed bodies", refused, "body.malformed", lambda: send(b"{", "a malformed body, again")
         )
-    for how, body in bodies.odd():
-        answer = send(body, f"a body with {how}")
-        _observe(ctx, "body.legal-oddities", f"a body with {how}", answer)
+    for odd in bodies.odd():
+        answer = send(odd.value, f"a body with {odd.reason}")
+        _observe(ctx, "body.legal-oddities", f"a body with {odd.reason}", answer)
         if answer.succeeded and operation == "createWallet":
             fixture = _scene(ctx)
-    for how, body in bodies.long():
+    for long in bodies.long():
         # A front end that finds a body too long may break the connection off, and words its refusal itself.
         _probe(
             ctx,
-            fixture.call(operation).but(body=body, operation=None),
-            f"a body with {how}",
+            fixture.call(operation).but(body=long.value, operation=None),
+            f"a body with {long.reason}",
             may_hang_up=True,
         )
-    for content_type in CONTENT_TYPES:
+    for content_type in values(headers.CONTENT_TYPES, Use.CHECK):
         what = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         probe = ctx.valid(None if operation == "createWallet" else fixture).but(content_type=content_type)
         _observe(ctx, "body.content-type", what, _probe(ctx, probe, f"a sound body with {what}"))
@@ -147,19 +138,20 @@ def test_hostile_headers(ctx: CheckContext) -> None:
         _probe(ctx, probe.but(operation=None), f"{name}: {shown}")
 
     valid = fixture.call(ctx.operation.id)
-    for value in TIMESTAMPS:
+    for value in values(headers.TIMESTAMPS):
         send(signing.TIMESTAMP, value, valid.signed(timestamp=value))
-    for value in SIGNATURES:
+    for value in values(headers.SIGNATURES):
         send(signing.SIGNATURE, value, valid.signed(signature=value))
-    for value in API_KEYS:
+    for value in values(headers.API_KEYS):
         send(signing.API_KEY, value, valid.signed(api_key=value))
-    for value in NONCES:
+    for value in values(headers.NONCES):
         send(
             signing.NONCE,
             value,
             fixture.call(ctx.operation.id).signed(nonce=value + signing.new_nonce()[:12]),
         )
-    for value in KEYS if ctx.operation.is_post else KEYS[:1]:
+    keys = values(headers.KEYS)
+    for value in keys if ctx.operation.is_post else keys[:1]:
         send("Idempotency-Key", value, fixture.call(ctx.operation.id).but(idempotency_key=value))
 
 
@@ -170,7 +162,7 @@ def test_hostile_ids(ctx: CheckContext) -> None:
     fixture = ctx.run.payouts() if operation == "createPayout" else common_scene(ctx.run)
     valid = fixture.call(operation)
     for name in parameters(operation):
-        for value in IDS:
+        for value in values(ids.IDS):
             target = call(operation, {**fixture.ids(operation), name: value}).target
             shown = value if len(value) <= 40 else f"of {len(value)} characters"
             # Which of these paths a router takes for the operation at all is its own affair.
@@ -188,11 +180,11 @@ def test_hostile_ids(ctx: CheckContext) -> None:
 def test_hostile_queries(ctx: CheckContext) -> None:
     """List parameters that are huge, repeated, malformed or beyond every calendar."""
     valid = common_scene(ctx.run).call(ctx.operation.id)
-    for query in list_queries(ctx.operation.query_parameters):
+    for query in queries.of_list(ctx.operation.query_parameters):
         shown = query if len(query) <= 80 else f"{query[:30]}… ({len(query)} characters)"
         _probe(ctx, valid.with_query(query), f"the query {shown}")
     filters = [name for name in ctx.operation.query_parameters if name not in ("page", "size")]
-    for query in (*BROKEN_QUERIES, *(f"{name}=a%00b" for name in filters)):
+    for query in (*values(queries.BROKEN), *(f"{name}=a%00b" for name in filters)):
         _probe(ctx, valid.with_query(query).but(operation=None), f"the query {query}")
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from conformance.contract import signing
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import unknown_like
+from conformance.fixtures.account import new_key, unknown_like
 from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -98,9 +98,11 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     )
 
     def attempt() -> list[Exchange]:
+        # One amount for all: money that moves is known by it.
+        valid = fixture.call(probes.operation)
         return [
             ctx.send(
-                fixture.call(probes.operation).but(auth=auth),
+                valid.but(auth=auth, idempotency_key=valid.idempotency_key and new_key()),
                 f"a request {how}, to see whether it has an effect",
             )
             for how, auth in forms
@@ -108,9 +110,7 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
 
     with SideEffects(ctx, fixture) as effects:
         answers = attempt()
-        effects.judge_refused(
-            "requests that fail authentication", answers, "auth.signature", lambda: attempt()[-1]
-        )
+        effects.judge_refused("requests that fail authentication", answers, "auth.signature", attempt)
 
 
 @check("auth.nonce-replay")

@@ -91,8 +91,7 @@ class CheckContext:
     def race(self, calls: list[Call], purpose: str, organization: str = "primary") -> list[Exchange]:
         """Sends calls simultaneously."""
         self.run.answering()
-        with self.run.quiet_accounts():
-            exchanges = self.run.client(organization).race(calls, purpose)
+        exchanges = self.run.client(organization).race(calls, purpose)
         self.exchanges += [exchange.number for exchange in exchanges]
         return exchanges
 

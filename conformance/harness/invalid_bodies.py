@@ -1,48 +1,29 @@
 """Where requests with one defect are sent: beside a sound request that the server accepts, and in a place
 that shows whether a refused request had an effect.
 
-    with InvalidBodies(trial) as bench:
-        bench.refused("fields.required", bench.without("name"), "a request without name")
+    with InvalidBodies(ctx) as invalid:
+        invalid.refused("fields.required", invalid.without("name"), "a request without name")
 
-Leaving the block judges refusal.changes-nothing, where the trial cites it.
+Leaving the block judges refusal.changes-nothing, where the check cites it.
 """
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable
-from decimal import Decimal
 from types import TracebackType
 from typing import Any
 
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.bodies import AcceptedBodies, Body
 from conformance.fixtures.cache import Key
-from conformance.fixtures.samples import marker
-from conformance.harness import snapshots
+from conformance.fixtures.samples import marker, unusual
 from conformance.harness.context import CheckContext
-from conformance.judging.comparison import same, show
+from conformance.harness.side_effects import UNTOUCHED, SideEffects
+from conformance.judging.effects import sent_amount
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Exchange
 
-UNTOUCHED = "refusal.changes-nothing"
-
-#: Operation -> the list in which a resource it creates shows.
-_LISTS = {
-    "createPayoutDestination": "listPayoutDestinations",
-    "createVirtualAccount": "listVirtualAccounts",
-    "createWallet": "listWallets",
-}
-
 #: Operations on resources that other clients of the server may change at the same time.
 _SHARED = ("createAccount", "createPayout")
-
-#: How often the effect of refused requests on a shared list must show.
-_ROUNDS = 5
-
-#: Added to a sound amount, makes one that no other payout of the suite has.
-_CENTS = Decimal("0.37")
-
 
 _FIXTURE = Key[AccountFixture]("the account of invalid bodies")
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
@@ -64,8 +45,7 @@ class InvalidBodies:
         self.stop: Inconclusive | None = None
         self._shapes = AcceptedBodies(ctx.run, self.operation)
         self._refused: list[Exchange] = []
-        self._before: Any = None
-        self._lock = contextlib.ExitStack()
+        self._effects: SideEffects | None = None
         try:
             self._shapes.body(shape, self.fixture)
         except Inconclusive as stop:
@@ -174,11 +154,7 @@ class InvalidBodies:
     # ------------------------------------------------------------------ effects
 
     def __enter__(self) -> InvalidBodies:
-        with contextlib.ExitStack() as released_on_error:
-            if self._watching and self.operation in _SHARED:
-                released_on_error.enter_context(self.ctx.run.quiet_accounts())
-            self._start()
-            self._lock = released_on_error.pop_all()
+        self._start()
         return self
 
     def __exit__(
@@ -187,72 +163,39 @@ class InvalidBodies:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._lock:
-            if kind is None and self._watching:
-                if self._refused:
-                    self._judge()
-                else:
-                    self.ctx.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
-
-    @property
-    def _watching(self) -> bool:
-        return UNTOUCHED in self.ctx.rules
+        if kind is None and self._effects is not None:
+            if self._refused:
+                self._judge(self._effects)
+            else:
+                self.ctx.not_exercised(UNTOUCHED, "nothing was refused after what was accepted")
 
     def _start(self) -> None:
         self._refused.clear()
-        self._before = self._state()[0] if self._watching else None
+        if UNTOUCHED in self.ctx.rules:
+            self._effects = SideEffects(self.ctx, self.fixture, ids=self._looked_at())
+            self._effects.start()
 
-    def _judge(self) -> None:
-        if self.operation == "createBeneficiary":
-            self._judge_named_beneficiaries()
-            return
-        change, looked = self._change()
-        if change and self.operation in _SHARED:
-            # Others may be at work on the same resources.
-            accounts = self.operation == "createAccount"
-            change, looked = self._new_accounts() if accounts else self._new_payouts()
-        if looked is not None:
-            what = f"no effect of {len(self._refused)} refused requests"
-            self.ctx.judge(UNTOUCHED, not change, what, change or "none", looked, self._refused[-1])
+    def _looked_at(self) -> dict[str, str] | None:
+        return self.ids if self.operation == "updateBeneficiary" else None
+
+    def _judge(self, effects: SideEffects) -> None:
+        effects.judge(UNTOUCHED, f"{len(self._refused)} refused requests", self._refused, self._again)
         if self.operation == "createWallet":
             self._judge_pair()
 
-    def _new_accounts(self) -> tuple[str, Exchange | None]:
-        """How many accounts more there are each time when the refused requests are sent once more.
-
-        Other clients create accounts, too, but hardly the same number in each of several rounds and none in
-        the pauses of the same length between them.
-        """
-        bodies = [exchange.call.document for exchange in self._refused]
-        found, looked = set(), None
-        for _ in range(_ROUNDS):
-            self._before = self._state()[0]
-            for _body in bodies:
-                pause, looked = self._change()
-            if pause or looked is None:
-                return "", looked
-            for body in bodies:
-                self.ctx.send(call(self.operation, self.ids, body), "a refused request once more")
-            change, looked = self._change()
-            found.add(change)
-            if not change or len(found) > 1:
-                return "", looked
-        return change, looked
-
-    def _new_payouts(self) -> tuple[str, Exchange | None]:
-        """How money moves when the refused payouts are sent once more, with an amount that no others have.
-
-        Earlier payouts may be carried out meanwhile.
-        """
-        self._before = self._state()[0]
-        valid = self.good("amount")
-        telling = Decimal(valid) + _CENTS
+    def _again(self) -> list[Exchange]:
+        """Sends the refused requests once more; those that ask for money, with one amount that no others
+        have."""
+        amount = unusual(str(self.good("amount"))) if self.ctx.operation.traits.moves_money else ""
+        answers = []
         for exchange in self._refused:
             body = exchange.call.document
-            if body.get("amount") == valid:
-                again = call(self.operation, self.ids, {**body, "amount": str(telling)})
-                self.ctx.send(again, f"{exchange.purpose}, again")
-        return self._change(telling)
+            if amount and sent_amount(exchange.call) is None:
+                continue
+            body = {**body, "amount": amount} if amount else body
+            again = call(self.operation, self.ids, body)
+            answers.append(self.ctx.send(again, f"{exchange.purpose}, again"))
+        return answers
 
     def _judge_pair(self) -> None:
         """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
@@ -270,72 +213,3 @@ class InvalidBodies:
         else:
             reason = f"a sound wallet is no longer accepted: {elsewhere.described()}"
             self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
-
-    def _judge_named_beneficiaries(self) -> None:
-        """No operation lists beneficiaries, so only a refusal that names one gives itself away."""
-        named = [one for one in self._refused if isinstance(one.get("id"), str)]
-        for one in named:
-            ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier(one)}
-            found = self.ctx.send(call("getBeneficiary", ids), "is there what was refused?")
-            self.ctx.judge(
-                UNTOUCHED,
-                not found.succeeded,
-                f"{one.purpose}: nothing created",
-                f"{one.status}, and getBeneficiary shows the beneficiary",
-                one,
-                found,
-            )
-        if not named:
-            self.ctx.judge(UNTOUCHED, True, "no refusal shows a beneficiary", "none does")
-
-    def _state(self) -> tuple[Any, Exchange | None]:
-        """What refused requests must leave as it is, and the exchange that shows it."""
-        fixture = self.fixture
-        read: Callable[[Exchange], Any]
-        match self.operation:
-            case "createBeneficiary":
-                return None, None
-            case "createAccount":
-                look = fixture.call("listAccounts").with_query({"page": 1, "size": 1})
-                what, read = "how many accounts are there?", snapshots.total
-            case "updateBeneficiary":
-                look = call("getBeneficiary", self.ids)
-                what, read = "the beneficiary as it is", snapshots.members
-            case "createPayout" | "createPayin":
-                ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
-                look = call("getAccountBalances", ids)
-                what, read = "the balances as they are", snapshots.balances
-            case _:
-                look = fixture.call(_LISTS[self.operation]).with_query({"page": 1, "size": 100})
-                what, read = "what is in the list?", snapshots.ids
-        exchange = self.ctx.send(look, what)
-        return (read(exchange) if exchange.succeeded else None), exchange
-
-    def _change(self, unit: Decimal | None = None) -> tuple[str, Exchange | None]:
-        """What has changed since the state was taken, and the exchange that shows it (None: cannot be told).
-
-        Of money, only what is a multiple of `unit` counts, where it is given.
-        """
-        before, (after, exchange) = self._before, self._state()
-        assert exchange is not None
-        if not self.ctx.usable(UNTOUCHED, exchange):
-            return "", None
-        if before is None or after is None:
-            reason = (
-                f"whether refused requests have an effect is seen with {exchange.operation}, "
-                f"which was answered {exchange.described()}"
-            )
-            self.ctx.skip_judgement(UNTOUCHED, reason, exchange)
-            return "", None
-        if self.operation in snapshots.MOVES:
-            return snapshots.moved(before, after, self.operation, unit), exchange
-        if isinstance(after, int):
-            return (f"{after - before} more in {exchange.operation}" if after > before else ""), exchange
-        if isinstance(after, frozenset):
-            return (f"{len(after - before)} more in {exchange.operation}" if after - before else ""), exchange
-        shown = [
-            f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160]
-            for name in {**before, **after}
-            if not same(before.get(name), after.get(name))
-        ]
-        return "; ".join(shown), exchange

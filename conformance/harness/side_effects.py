@@ -1,276 +1,353 @@
-"""Whether requests had an effect, as the owner of the resources sees it: in lists, reads and balances."""
+"""Whether requests had an effect, as the owner of the resources sees it: in lists, reads and balances.
+
+`Watch` looks before and after; what counts as an effect is said in judging/effects.py. `SideEffects` judges
+within a check:
+
+    with SideEffects(ctx, fixture) as effects:
+        answers = [ctx.send(call, "a request that must be refused")]
+        effects.judge_refused("requests like this", answers, cause)
+"""
 
 from __future__ import annotations
 
-import contextlib
-import re
-from collections.abc import Callable, Sequence
-from decimal import Context, Decimal, InvalidOperation
+import time
+from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
-from conformance.contract.fields import documented
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
-from conformance.judging.comparison import same, show
+from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
+from conformance.judging import effects
+from conformance.judging.effects import NONE, Document, Effect, Money
 from conformance.wire.messages import Call, Exchange
-
-Document = dict[str, Any]
+from conformance.wire.pages import MAX_SIZE, Send, page_of, query, walk
 
 UNTOUCHED = "refusal.changes-nothing"
 
-#: Operation -> the list in which what it creates shows.
-LISTS = {
-    "createAccount": "listAccounts",
-    "createPayoutDestination": "listPayoutDestinations",
-    "createVirtualAccount": "listVirtualAccounts",
-    "createWallet": "listWallets",
-}
+#: How often a doubtful effect must come again.
+ROUNDS = 3
 
-#: Operations whose effect may show in the account's balances.
-MONEY = ("createPayout", "createPayin")
+#: Seconds that a pause between repetitions takes at most.
+_LONGEST_PAUSE = 2.0
 
-_BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
-
-#: Pages that a walk reads at most.
-MOST_PAGES = 200
-
-#: No amount is rounded, and none is too strange to reckon with.
-_EXACT = Context(prec=500, traps=[])
-
-_AMOUNTS = ("available_balance", "pending_payout", "pending_payin", "total_balance")
-
-
-def walk(
-    ctx: CheckContext, fixture: AccountFixture, operation: str, purpose: str, size: int = 100
-) -> tuple[list[Document] | None, Exchange]:
-    """All items of a list of a scene, page by page, and the last answer; None where a page shows none."""
-    items: list[Document] = []
-    page = 0
-    while True:
-        page += 1
-        listing = fixture.call(operation).with_query({"page": page, "size": size})
-        exchange = ctx.send(listing, purpose, owner(fixture))
-        shown = exchange.get("items")
-        if not exchange.succeeded or not isinstance(shown, list):
-            return None, exchange
-        items += [one for one in shown if isinstance(one, dict)]
-        pages = exchange.get("pages")
-        more = page < pages if type(pages) is int else len(shown) == size
-        if not shown or not more or page == MOST_PAGES:
-            return items, exchange
+_FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
 
 def owner(fixture: AccountFixture) -> str:
-    """The organization in whose name a scene's resources are looked at."""
+    """The organization in whose name a fixture's resources are looked at."""
     return fixture.client.organization.name
 
 
-class SideEffects:
-    """What an operation does to a scene between entering the block and `judge`.
+class Watch:
+    """Looks at what an operation may change in a fixture, before requests and after them.
 
-    `accepted` holds ids of resources that were rightly created meanwhile. Resources that no operation
-    shows (beneficiaries without their id, payouts where no balance moves) are looked for as far as it goes.
+    `send` sends a look. `accepted` holds ids of resources that were rightly created meanwhile. `ids` are
+    the path parameters of the resource that is looked at, where they are not the fixture's.
     """
 
-    def __init__(self, ctx: CheckContext, fixture: AccountFixture, operation: str = "") -> None:
-        self.ctx = ctx
+    def __init__(
+        self,
+        run: RunContext,
+        send: Send,
+        fixture: AccountFixture,
+        operation: str,
+        ids: Mapping[str, str] | None = None,
+    ) -> None:
+        self.run = run
+        self.send = send
         self.fixture = fixture
-        self.operation = operation or ctx.operation.id
+        self.operation = operation
         self.accepted: set[str] = set()
+        self._traits = TRAITS[operation]
+        self._ids = ids
         self._before: Any = None
-        self._failed: Exchange | None = None
-        self._lock = contextlib.ExitStack()
+        self._started = 0
+        #: The look that did not show what it was for, and why it could not.
+        self.unseen: tuple[str, Exchange | None, str] | None = None
+        #: The looks that show what has changed, the later first.
+        self.looks: list[Exchange] = []
+
+    @property
+    def visible(self) -> bool:
+        """Whether some operation shows the effects at all: beneficiaries are in no list."""
+        traits = self._traits
+        return bool(traits.listed_by or traits.moves_money or traits.changes)
+
+    def start(self) -> None:
+        """Takes the present state as the one to compare with."""
+        self.unseen = None
+        self.looks = []
+        self._before = self._look() if self.visible else None
+        self._started = max(self.run.record, default=0)
+
+    def effect(self, sent: Sequence[Call]) -> Effect | None:
+        """What has changed since the start, of which `sent` may be the cause; None where it cannot be told."""
+        if self._before is None:
+            return None
+        before, after = self._before, self._look()
+        if after is None:
+            return None
+        if self._traits.moves_money:
+            return effects.in_balances(self.operation, before, after)
+        if self._traits.changes:
+            read = self._traits.read_by
+            found = effects.in_resource(read, before, after)
+            return found and effects.in_resource(read, before, after, self._answered())
+        if self._traits.shared:
+            return self._accounts(before, after, sent)
+        found = effects.in_list(self.operation, before, after, self.accepted)
+        return found and effects.in_list(self.operation, before, after, self.accepted | self._made())
+
+    def moved(self) -> Money:
+        """By how much each amount moved in the operation's direction since the start."""
+        after = self._look()
+        if not isinstance(self._before, dict) or not isinstance(after, dict):
+            return {}
+        return effects.movement(self.operation, self._before, after)
+
+    # ------------------------------------------------------------------ what was accepted before
+
+    def _earlier(self) -> list[Exchange]:
+        return [
+            exchange
+            for number, exchange in self.run.record.items()
+            if number <= self._started and exchange.succeeded and exchange.method != "GET"
+        ]
+
+    def _made(self) -> set[str]:
+        """The ids of all that was created before the start: a list may show it late."""
+        return {str(exchange.get("id")) for exchange in self._earlier()}
+
+    def _answered(self) -> list[Document]:
+        """The resource as each accepted change before the start answered it: a read may show it late."""
+        identifier = self._path()["beneficiary_id"]
+        return [e.document for e in self._earlier() if e.get("id") == identifier]
+
+    # ------------------------------------------------------------------ looking
+
+    def _path(self) -> Mapping[str, str]:
+        return self._ids or self.fixture.ids(self._traits.read_by)
+
+    def _look(self) -> Any:
+        """What `effect` compares; None where it is not shown, and then `unseen` says why."""
+        if self._traits.moves_money:
+            return self._balances_now()
+        if self._traits.changes:
+            look = self.send(call(self._traits.read_by, dict(self._path())), "the beneficiary as it is")
+            shown = look.document if look.succeeded and isinstance(look.document, dict) else None
+            return self._seen(look, shown)
+        if self._traits.shared:
+            return self._accounts_now()
+        listing = self.fixture.call(self._traits.listed_by)
+        done = walk(lambda call, _: self.send(call, "what is in the list?"), listing)
+        last = done.exchanges[-1]
+        return self._seen(last, effects.by_id(done.items) if done.broken is None else None)
+
+    def _seen(self, look: Exchange, shown: Any, reason: str = "", remedy: str = "") -> Any:
+        self.looks.insert(0, look)
+        if shown is None:
+            reason = reason or f"which shows the effect of requests, was answered {look.described()}"
+            self.unseen = (f"{look.operation}, {reason}", look, remedy)
+        return shown
+
+    def _balances_now(self) -> Money | None:
+        fixture = self.fixture
+        ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
+        look = self.send(call("getAccountBalances", ids), "the balances as they are")
+        shown = effects.amounts(look.get("balances")) if look.succeeded else None
+        if shown == {} and self.operation == "createPayout":
+            return self._seen(look, None, "by which payouts are watched, shows no balance", _FUNDED)
+        return self._seen(look, shown)
+
+    def _accounts_now(self) -> tuple[int, set[str] | None] | None:
+        """How many accounts there are, and their ids where one page holds them all."""
+        listing = self.fixture.call("listAccounts").with_query(query(1, MAX_SIZE))
+        look = self.send(listing, "how many accounts are there?")
+        page = page_of(look)
+        if page is None or page.total is None:
+            return self._seen(look, None)
+        self._seen(look, page.total)
+        return page.total, set(page.ids) if page.total <= len(page.items) else None
+
+    def _accounts(
+        self, before: tuple[int, set[str] | None], after: tuple[int, set[str] | None], sent: Sequence[Call]
+    ) -> Effect | None:
+        """Accounts that came since the start; others create some, too, so that their names must tell."""
+        since, known = before
+        if after[0] <= since:
+            return NONE
+        if "name" in self.run.samples.over("account"):
+            self.unseen = (
+                "the target file says how accounts are named, so they cannot be told apart",
+                None,
+                "",
+            )
+            return None
+        came = newest_accounts(self.run, self.send, self.fixture, since, after[0])
+        self._seen(came.last, came.items)
+        if not came.found:
+            self._seen(
+                came.last,
+                None,
+                "has too many pages to look for what a request may have added",
+                FEWER_ACCOUNTS,
+            )
+            return None
+        old = self.accepted | self._made()
+        items = [item for item in came.items if isinstance(item, dict) and str(item.get("id")) not in old]
+        unknown = items if known is not None else [item for item in items if item in came.fresh]
+        fresh = [item for item in unknown if str(item.get("id")) not in (known or ())]
+        return effects.in_accounts(items, fresh, sent)
+
+
+class SideEffects(Watch):
+    """What an operation does to a fixture between entering the block and `judge`."""
+
+    def __init__(
+        self,
+        ctx: CheckContext,
+        fixture: AccountFixture,
+        operation: str = "",
+        ids: Mapping[str, str] | None = None,
+    ) -> None:
+        self.ctx = ctx
+        organization = owner(fixture)
+
+        def look(request: Call, purpose: str) -> Exchange:
+            return ctx.send(request, purpose, organization)
+
+        super().__init__(ctx.run, look, fixture, operation or ctx.operation.id, ids)
 
     def __enter__(self) -> SideEffects:
-        if self.operation in ("createAccount", "createPayout"):
-            # What other workers create would show as an effect.
-            self._lock.enter_context(self.ctx.run.quiet_accounts())
-        try:
-            self.start()
-        except BaseException:
-            self._lock.close()
-            raise
+        self.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._lock.close()
+        """Nothing is held while requests are watched."""
 
     # ------------------------------------------------------------------ judging
 
-    def start(self) -> None:
-        """Takes the present state as the one to compare with."""
-        self._failed = None
-        self._before, self._failed = self._state()
-
     def judge(
-        self, rule: str, what: str, sent: Sequence[Exchange], again: Callable[[], Exchange] | None = None
+        self,
+        rule: str,
+        what: str,
+        sent: Sequence[Exchange],
+        again: Callable[[], Exchange | Sequence[Exchange]] | None = None,
     ) -> None:
         """Judges that `what`, the answers of which are `sent`, changed nothing.
 
-        Where others may be at work on the same resource, `again` repeats one of the requests, to tell its
-        effect from theirs. Does nothing where the trial does not judge the rule.
+        `again` repeats the requests, to tell their effect from what others do at the same time. Does nothing
+        where the check does not judge the rule.
         """
         if rule not in self.ctx.rules:
             return
-        wanted = f"no effect of {what}"
         if self.ctx.operation.id == "createBeneficiary":
             self._judge_named(rule, what, sent)
-        if self.operation == "createBeneficiary":
+        if not self.visible:
             return
-        if self._before is None:
-            self._cannot_tell(rule, self._failed)
+        effect = self.effect([exchange.call for exchange in sent])
+        if effect is not None and effect.doubtful:
+            effect = self._confirmed(effect, sent, again)
+        if effect is None:
+            self._cannot_tell(rule)
             return
-        changes, looked = self.changes(sent)
-        if changes and again is not None and self.operation in MONEY:
-            for _ in range(2):
-                self.start()
-                again()
-                changes, looked = self.changes(sent) if self._before is not None else ("", None)
-                if not changes:
-                    break
-        if looked is None:
-            self._cannot_tell(rule, self._failed)
-            return
-        self.ctx.judge(rule, not changes, wanted, changes or "none", looked, *sent[-1:])
+        shown = effect.found or "none"
+        self.ctx.judge(rule, not effect, f"no effect of {what}", shown, *self.looks[:1], *sent[-1:])
 
     def judge_refused(
-        self, what: str, answers: Sequence[Exchange], cause: str, again: Callable[[], Exchange] | None = None
+        self,
+        what: str,
+        answers: Sequence[Exchange],
+        cause: str,
+        again: Callable[[], Exchange | Sequence[Exchange]] | None = None,
     ) -> None:
         """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s
         business."""
         if UNTOUCHED not in self.ctx.rules or not answers:
             return
-        unrefused = [one for one in answers if not one.refused]
-        if unrefused:
+        if not all(answer.refused for answer in answers):
             reason = f"not all of {what} were refused, so their effects cannot be told apart"
             self.ctx.not_exercised(UNTOUCHED, reason)
         else:
             self.judge(UNTOUCHED, what, answers, again)
 
-    def changes(self, sent: Sequence[Exchange] = ()) -> tuple[str, Exchange | None]:
-        """What has changed since the start, and the exchange that shows it (None where it cannot be told)."""
-        after, looked = self._state()
-        if looked is None or after is None or self._before is None:
-            self._failed = looked
-            return "", None
-        before = self._before
-        if self.operation == "createAccount":
-            return self._new_accounts(sent, looked) if after > before else ("", looked)
-        if self.operation in LISTS:
-            new = [one for one in after if one not in before and one not in self.accepted]
-            other = [one for one in before if one in after and not same(before[one], after[one])]
-            shown = [f"{len(new)} more in {LISTS[self.operation]}"] * bool(new)
-            shown += [f"{len(other)} changed in {LISTS[self.operation]}"] * bool(other)
-            return ", ".join(shown), looked
-        changed = [name for name in {**before, **after} if not same(before.get(name), after.get(name))]
-        shown = [f"{name} {show(before.get(name))} is now {show(after.get(name))}"[:160] for name in changed]
-        return "; ".join(shown), looked
+    def _confirmed(
+        self,
+        first: Effect,
+        sent: Sequence[Exchange],
+        again: Callable[[], Exchange | Sequence[Exchange]] | None,
+    ) -> Effect | None:
+        """The effect, if it comes again each time the requests do."""
+        if self._traits.moves_money:
+            return self._confirmed_money(first, sent, again)
+        rounds = []
+        for _ in range(ROUNDS if again else 0):
+            assert again is not None
+            begun = time.monotonic()
+            self.start()
+            repeated = _exchanges(again())
+            effect = self.effect([exchange.call for exchange in repeated])
+            if effect is None:
+                return None
+            if not effect:
+                return NONE
+            time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
+            self.start()
+            pause = self.effect([])
+            if pause is None:
+                return None
+            rounds.append((effect, pause))
+        return first if effects.repeated(first, rounds) else NONE
 
-    def moved(self) -> dict[str, Decimal]:
-        """By how much each amount of the balances differs from the start; empty where none is shown."""
-        after, _ = self._state()
-        before = self._before
-        if not isinstance(before, dict) or not isinstance(after, dict):
-            return {}
-        return {name: _EXACT.subtract(after[name], before[name]) for name in after if name in before}
-
-    def _new_accounts(self, sent: Sequence[Exchange], looked: Exchange) -> tuple[str, Exchange | None]:
-        """Other clients of a live server create accounts, too: only names that were sent count."""
-        names = {name for name in map(_name, sent) if name}
-        items, last = walk(
-            self.ctx, self.fixture, "listAccounts", "is there an account of a name that was sent?"
-        )
-        if items is None or "name" in self.ctx.run.samples.over("account"):
-            self._failed = last
-            return "", None
-        new = {str(one.get("id")) for one in items if one.get("name") in names} - self.accepted
-        return (f"{len(new)} more of the same name in listAccounts" if new else ""), last
+    def _confirmed_money(
+        self,
+        first: Effect,
+        sent: Sequence[Exchange],
+        again: Callable[[], Exchange | Sequence[Exchange]] | None,
+    ) -> Effect | None:
+        if again is None:
+            sums = [amount for exchange in sent if (amount := effects.sent_amount(exchange.call))]
+            return first if sums and effects.paid([(first.signature, sums[0])]) else NONE
+        rounds = []
+        for _ in range(ROUNDS):
+            self.start()
+            repeated = _exchanges(again())
+            moved = self.moved()
+            amount = next((found for one in repeated if (found := effects.sent_amount(one.call))), None)
+            if not moved or amount is None:
+                return NONE
+            rounds.append((moved, amount))
+        by = effects.paid(rounds)
+        return Effect(f"{first.found}; each time it is repeated: {by}") if by else NONE
 
     def _judge_named(self, rule: str, what: str, sent: Sequence[Exchange]) -> None:
         """No operation lists beneficiaries: only one that an answer names can be looked for."""
         named = {
-            one: exchange
+            identifier: exchange
             for exchange in sent
-            for one in _BENEFICIARY.findall(exchange.response_body.decode("utf-8", "replace"))
-            if one not in exchange.call.target and one not in self.accepted
+            for identifier in effects.named_beneficiaries(exchange)
+            if identifier not in exchange.call.target and identifier not in self.accepted
         }
         for identifier, exchange in list(named.items())[:5]:
             ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}
-            found = self.ctx.send(
-                call("getBeneficiary", ids), "is there what the answer names?", owner(self.fixture)
-            )
+            found = self.send(call("getBeneficiary", ids), "is there what the answer names?")
             got = f"{exchange.status}, and getBeneficiary shows a new beneficiary"
             self.ctx.judge(rule, not found.succeeded, f"no effect of {what}", got, exchange, found)
         self.ctx.judge(rule, True, f"no effect of {what}", "none", *sent[-1:])
 
-    def _cannot_tell(self, rule: str, looked: Exchange | None) -> None:
-        if looked is None:
+    def _cannot_tell(self, rule: str) -> None:
+        if self.unseen is None:
             self.ctx.skip_judgement(rule, "nothing shows the effect of requests")
-        elif self.ctx.usable(rule, looked):
-            shown_by = f"{looked.operation}, which shows the effect of requests,"
-            self.ctx.skip_judgement(rule, f"{shown_by} was answered {looked.described()}", looked)
-
-    # ------------------------------------------------------------------ looking
-
-    def _state(self) -> tuple[Any, Exchange | None]:
-        """What `changes` compares, None where it is not shown, and the exchange that should show it."""
-        fixture, ctx = self.fixture, self.ctx
-        match self.operation:
-            case "createBeneficiary":
-                return None, None
-            case "createAccount":
-                listing = fixture.call("listAccounts").with_query({"page": 1, "size": 1})
-                exchange = ctx.send(listing, "how many accounts are there?", owner(fixture))
-                total = exchange.get("total")
-                return (total if exchange.succeeded and type(total) is int else None), exchange
-            case "updateBeneficiary" | "disableBeneficiary":
-                return self._members(fixture.call("getBeneficiary"), "the beneficiary as it is")
-            case "createPayout" | "createPayin":
-                ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
-                balances = call("getAccountBalances", ids)
-                exchange = ctx.send(balances, "the balances as they are", owner(fixture))
-                return (amounts(exchange.get("balances")) if exchange.succeeded else None), exchange
-        items, exchange = walk(ctx, fixture, LISTS[self.operation], "what is in the list?")
-        if items is None:
-            return None, exchange
-        return {str(one.get("id")): self._documented(one) for one in items}, exchange
-
-    def _documented(self, document: Document) -> Document:
-        """What a resource shows in documented members: others may change at any time."""
-        return {name: document[name] for name in documented(self.operation) if name in document}
-
-    def _members(self, reading: Call, purpose: str) -> tuple[Document | None, Exchange]:
-        exchange = self.ctx.send(reading, purpose, owner(self.fixture))
-        if not exchange.succeeded or not isinstance(exchange.document, dict):
-            return None, exchange
-        shown = {name: exchange.get(name) for name in documented("getBeneficiary")}
-        return {name: value for name, value in shown.items() if value is not None}, exchange
+            return
+        reason, look, remedy = self.unseen
+        if look is None or self.ctx.usable(rule, look):
+            self.ctx.skip_judgement(rule, reason, *([look] if look else []), remedy=remedy)
 
 
-def _name(exchange: Exchange) -> str:
-    """The account name that a request sent; empty where it sent none."""
-    try:
-        document = exchange.call.document
-    except (ValueError, RecursionError):
-        return ""
-    name = document.get("name") if isinstance(document, dict) else None
-    return name if isinstance(name, str) else ""
-
-
-def amounts(balances: Any) -> dict[str, Decimal] | None:
-    """The amounts of an account by currency and kind, as numbers, so that another scale is no change."""
-    if not isinstance(balances, list):
-        return None
-    found: dict[str, Decimal] = {}
-    for one in balances:
-        if not isinstance(one, dict):
-            return None
-        for kind in _AMOUNTS:
-            with contextlib.suppress(InvalidOperation):
-                amount = Decimal(str(one.get(kind)))
-                if amount.is_finite():
-                    found[f"{one.get('currency')} {kind}"] = amount
-    return found
+def _exchanges(answers: Exchange | Sequence[Exchange]) -> Sequence[Exchange]:
+    return [answers] if isinstance(answers, Exchange) else answers

@@ -278,27 +278,16 @@ def _worker(config: pytest.Config) -> Worker:
 
         if hasattr(config, "workerinput"):
             given = config.workerinput["conformance"]
-            target, run_folder, folder = (
-                Target.from_plain(given["target"]),
-                Path(given["run_folder"]),
-                Path(given["folder"]),
-            )
+            target, folder = Target.from_plain(given["target"]), Path(given["folder"])
             index, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
             config.stash[_STATE].seed = given["seed"]
         else:
             controller = config.stash[_CONTROLLER]
-            target, run_folder, folder, index, workers = (
-                controller.target,
-                controller.run_folder,
-                controller.folder,
-                0,
-                1,
-            )
+            target, folder, index, workers = controller.target, controller.folder, 0, 1
         config.stash[_WORKER] = Worker(
             target,
             index=index,
             workers=workers,
-            accounts_lock=run_folder / "accounts.lock" if workers > 1 else None,
             settings=_settings(config, folder, index, workers),
             replay_folder=folder / "replays",
         )

@@ -38,7 +38,6 @@ class Worker:
         *,
         index: int,
         workers: int,
-        accounts_lock: Path | None,
         settings: FuzzSettings,
         replay_folder: Path | None = None,
     ) -> None:
@@ -48,7 +47,7 @@ class Worker:
             else target
         )
         self.index = index
-        self.run = RunContext(shared, first_number=index * 1_000_000 + 1, accounts_lock=accounts_lock)
+        self.run = RunContext(shared, first_number=index * 1_000_000 + 1)
         self.settings = settings
         self._replay_folder = replay_folder
         self._seen = 0

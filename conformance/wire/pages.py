@@ -1,18 +1,19 @@
 """Reading paged lists: section 8 of the specification.
 
-Nothing here judges: a page is what an answer shows, a walk is the pages one after the other. What a
-server answers never raises; an answer that is no page ends the walk and stays in it as `broken`.
+Nothing here judges: a page is what an answer shows, a walk is the pages one after the other; the caller
+says how to send. What a server answers never raises; an answer that is no page ends the walk and stays in it
+as `broken`.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 
 DEFAULT_SIZE = 10
 MAX_SIZE = 100
@@ -116,6 +117,91 @@ class Walk:
     @property
     def exchanges(self) -> list[Exchange]:
         return [page.exchange for page in self.pages] + ([self.broken] if self.broken else [])
+
+
+#: Pages that a walk reads at most unless told otherwise.
+MOST_PAGES = 30
+
+#: Sends a call for a purpose in few words.
+Send = Callable[[Call, str], Exchange]
+
+
+def walk(
+    send: Send,
+    call: Call,
+    *,
+    size: int = MAX_SIZE,
+    filters: Iterable[tuple[str, str]] = (),
+    most: int = MOST_PAGES,
+) -> Walk:
+    """Reads the pages of a list at one size, `most` at most; `call` is the list's call without a query.
+
+    How far it goes follows from `total`, not from `pages`, which may be what is wrong. After a full last
+    page it looks at one more, and keeps that only if it shows elements that were not seen before.
+    """
+    filters = list(filters)
+    done = Walk(size)
+    seen: set[str] = set()
+    number = 0
+    while True:
+        number += 1
+        exchange = send(call.with_query(query(number, size, filters)), f"page {number} of size {size}")
+        page = page_of(exchange)
+        total = done.total
+        beyond = total is not None and number > pages_of(total, size)
+        if page is None:
+            done.broken = None if beyond and exchange.refused else exchange
+            return done
+        fresh = set(page.ids) - seen
+        if (beyond or total is None) and number > 1 and not fresh:
+            return done
+        done.pages.append(page)
+        seen |= fresh
+        last = 0 if done.total is None else pages_of(done.total, size)
+        if not page.items or (number >= last and len(page.items) < size):
+            return done
+        if number >= most:
+            done.cut = True
+            return done
+
+
+@dataclass
+class Newest:
+    """What came to a list last: `pages` are those that were read, `fresh` those of their elements that must
+    have come since the first look. `found` says whether nothing that came can be elsewhere; `last` is the
+    last answer."""
+
+    pages: list[Page]
+    fresh: list[Any]
+    found: bool
+    last: Exchange
+
+    @property
+    def items(self) -> list[Any]:
+        return [item for page in self.pages for item in page.items]
+
+
+def newest(send: Send, call: Call, since: int, place: str, most: int = MOST_PAGES) -> Newest:
+    """Reads what has come to a list since it had `since` elements, however long it is: a few pages at its
+    start or its end, where `place` says that elements are added there, else the whole."""
+    if place not in ("start", "end"):
+        done = walk(send, call, most=most)
+        return Newest(done.pages, [], done.broken is None and not done.cut, done.exchanges[-1])
+    number = 1 if place == "start" else since // MAX_SIZE + 1
+    pages: list[Page] = []
+    for _ in range(most):
+        exchange = send(call.with_query(query(number, MAX_SIZE)), f"page {number} of size {MAX_SIZE}")
+        page = page_of(exchange)
+        if page is None or page.total is None:
+            return Newest(pages, [], False, exchange)
+        pages.append(page)
+        last = page.total - since if place == "start" else page.total
+        if not page.items or number * MAX_SIZE >= last:
+            items = [item for page in pages for item in page.items]
+            fresh = items[: max(0, last)] if place == "start" else items[since % MAX_SIZE :]
+            return Newest(pages, fresh, True, exchange)
+        number += 1
+    return Newest(pages, [], False, exchange)
 
 
 def sample(pages: int, most: int = 14) -> list[int]:

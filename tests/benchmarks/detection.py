@@ -23,7 +23,6 @@ from tests.faults.catalogue import Fault
 
 from . import plain_run, throughput
 
-
 #: Whoever looks for a fault.
 PLAIN, FUZZ, MODEL, HISTORIES, CHECKS = (
     "plain st run",

@@ -10,18 +10,18 @@ import pytest
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fixtures.corpora import hostile
-from conformance.fixtures.corpora.hostile import Bodies
-from conformance.fixtures.run_context import RunContext
+from conformance.fixtures.corpora import headers, ids, queries
+from conformance.fixtures.corpora.bodies import Derived
+from conformance.fixtures.corpora.value import values
 from conformance.harness.authentication import reworded
 from conformance.harness.check import run_check
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.listener import served
-from conformance.target.file import build
+from tests.support.runs import run_over_http
 
-SAMPLES: dict[str, Bodies] = {
-    "one member": Bodies({"name": "Conformance 1"}, "name"),
-    "several members": Bodies({"currency": "EUR", "label": "conformance", "address": {"city": "é"}}, "label"),
+SAMPLES: dict[str, Derived] = {
+    "one member": Derived({"name": "Conformance 1"}, "name"),
+    "several members": Derived(
+        {"currency": "EUR", "label": "conformance", "address": {"city": "é"}}, "label"
+    ),
 }
 each_sample = pytest.mark.parametrize("bodies", SAMPLES.values(), ids=list(SAMPLES))
 
@@ -36,54 +36,52 @@ def strictly(body: bytes) -> Any:
 
 
 @each_sample
-def test_malformed_bodies_are_no_json(bodies: Bodies) -> None:
-    for name, body in bodies.malformed():
+def test_malformed_bodies_are_no_json(bodies: Derived) -> None:
+    for wrong in bodies.malformed():
         with pytest.raises(ValueError):
-            pytest.fail(f"{name}: {strictly(body)!r}")
+            pytest.fail(f"{wrong.reason}: {strictly(wrong.value)!r}")
 
 
 @each_sample
-def test_bodies_that_are_no_objects_are_json(bodies: Bodies) -> None:
-    for name, body in bodies.not_objects():
-        assert not isinstance(strictly(body), dict), name
+def test_bodies_that_are_no_objects_are_json(bodies: Derived) -> None:
+    for other in bodies.not_objects():
+        assert not isinstance(strictly(other.value), dict), other.reason
 
 
 @each_sample
-def test_odd_bodies_hold_the_sound_one(bodies: Bodies) -> None:
+def test_odd_bodies_hold_the_sound_one(bodies: Derived) -> None:
     illegal = {"a byte order mark", "UTF-16", "a NaN", "nesting 10000 deep", "a field nested 10000 deep"}
-    for name, body in bodies.odd():
-        if name not in illegal:
-            assert strictly(body).keys() >= bodies.document.keys(), name
+    for odd in bodies.odd():
+        if odd.reason not in illegal:
+            assert strictly(odd.value).keys() >= bodies.document.keys(), odd.reason
 
 
 @each_sample
-def test_names_and_bodies_differ(bodies: Bodies) -> None:
+def test_names_and_bodies_differ(bodies: Derived) -> None:
     made = [*bodies.malformed(), *bodies.not_objects(), *bodies.odd(), *bodies.long()]
-    assert len({name for name, _ in made}) == len({body for _, body in made}) == len(made)
+    assert len({body.reason for body in made}) == len({body.value for body in made}) == len(made)
 
 
 @each_sample
-def test_reworded_bodies_are_the_same_json(bodies: Bodies) -> None:
+def test_reworded_bodies_are_the_same_json(bodies: Derived) -> None:
     for name, body in reworded(bodies.valid):
         assert json.loads(body) == bodies.document, name
 
 
 def test_headers_and_targets_are_no_longer_than_front_ends_take() -> None:
-    headers = (hostile.TIMESTAMPS, hostile.NONCES, hostile.SIGNATURES, hostile.API_KEYS, hostile.KEYS)
-    assert max(len(value.encode()) for values in headers for value in values) < 4000
-    assert max(map(len, hostile.IDS)) < 2100
+    sent = (headers.TIMESTAMPS, headers.NONCES, headers.SIGNATURES, headers.API_KEYS, headers.KEYS)
+    assert max(len(value.encode()) for corpus in sent for value in values(corpus)) < 4000
+    assert max(map(len, values(ids.IDS))) < 2100
     for operation in OPERATION_SETS["list"]:
-        queries = [*hostile.list_queries(OPERATIONS[operation].query_parameters), *hostile.BROKEN_QUERIES]
-        assert max(map(len, queries)) < 3900
-        assert len(set(queries)) == len(queries)
-        assert all(query.isascii() and query.isprintable() and " " not in query for query in queries)
+        made = [*queries.of_list(OPERATIONS[operation].query_parameters), *values(queries.BROKEN)]
+        assert max(map(len, made)) < 3900
+        assert len(set(made)) == len(made)
+        assert all(query.isascii() and query.isprintable() and " " not in query for query in made)
 
 
 @pytest.mark.parametrize("operation", ["createPayoutDestination", "disableBeneficiary", "listWallets"])
 def test_hostile_requests_reach_a_real_server(operation: str) -> None:
-    server, seeded = new_server(number=1)
-    with served(server) as url:
-        run = RunContext(build(target_tables(seeded, url), "reference"))
+    with run_over_http() as run:
         for check in load_checks().values():
             if check.name.startswith("test_hostile.") and operation in check.operations:
                 run_check(check, operation, run)

@@ -6,18 +6,12 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES
-from conformance.fixtures.run_context import RunContext
-from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
 from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
-from conformance.target.file import build
+from tests.support.runs import ctx_on
 
 
 class Busy(Behaviour):
@@ -78,11 +72,8 @@ FIELD = {
 
 
 def finding(behaviour: Behaviour, operation: str) -> Finding:
-    """What a bench finds out about refusals after a value that is too long and one of another type."""
-    server, seeded = new_server(behaviour, number=1)
-    target = build(target_tables(seeded, "http://reference"), "test")
-    run = RunContext(target, transport=InProcessTransport(server))
-    ctx = CheckContext(run, OPERATIONS[operation], [RULES["fields.max-length"], RULES[UNTOUCHED]], "test")
+    """What is found out about refusals after a value that is too long and one of another type."""
+    ctx = ctx_on(operation, "fields.max-length", UNTOUCHED, behaviour=behaviour)
     with InvalidBodies(ctx) as invalid:
         invalid.refused("fields.max-length", invalid.having(FIELD[operation], "x" * 1000), "a long value")
         invalid.send(invalid.having(FIELD[operation], [1]), "a value of another type")

@@ -10,9 +10,7 @@ from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.findings import Verdict
 from conformance.judging.invariants import INVARIANTS
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
-from conformance.target.file import build
+from tests.support.runs import run_on
 
 #: The rules whose own checks give the others their occasions.
 OCCASIONS = {rule for rule in INVARIANTS if rule.startswith(("format.", "secrets."))}
@@ -20,11 +18,7 @@ OCCASIONS = {rule for rule in INVARIANTS if rule.startswith(("format.", "secrets
 
 @pytest.fixture(scope="module")
 def run() -> RunContext:
-    server, seeded = new_server(number=1)
-    run = RunContext(
-        build(target_tables(seeded, "http://reference.test"), "reference"),
-        transport=InProcessTransport(server),
-    )
+    run = run_on()
     for check, operation in plan(OCCASIONS):
         findings, _ = run_check(check, operation, run)
         spoiled = [

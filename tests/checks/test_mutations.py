@@ -14,14 +14,12 @@ import pytest
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.bodies import AcceptedBodies
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.judging.findings import Verdict
-from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
-from conformance.target.file import build
 from conformance.wire.messages import Exchange
 from tests.support.mutations import Mutating, Mutation, mutations
+from tests.support.runs import run_on
 
 #: Checks that look at what answers show, the likeliest to catch a spoilt member first.
 FIRST = (
@@ -61,17 +59,9 @@ OPEN = [
 READ_BY = {"createVirtualAccount": "getVirtualAccount", "createBeneficiary": "getBeneficiary"}
 
 
-def suite_on(mutation: Mutation | None = None) -> RunContext:
-    """A suite at work on a reference server, whose answers are spoilt if a mutation is given."""
-    server, seeded = new_server(number=1)
-    transport = InProcessTransport(server)
-    target = build(target_tables(seeded, "http://reference.test"), "reference")
-    return RunContext(target, Mutating(transport, mutation) if mutation else transport)
-
-
 def sound_answers(operation: str) -> Iterator[Exchange]:
     """Answers of an operation that between them show all it can show."""
-    run = suite_on()
+    run = run_on()
     shapes = AcceptedBodies(run, operation)
     for shape in ("sample", *shapes.names):
         fixture = run.fixture_for(operation, fresh=True)
@@ -110,7 +100,7 @@ def checks_of(operation: str) -> list[Check]:
 
 def caught(mutation: Mutation, checks: list[Check]) -> bool:
     """Whether some rule is seen broken on a server that answers so."""
-    run = suite_on(mutation)
+    run = run_on(transport=lambda server: Mutating(InProcessTransport(server), mutation))
     runs = [(check, mutation.operation) for check in checks]
     if reader := READ_BY.get(mutation.operation):
         runs[1:1] = [(check, reader) for check in checks_of(reader) if "read.equals-create" in check.rules]

@@ -30,6 +30,8 @@ _LEFT_OUT = ("$schema", "$defs", "x-rule", "x-code")
 #: Keywords whose members are named by people: nothing in them is a keyword itself.
 _NAMED_MEMBERS = ("properties",)
 
+_UUID = "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}$"
+
 Schema = dict[str, Any]
 
 
@@ -122,6 +124,10 @@ def _simplified(schema: Schema) -> Schema:
     made = dict(schema)
     if made.get("format") == "date-time":
         made.pop("pattern", None)
+    if made.get("format") == "uuid":
+        # Python's generators make an object of it, which no HTTP library takes as the value of a header.
+        del made["format"]
+        made["pattern"] = _UUID
     merged = [one for one in made.get("allOf", ()) if "$ref" not in one and "type" not in one]
     if merged:
         rest = [one for one in made.pop("allOf") if one not in merged]

@@ -15,11 +15,10 @@ from conformance.harness.check import Check, run_check
 from conformance.judging.findings import Finding, Inconclusive, Verdict
 from conformance.judging.invariants import INVARIANTS
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.results.causes import causes
 from conformance.results.model import Results
-from conformance.target.file import build
+from tests.support.runs import run_on
 
 from .catalogue import Fault
 
@@ -60,11 +59,9 @@ class Outcome:
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
 
 
-def new_suite(behaviour: Behaviour) -> RunContext:
-    """A suite at work on a new server of a behaviour."""
-    server, seeded = new_server(behaviour, number=1)
-    target = build(target_tables(seeded, "http://reference"), "reference")
-    return RunContext(target, transport=LossyTransport(server))
+def run_on_fault(behaviour: Behaviour) -> RunContext:
+    """A run against a new server of a behaviour that may leave requests without an answer."""
+    return run_on(behaviour, LossyTransport)
 
 
 def checks_of(rule: str, operation: str) -> list[Check]:
@@ -74,7 +71,7 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
     """What checks find on a server, passive rules included."""
-    run, outcome = new_suite(behaviour), Outcome()
+    run, outcome = run_on_fault(behaviour), Outcome()
     results = Results(run.target)
     for check, operation in checks:
         for finding in _run(check, operation, run, outcome):
@@ -94,7 +91,7 @@ def catch(fault: Fault) -> Outcome:
     A passive rule is tried on the checks that cite it, on the operation's sound call, and then on all
     checks of the operation, until one exchange has shown it broken.
     """
-    run, outcome = new_suite(fault.make()), Outcome()
+    run, outcome = run_on_fault(fault.make()), Outcome()
     for _ in _stimuli(fault, run, outcome):
         _passive(run, outcome)
         if outcome.shows(fault):

@@ -158,8 +158,16 @@ class BooksRefusedPayins(Faulty):
             account = ctx.params["account_id"]
             known = {balance.currency: balance for balance in ctx.store.balances(account)}
             balance = known.get("USD", Balance("USD", "fiat", "0.00", "0.00", "0.00", ctx.now))
-            more = Decimal(balance.pending_payin) + 10
+            more = Decimal(balance.pending_payin) + asked(ctx)
             ctx.store.set_balance(account, balance._replace(pending_payin=format(more, "f")))
+
+
+def asked(ctx: Context) -> Decimal:
+    """The amount that a request asks for; 10 where that cannot be told."""
+    with contextlib.suppress(ValueError, TypeError, LookupError, ArithmeticError):
+        amount = Decimal(str(json.loads(ctx.request.body)["amount"]))
+        return abs(amount) if amount.is_finite() else Decimal(10)
+    return Decimal(10)
 
 
 faults["refusal.changes-nothing"] |= {

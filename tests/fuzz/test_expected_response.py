@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.fixtures import samples
-from conformance.fixtures.corpora.text import surely_longer
+from conformance.fixtures.corpora.forms import surely_longer
 from conformance.fuzz.schema.bodies import Sound, judge_body
 from conformance.fuzz.schema.cases import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Case, Key, own_path
 from conformance.fuzz.schema.expected_response import expect

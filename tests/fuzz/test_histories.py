@@ -15,11 +15,9 @@ from conformance.checks.test_histories import test_has_legal_order as has_legal_
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging.findings import Verdict
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
-from conformance.target.file import build
+from tests.support.runs import broken, run_on
 
 # ---------------------------------------------------------------------- the search
 
@@ -114,23 +112,8 @@ def test_search_remembers_states() -> None:
 # ---------------------------------------------------------------------- servers
 
 
-def suite_on(behaviour: Behaviour | None = None) -> RunContext:
-    server, seeded = new_server(behaviour or Behaviour(), number=1)
-    return RunContext(
-        build(target_tables(seeded, "http://reference.test"), "reference"),
-        transport=InProcessTransport(server),
-    )
-
-
-def broken(findings: list[Finding]) -> dict[str, Finding]:
-    return {
-        finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
-    }
-
-
 @pytest.mark.parametrize("race", RACES)
-def test_no_false_alarm(race: str) -> None:
-    run = suite_on()
+def test_no_false_alarm(run: RunContext, race: str) -> None:
     findings = has_legal_order(run, race, FuzzSettings(1))
     assert findings and {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
 
@@ -180,7 +163,7 @@ class ForgetsNonces(Behaviour):
     ids=lambda value: getattr(value, "__name__", value),
 )
 def test_finds(behaviour: type[Behaviour], race: str, rule: str) -> None:
-    findings = broken(has_legal_order(suite_on(behaviour()), race, FuzzSettings(1, examples=40)))
+    findings = broken(has_legal_order(run_on(behaviour()), race, FuzzSettings(1, examples=40)))
     assert rule in findings
     assert findings[rule].exchanges
 
@@ -195,5 +178,5 @@ def test_unanswered_requests_may_have_had_effect() -> None:
                 answer.status = 500
             return answer
 
-    findings = broken(has_legal_order(suite_on(Crashes()), "wallets", FuzzSettings(1)))
+    findings = broken(has_legal_order(run_on(Crashes()), "wallets", FuzzSettings(1)))
     assert "wallet.race" not in findings

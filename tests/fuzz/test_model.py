@@ -13,28 +13,10 @@ from conformance.checks.test_model import test_agrees_with_model as agrees_with_
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.stateful.model import Filters, Model
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging.findings import Verdict
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
 from conformance.replay import load, perform
-from conformance.target.file import build
-
-
-def suite_on(behaviour: Behaviour | None = None, **features: bool) -> RunContext:
-    server, seeded = new_server(behaviour or Behaviour(), number=1)
-    tables = target_tables(seeded, "http://reference.test")
-    tables["features"] |= features
-    if features.get("secondary") is False:
-        del tables["secondary"]
-    return RunContext(build(tables, "reference"), transport=InProcessTransport(server))
-
-
-def broken(findings: list[Finding]) -> dict[str, Finding]:
-    return {
-        finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
-    }
-
+from tests.support.runs import broken, run_on
 
 # ---------------------------------------------------------------------- the model alone
 
@@ -66,8 +48,7 @@ def test_what_happens_is_remembered() -> None:
 
 
 @pytest.mark.parametrize("theme", THEMES)
-def test_no_false_alarm(theme: str) -> None:
-    run = suite_on()
+def test_no_false_alarm(run: RunContext, theme: str) -> None:
     findings = agrees_with_model(run, theme, FuzzSettings(1, examples=15))
     assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
     assert sum(finding.probes for finding in findings) > 300
@@ -75,7 +56,7 @@ def test_no_false_alarm(theme: str) -> None:
 
 
 def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> None:
-    run = suite_on(payins=False, payouts=False, secondary=False)
+    run = run_on(payins=False, payouts=False, secondary=False)
     findings = agrees_with_model(run, "everything", FuzzSettings(1, examples=15))
     assert not broken(findings)
     assert not [one for one in run.record.values() if one.operation in ("createPayin", "createPayout")]
@@ -83,7 +64,7 @@ def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> No
 
 def test_one_seed_fixes_what_is_drawn() -> None:
     def drawn(seed: int) -> list[Any]:
-        run = suite_on()
+        run = run_on()
         agrees_with_model(run, "holdings", FuzzSettings(seed, examples=6))
         return [
             (one.operation, one.status, one.organization, one.call.query.partition("date")[0])
@@ -134,16 +115,16 @@ class TwoWallets(Behaviour):
 )
 def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[str], tmp_path: Path) -> None:
     findings = broken(
-        agrees_with_model(suite_on(behaviour()), theme, FuzzSettings(1, examples=25, replay_folder=tmp_path))
+        agrees_with_model(run_on(behaviour()), theme, FuzzSettings(1, examples=25, replay_folder=tmp_path))
     )
     assert findings and set(findings) <= rules, set(findings)
     for finding in findings.values():
         replay = load(tmp_path / Path(finding.replay).name)
-        assert perform(replay, suite_on(behaviour())).verdict == "reproduced", finding
-        assert perform(replay, suite_on()).verdict == "not reproduced", finding
+        assert perform(replay, run_on(behaviour())).verdict == "reproduced", finding
+        assert perform(replay, run_on()).verdict == "not reproduced", finding
 
 
 def test_failures_are_shrunk() -> None:
-    run = suite_on(LosesFields())
+    run = run_on(LosesFields())
     finding = broken(agrees_with_model(run, "payees", FuzzSettings(1, examples=40)))["beneficiary.update"]
     assert len(finding.exchanges) <= 4, [run.record[number].operation for number in finding.exchanges]

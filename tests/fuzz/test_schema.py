@@ -17,27 +17,12 @@ from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.schema.cases import Case
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
-from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.transport import InProcessTransport
 from conformance.replay import load, perform
-from conformance.target.file import build
 from conformance.wire.messages import Call, to_json
-
-
-def suite_on(behaviour: Behaviour | None = None, **features: bool) -> RunContext:
-    server, seeded = new_server(behaviour or Behaviour(), number=1)
-    tables = target_tables(seeded, "http://reference.test")
-    tables["features"] |= features
-    return RunContext(build(tables, "reference"), transport=InProcessTransport(server))
-
-
-def broken(findings: list[Finding]) -> dict[str, Finding]:
-    return {
-        finding.rule: finding for finding in findings if finding.verdict in (Verdict.FAILED, Verdict.WARNING)
-    }
+from tests.support.runs import broken, run_on
 
 
 def settings(seed: int = 1, **more: Any) -> FuzzSettings:
@@ -45,8 +30,7 @@ def settings(seed: int = 1, **more: Any) -> FuzzSettings:
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_no_false_alarm_and_every_operation_reached(operation: str) -> None:
-    run = suite_on()
+def test_no_false_alarm_and_every_operation_reached(run: RunContext, operation: str) -> None:
     findings = schema_fuzzing(run, operation, settings())
     assert {finding.verdict for finding in findings} == {Verdict.PASSED}, broken(findings)
     assert not [key for key, tally in run.invariants.tallies.items() if tally.broken]
@@ -55,7 +39,7 @@ def test_no_false_alarm_and_every_operation_reached(operation: str) -> None:
 
 
 def requests(seed: int) -> list[tuple[str | None, str, bytes | None, str | None]]:
-    run = suite_on()
+    run = run_on()
     schema_fuzzing(run, "createPayin", settings(seed))
     return [_stable(exchange.call) for exchange in run.record.values()]
 
@@ -143,16 +127,16 @@ class AlwaysTwice(Behaviour):
 )
 def test_finds_and_repeats(behaviour: type[Behaviour], operation: str, rule: str, tmp_path: Path) -> None:
     findings = broken(
-        schema_fuzzing(suite_on(behaviour()), operation, settings(examples=40, replay_folder=tmp_path))
+        schema_fuzzing(run_on(behaviour()), operation, settings(examples=40, replay_folder=tmp_path))
     )
     assert rule in findings
     replay = load(tmp_path / Path(findings[rule].replay).name)
-    assert perform(replay, suite_on(behaviour())).verdict == "reproduced"
-    assert perform(replay, suite_on()).verdict == "not reproduced"
+    assert perform(replay, run_on(behaviour())).verdict == "reproduced"
+    assert perform(replay, run_on()).verdict == "not reproduced"
 
 
 def test_failures_are_shrunk() -> None:
-    run = suite_on(LongNames())
+    run = run_on(LongNames())
     finding = broken(schema_fuzzing(run, "createAccount", settings()))["fields.max-length"]
     bodies = [run.record[number].request_body for number in finding.exchanges]
     assert len(bodies) == 1 and len(bodies[0]) <= 256 + len('{"name": ""}')
@@ -180,14 +164,14 @@ class RefusesPayins(Behaviour):
 
 
 def test_operation_that_is_never_accepted_is_inconclusive() -> None:
-    findings = schema_fuzzing(suite_on(RefusesPayins()), "createPayin", settings())
+    findings = schema_fuzzing(run_on(RefusesPayins()), "createPayin", settings())
     unreached = [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
     assert [finding.rule for finding in unreached] == ["http.success-json"]
     assert "no generated createPayin was accepted" in unreached[0].summary
 
 
 def test_absent_operation_is_not_applicable() -> None:
-    run = suite_on(payins=False)
+    run = run_on(payins=False)
     assert {one.verdict for one in schema_fuzzing(run, "createPayin", settings())} == {Verdict.NOT_APPLICABLE}
     assert run.sent == 0
 
@@ -200,7 +184,7 @@ class NoAccounts(Behaviour):
 
 
 def test_server_without_accounts_is_inconclusive() -> None:
-    findings = schema_fuzzing(suite_on(NoAccounts()), "createWallet", settings())
+    findings = schema_fuzzing(run_on(NoAccounts()), "createWallet", settings())
     assert {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
 
 
@@ -219,7 +203,7 @@ def test_time_is_shared_by_parts_and_workers() -> None:
 
 def test_time_is_kept() -> None:
     load_checks()
-    run = suite_on()
+    run = run_on()
     schema_fuzzing(run, "listWallets", FuzzSettings(1, seconds=0.0))
     assert len(run.record) < 60
 

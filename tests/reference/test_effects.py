@@ -12,11 +12,6 @@ from conformance.reference.seams.lists import parse_instant
 from tests.support.reference_world import BODIES, LISTS, World, refusal
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 def test_created_resources_show_what_was_sent_and_hide_numbers(world: World) -> None:
     sent = BODIES["createPayoutDestination"]
     made = world.make("createPayoutDestination", {**sent, "id": "dest_mine", "status": "inactive"})

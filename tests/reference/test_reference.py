@@ -32,11 +32,6 @@ RULES = {
 }
 
 
-@pytest.fixture
-def world() -> World:
-    return World()
-
-
 # --------------------------------------------------------------------------- the catalogue
 
 

@@ -17,22 +17,13 @@ from conformance.fixtures.account import call, new_key
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.seed import Seeded, new_server, target_tables, target_text
+from conformance.reference.seed import Seeded, new_server, target_text
 from conformance.reference.serving.listener import served
-from conformance.reference.serving.transport import InProcessTransport
 from conformance.replay import ReplayError, as_curl, as_python, document_of, load, perform, save
 from conformance.replay.document import call_of, file_name
 from conformance.replay.symbols import Names, fresh_like, moved, new_value, rendered
-from conformance.target.file import build
 from conformance.wire.messages import Call
-
-
-def suite_on(behaviour: Behaviour | None = None) -> RunContext:
-    server, seeded = new_server(behaviour or Behaviour(), number=1)
-    return RunContext(
-        build(target_tables(seeded, "http://reference.test"), "reference"),
-        transport=InProcessTransport(server),
-    )
+from tests.support.runs import run_on
 
 
 def finding(rule: str, operation: str, expected: str, got: str, *numbers: int) -> Finding:
@@ -108,7 +99,7 @@ CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, lo
 
 
 def recorded(behaviour: type[Behaviour], fail: Any, folder: Path) -> dict[str, Any]:
-    run = suite_on(behaviour())
+    run = run_on(behaviour())
     found = fail(run)
     # The scene that checks share was made earlier: its exchanges are not the check's own.
     own = [one for one in run.record.values() if not one.purpose.startswith("a sound")]
@@ -120,12 +111,12 @@ def recorded(behaviour: type[Behaviour], fail: Any, folder: Path) -> dict[str, A
 @pytest.mark.parametrize(("behaviour", "fail"), CASES, ids=[case[0].__name__ for case in CASES])
 def test_reproduced_on_the_faulty_server_only(behaviour: type[Behaviour], fail: Any, tmp_path: Path) -> None:
     document = recorded(behaviour, fail, tmp_path)
-    assert perform(document, suite_on(behaviour())).verdict == "reproduced"
-    assert perform(document, suite_on()).verdict == "not reproduced"
+    assert perform(document, run_on(behaviour())).verdict == "reproduced"
+    assert perform(document, run_on()).verdict == "not reproduced"
 
 
 def test_no_credential_and_no_id_of_the_server_is_written(tmp_path: Path) -> None:
-    run = suite_on(NoNonces())
+    run = run_on(NoNonces())
     path = save(used_nonce(run), list(run.record.values()), run, tmp_path)
     assert path is not None
     text = path.read_text("utf-8")
@@ -151,7 +142,7 @@ def test_prerequisites_of_the_shared_scene_are_followed(tmp_path: Path) -> None:
 
 
 def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -> None:
-    run = suite_on(LongNotes())
+    run = run_on(LongNotes())
     fixture = run.shared()
     for _ in range(3):
         run.send(fixture.client, fixture.call("createVirtualAccount"), "something else")
@@ -164,8 +155,7 @@ def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -
     ]
 
 
-def test_requests_sent_together_are_sent_together_again() -> None:
-    run = suite_on()
+def test_requests_sent_together_are_sent_together_again(run: RunContext) -> None:
     fixture = run.shared()
     exchanges = fixture.client.race([fixture.call("createWallet") for _ in range(3)])
     for number, exchange in enumerate(exchanges):
@@ -175,11 +165,11 @@ def test_requests_sent_together_are_sent_together_again() -> None:
     assert document is not None
     groups = [step.get("together") for step in document["steps"] if step["operation"] == "createWallet"]
     assert groups == [1, 1, 1]
-    assert perform(document, suite_on()).verdict == "not reproduced"
+    assert perform(document, run_on()).verdict == "not reproduced"
 
 
 def test_nothing_is_written_without_a_request(tmp_path: Path) -> None:
-    assert save(finding("wallet.race", "createWallet", "a", "b"), [], suite_on(), tmp_path) is None
+    assert save(finding("wallet.race", "createWallet", "a", "b"), [], run_on(), tmp_path) is None
     assert not list(tmp_path.iterdir())
 
 
@@ -196,7 +186,7 @@ class NoAccounts(Behaviour):
 
 
 def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> None:
-    replayed = perform(recorded(LongNotes, long_title, tmp_path), suite_on(NoAccounts()))
+    replayed = perform(recorded(LongNotes, long_title, tmp_path), run_on(NoAccounts()))
     assert replayed.verdict == "undecided" and "step 1 was answered 422" in replayed.got
 
 
@@ -331,7 +321,7 @@ def live(request: pytest.FixtureRequest) -> Iterator[tuple[str, Seeded, int]]:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    run = suite_on(NoNonces())
+    run = run_on(NoNonces())
     path = save(used_nonce(run), list(run.record.values()), run, tmp_path)
     assert path is not None
     return path
@@ -391,8 +381,7 @@ def test_curl_script(live: tuple[str, Seeded, int], file: Path, tmp_path: Path) 
     assert codes == ["201", "200", "201", "200" if status else "401"], done.stdout
 
 
-def test_scripts_hold_awkward_texts(tmp_path: Path) -> None:
-    run = suite_on()
+def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:
     fixture = run.shared()
     ids = fixture.ids("createAccount")
     exchanges = [

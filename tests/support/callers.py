@@ -26,7 +26,7 @@ def connect(server: Wire, **more: Any) -> Client:
     return Client(server.url, organization(), TRANSPORT, **more)
 
 
-def new_suite(url: str, **more: Any) -> RunContext:
+def run_at(url: str, **more: Any) -> RunContext:
     tables = {"base_url": url, "primary": {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}}
     return RunContext(build(tables, "test"), **{"transport": TRANSPORT, **more})
 

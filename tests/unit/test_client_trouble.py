@@ -20,7 +20,7 @@ from conformance.wire import answers, throttle
 from conformance.wire.messages import Call
 from conformance.wire.throttle import Pace
 from conformance.wire.transport import deadline, new_transport
-from tests.support.callers import connect, list_accounts, new_suite
+from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, Wire, answering, nowhere, wire
 
 # --------------------------------------------------------------------------- answers that never end
@@ -169,7 +169,7 @@ def dropped_once(connection: socket.socket, index: int) -> bool:
 
 def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key() -> None:
     with wire(dropped_once) as server:
-        run = new_suite(server.url)
+        run = run_at(server.url)
         exchange = run.send(run.client(), list_accounts().but(idempotency_key="key"), "")
     assert (exchange.status, exchange.attempts, len(server.requests)) == (200, 1, 2)
     first, second = server.requests
@@ -229,7 +229,7 @@ def test_lost_requests_of_a_race_are_sent_again(answer: bytes, monkeypatch: pyte
         return connection.sendall(OK) is None
 
     with wire(reply) as server:
-        run = new_suite(server.url)
+        run = run_at(server.url)
         nonce = "0123456789abcdef" * 2
         exchanges = run.client().race([list_accounts().signed(nonce=nonce)] * 4)
     assert [exchange.status for exchange in exchanges] == [200] * 4
@@ -256,7 +256,7 @@ def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: st
         return False
 
     with wire(reply) as server:
-        run = new_suite(server.url)
+        run = run_at(server.url)
         exchange = run.send(run.client(), list_accounts(), "")
     assert (exchange.error or "").startswith(error)
     assert len(server.requests) == sent
@@ -265,7 +265,7 @@ def test_broken_answers_break_the_rule_on_server_errors(answer: bytes, error: st
 
 
 def test_server_that_is_gone_breaks_no_rule_and_ends_the_sending() -> None:
-    run = new_suite(nowhere())
+    run = run_at(nowhere())
     for _ in range(LOST_AFTER_REFUSED):
         assert not run.lost
         exchange = run.send(run.client(), list_accounts(), "")
@@ -301,7 +301,7 @@ def gone() -> Exception:
 
 def test_server_that_comes_back_is_not_given_up() -> None:
     script = [gone(), gone(), gone(), gone(), httpx.Response(200, json={}), gone(), gone(), gone(), gone()]
-    run = new_suite("http://test", transport=Scripted(*script, httpx.Response(200, json={})))
+    run = run_at("http://test", transport=Scripted(*script, httpx.Response(200, json={})))
     for _ in range(6):
         run.send(run.client(), list_accounts(), "")
     assert not run.lost
@@ -309,7 +309,7 @@ def test_server_that_comes_back_is_not_given_up() -> None:
 
 def test_hanging_server_gets_less_time_and_is_given_up() -> None:
     transport = Scripted(httpx.ReadTimeout("late"))
-    run = new_suite("http://test", transport=transport)
+    run = run_at("http://test", transport=transport)
     for _ in range(LOST_AFTER_TIMEOUTS):
         run.send(run.client(), list_accounts(), "")
     assert transport.timeouts == [30.0] * 5 + [5.0] * (2 * LOST_AFTER_TIMEOUTS - 5)
@@ -320,7 +320,7 @@ def test_hanging_server_gets_less_time_and_is_given_up() -> None:
 
 def test_one_answer_in_time_keeps_a_slow_server() -> None:
     late = [httpx.ReadTimeout("late")] * (2 * LOST_AFTER_TIMEOUTS - 2)
-    run = new_suite("http://test", transport=Scripted(*late, httpx.Response(200, json={}), *late))
+    run = run_at("http://test", transport=Scripted(*late, httpx.Response(200, json={}), *late))
     for _ in range(LOST_AFTER_TIMEOUTS):
         run.send(run.client(), list_accounts(), "")
     assert not run.lost
@@ -338,7 +338,7 @@ def test_one_answer_in_time_keeps_a_slow_server() -> None:
 )
 def test_request_that_is_no_http_is_nobodys_fault(call: Call) -> None:
     with wire() as server:
-        run = new_suite(server.url)
+        run = run_at(server.url)
         exchange = run.send(run.client(), call, "")
     assert exchange.unsent
     assert not server.requests

@@ -10,9 +10,10 @@ import pytest
 from conformance.contract import fields
 from conformance.contract.fields import request_field, request_fields
 from conformance.contract.operations import OPERATIONS, request_problems
+from conformance.fixtures.corpora import amounts, texts
 from conformance.fixtures.corpora import fields as corpus
-from conformance.harness import snapshots
-from conformance.wire.messages import Call, Exchange, to_json
+from conformance.fixtures.corpora.value import values
+from conformance.wire.messages import to_json
 
 FIELDS = [(operation, field) for operation in OPERATIONS for field in request_fields(operation)]
 LIMITED = [(operation, field) for operation, field in FIELDS if field.max_length is not None]
@@ -110,73 +111,12 @@ def test_wrong_choices_are_not_listed() -> None:
 def test_wrong_codes_have_no_right_form_and_unassigned_ones_have() -> None:
     forms = {"country": "[A-Za-z]{2}", "currency": "[A-Za-z]{3}"}
     for code, form in forms.items():
-        assert not [value for value in corpus.WRONG_CODES[code] if re.fullmatch(form, value)]
-        assert re.fullmatch(form, corpus.UNASSIGNED_CODES[code])
+        assert not [value for value in values(texts.WRONG_CODES[code]) if re.fullmatch(form, value)]
+        assert re.fullmatch(form, texts.UNASSIGNED_CODES[code])
 
 
 def test_amounts_are_what_they_are_called() -> None:
     plain = re.compile("[0-9]+([.][0-9]+)?")
-    for name, value in corpus.WRONG_AMOUNTS:
-        positive = isinstance(value, str) and plain.fullmatch(value) and Decimal(value) > 0
-        assert not positive, name
-    assert all(plain.fullmatch(value) and Decimal(value) > 0 for value in corpus.EXACT_AMOUNTS)
-    assert len(set(corpus.EXACT_AMOUNTS)) == len(corpus.EXACT_AMOUNTS)
-
-
-# --------------------------------------------------------------------------- states
-
-
-def answered(document: object) -> Exchange:
-    return Exchange(
-        1,
-        "primary",
-        Call(None, "GET", "/"),
-        "",
-        "",
-        "GET",
-        "/",
-        [],
-        b"",
-        status=200,
-        response_body=to_json(document),
-    )
-
-
-def test_states_are_none_where_an_answer_does_not_show_them() -> None:
-    for document in ([], {}, {"total": True}, {"items": {}}, {"balances": "none"}, 1, None):
-        exchange = answered(document)
-        assert snapshots.total(exchange) is snapshots.ids(exchange) is snapshots.balances(exchange) is None
-    assert snapshots.members(answered([])) is None
-
-
-def test_states_are_read() -> None:
-    assert snapshots.total(answered({"total": 3})) == 3
-    assert snapshots.ids(answered({"items": [{"id": "a"}, 1, {"id": "b"}]})) == {"a", "b"}
-    members = snapshots.members(answered({"id": "bene_1", "more": 1}))
-    assert members is not None and members["id"] == "bene_1" and "more" not in members
-
-
-def balance(**members: object) -> dict[str, object]:
-    return {"USD": {"currency": "USD", **members}}
-
-
-@pytest.mark.parametrize(
-    ("after", "moved"),
-    [
-        ({"available_balance": "9.00", "pending_payout": "0"}, True),
-        ({"available_balance": "10.000", "pending_payout": "1"}, True),
-        ({"available_balance": "10.000", "pending_payout": "0.00"}, False),
-        ({"available_balance": "11", "pending_payout": "0"}, False),
-        ({"available_balance": None, "pending_payout": "odd"}, False),
-        ({"available_balance": "NaN"}, False),
-    ],
-)
-def test_money_moves_in_the_direction_of_a_payout(after: dict[str, object], moved: bool) -> None:
-    before = balance(available_balance="10.00", pending_payout="0")
-    assert bool(snapshots.moved(before, balance(**after), "createPayout")) is moved
-
-
-def test_only_multiples_of_a_unit_count() -> None:
-    before, after = balance(pending_payout="1" + "0" * 40), balance(pending_payout="1" + "0" * 39 + "2.74")
-    assert snapshots.moved(before, after, "createPayout", Decimal("1.37"))
-    assert not snapshots.moved(before, after, "createPayout", Decimal("1.00"))
+    for value in values((*amounts.REFUSED, *amounts.REFUSED_TOO)):
+        assert not (isinstance(value, str) and plain.fullmatch(value) and Decimal(value) > 0), value
+    assert all(plain.fullmatch(value) and Decimal(value) > 0 for value in values(amounts.EXACT))

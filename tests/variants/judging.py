@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from conformance.checks import plan
+from conformance.checks import load_checks
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
@@ -45,7 +45,7 @@ def new_run(variant: Variant) -> RunContext:
 
 def parts() -> list[tuple[str, str]]:
     """Every exploration with each of its parts."""
-    plan()  # Registers them.
+    load_checks()  # Registers them.
     return [(name, part) for name, one in sorted(EXPLORATIONS.items()) for part in one.parts]
 
 

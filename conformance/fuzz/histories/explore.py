@@ -56,7 +56,7 @@ def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> li
         barrier.wait()
         return [(name, client.deliver(request)) for name, request in requests]
 
-    with run.quiet_accounts(), ThreadPoolExecutor(len(scripts)) as pool:
+    with ThreadPoolExecutor(len(scripts)) as pool:
         done = [pair for pairs in pool.map(perform, prepared) for pair in pairs]
     done.sort(key=lambda pair: pair[1][-1].begun)
     for _, exchanges in done:

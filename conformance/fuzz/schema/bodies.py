@@ -14,8 +14,7 @@ from typing import Any
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fixtures.corpora.fields import UNASSIGNED_CODES
-from conformance.fixtures.corpora.text import (
+from conformance.fixtures.corpora.forms import (
     plain_email,
     plain_text,
     surely_longer,
@@ -23,6 +22,7 @@ from conformance.fixtures.corpora.text import (
     surely_no_choice,
     surely_no_code,
 )
+from conformance.fixtures.corpora.texts import UNASSIGNED_CODES
 from conformance.judging.comparison import same, show
 from conformance.judging.reasons import Reason
 

@@ -7,7 +7,7 @@ from typing import Any
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.corpora.text import plain_amount, same_number
+from conformance.fixtures.corpora.forms import plain_amount, same_number
 from conformance.fixtures.run_context import SAMPLE_REMEDIES, RunContext
 from conformance.fuzz.engine.budget import budget, explore, single
 from conformance.fuzz.engine.recorder import Recorder
@@ -116,27 +116,27 @@ class Fuzzer:
 
     def _used(self, case: Case, expected: ExpectedAnswer, exchange: Exchange) -> None:
         """An accepted request has changed what is there."""
-        self.fixtures.total = None
+        self.fixtures.look_anew()
         if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
             self.fixtures.renew()
 
     def _unchanged(self, refusal: Exchange) -> None:
-        seen = self.fixtures.changed()
+        seen = self.fixtures.changed(refusal)
         if seen is None:
             return
-        good, expected, got, looks = seen
+        effect, looks = seen
         self.recorder.keep(looks[0])
-        if not good:
+        if effect:
             self.fixtures.renew()
         self.recorder.judge(
             "refusal.changes-nothing",
             self.operation,
-            good,
-            f"after a refusal, {expected}",
-            got,
+            not effect,
+            "no effect of a refusal",
+            effect.found or "none",
             looks[0],
             refusal,
-            *looks[1:],
+            *looks[1:2],
         )
         self.recorder.inspect(looks[0])
 

@@ -12,21 +12,10 @@ from urllib.parse import quote
 
 from conformance.contract import fields
 from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.corpora import amounts, bodies, headers, ids, queries, texts
 from conformance.fixtures.corpora import fields as corpus
-from conformance.fixtures.corpora.oddities import (
-    AMOUNTS,
-    CODES,
-    CONTENT_TYPES,
-    DATES,
-    INTEGERS,
-    ODD_NUMBERS,
-    ODD_TEXTS,
-    QUERIES,
-    RAW_BODIES,
-    SEGMENTS,
-    SERVER_OWNED,
-    STATUSES,
-)
+from conformance.fixtures.corpora.dates import DATES
+from conformance.fixtures.corpora.value import values
 from conformance.fuzz.schema.bodies import FREE_TEXT, Sound
 from conformance.fuzz.schema.cases import (
     ENCODED,
@@ -114,7 +103,8 @@ def strategies(operation: str, valid: Sound | None, *, foreign: bool) -> dict[st
         )
     elif not described.is_post:
         made["query"] = st.builds(
-            lambda query: replace(base, origin="mutation: query", query=query), st.sampled_from(QUERIES)
+            lambda query: replace(base, origin="mutation: query", query=query),
+            st.sampled_from(values(queries.QUERIES)),
         )
     if valid is not None:
         made["field"] = _changed(base, valid)
@@ -126,7 +116,7 @@ def strategies(operation: str, valid: Sound | None, *, foreign: bool) -> dict[st
         )
         made["content type"] = st.builds(
             lambda kind: replace(base, origin="mutation: content type", content_type=kind),
-            st.sampled_from(CONTENT_TYPES),
+            st.sampled_from(values(headers.CONTENT_TYPES)),
         )
     return made
 
@@ -150,7 +140,7 @@ def _paths(operation: str, foreign: bool) -> SearchStrategy[tuple[tuple[str, str
             *((SIBLING,) if at and operation != "getAccountBalances" else ()),
         )
     ]
-    segments = [(at, RAW + text) for at in range(len(parameters)) for text in SEGMENTS]
+    segments = [(at, RAW + text) for at in range(len(parameters)) for text in values(ids.SEGMENTS)]
 
     def build(change: tuple[int, str]) -> tuple[tuple[str, str], ...]:
         return tuple(
@@ -168,17 +158,23 @@ def _queries(operation: str) -> SearchStrategy[str]:
 
     def value(name: str) -> SearchStrategy[str]:
         if name in ("page", "size"):
-            return st.sampled_from(INTEGERS)
+            return st.sampled_from(values(queries.INTEGERS))
         if name.endswith("_date"):
-            return st.sampled_from(DATES)
+            return st.sampled_from(values(DATES))
         return st.sampled_from(
-            STATUSES if name.startswith("status") else tuple(quote(code) for code in CODES)
+            values(queries.STATUSES)
+            if name.startswith("status")
+            else tuple(quote(code) for code in values(texts.CODES))
         )
 
     single = st.sampled_from(sorted(parameters)).flatmap(
         lambda name: value(name).map(lambda text: f"{name}={text}")
     )
-    return st.lists(single, min_size=1, max_size=3).map("&".join) | single | st.sampled_from(QUERIES)
+    return (
+        st.lists(single, min_size=1, max_size=3).map("&".join)
+        | single
+        | st.sampled_from(values(queries.QUERIES))
+    )
 
 
 def _changed(base: Case, valid: Sound) -> SearchStrategy[Case]:
@@ -199,11 +195,15 @@ def _changed(base: Case, valid: Sound) -> SearchStrategy[Case]:
         elif how == "left out":
             body.pop(one.name, None)
         elif how == "added":
-            name = draw(st.sampled_from((*SERVER_OWNED, "", "__proto__", "x" * 300, "\u0000")))
-            body[name] = draw(st.sampled_from(SERVER_OWNED.get(name, ("x", None, 1))))
+            name = draw(st.sampled_from((*texts.SERVER_OWNED, "", "__proto__", "x" * 300, "\u0000")))
+            body[name] = draw(
+                st.sampled_from(
+                    values(texts.SERVER_OWNED[name]) if name in texts.SERVER_OWNED else ("x", None, 1)
+                )
+            )
         else:
             body[one.name] = draw(_values(one, how))
-        return replace(base, origin=f"mutation: {one.name} {how}", body=_escaped(body))
+        return replace(base, origin=f"mutation: {one.name} {how}", body=as_bytes(body))
 
     return change()
 
@@ -228,11 +228,15 @@ def _values(one: fields.Field, how: str) -> SearchStrategy[Any]:
         case "null":
             return st.none()
         case "type":
-            return st.sampled_from((True, [], {}, [None], {"value": "x"}, ["x"], *ODD_NUMBERS))
+            return st.sampled_from((True, [], {}, [None], {"value": "x"}, ["x"], *values(texts.NUMBERS)))
         case "amount":
-            return st.sampled_from(AMOUNTS) | st.decimals(-1000, 0, places=2).map(str)
+            return st.sampled_from(
+                values((*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN))
+            ) | st.decimals(-1000, 0, places=2).map(str)
         case "code":
-            return st.sampled_from(CODES + tuple(choice.upper() + "_" for choice in one.choices))
+            return st.sampled_from(
+                values(texts.CODES) + tuple(choice.upper() + "_" for choice in one.choices)
+            )
         case "longest" if one.name in FREE_TEXT:
             assert one.max_length is not None
             return st.sampled_from(
@@ -242,10 +246,10 @@ def _values(one: fields.Field, how: str) -> SearchStrategy[Any]:
             assert one.max_length is not None
             over = one.max_length + (1 if how == "too long" else 0)
             return st.sampled_from(("x" * over, corpus.letters(over), "\U0001f600" * over))
-    return st.sampled_from(ODD_TEXTS)
+    return st.sampled_from(values(texts.TEXTS))
 
 
-def _escaped(body: Body) -> bytes:
+def as_bytes(body: Body) -> bytes:
     """JSON of a body; texts that UTF-8 cannot carry as escapes."""
     try:
         return to_json(body)
@@ -265,7 +269,7 @@ def _bytes(valid: Sound) -> SearchStrategy[bytes]:
     twice = st.sampled_from(sorted(valid.body) or ["x"]).map(
         lambda name: body[:-1] + b"," * bool(valid.body) + to_json(name) + b":" + to_json("twice") + b"}"
     )
-    return st.sampled_from(RAW_BODIES) | cut | put | twice
+    return st.sampled_from(values(bodies.RAW)) | cut | put | twice
 
 
 def _notations(valid: Sound) -> SearchStrategy[bytes]:
@@ -277,16 +281,14 @@ def _notations(valid: Sound) -> SearchStrategy[bytes]:
         for one in fields.request_fields(valid.operation)
         if one.name in FREE_TEXT and one.name not in valid.pinned
     ]
-    texts = st.sampled_from(
-        ("Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "Zo\u00e9 \u05d0\u05d1", "Ada")
-    )
+    words = st.sampled_from(values(texts.PLAIN))
 
     @st.composite
     def notation(draw: DrawFn) -> bytes:
         body = dict(valid.body)
         for name in free:
             if name in body and draw(st.booleans()):
-                body[name] = draw(texts)
+                body[name] = draw(words)
         names = draw(st.permutations(sorted(body)))
         style = draw(st.sampled_from(("compact", "spaced", "indented", "escaped", "padded")))
         ordered = {name: body[name] for name in names}

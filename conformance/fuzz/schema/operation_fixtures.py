@@ -15,8 +15,10 @@ from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.schema.cases import Case
+from conformance.harness.side_effects import Watch
+from conformance.judging.effects import NONE, Effect
 from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 
 _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
@@ -34,9 +36,8 @@ class OperationFixtures:
         self._shared = shared
         self._scene: AccountFixture | None = None
         self.known: dict[str, Any] | None = None
-        self.total: int | None = None
-        #: The exchange that showed what is known: a refusal must leave that as it is.
-        self.look: Exchange | None = None
+        #: What a refusal must leave as it is; None where that is to be looked at anew.
+        self._watch: Watch | None = None
 
     @property
     def fixture(self) -> AccountFixture:
@@ -55,12 +56,6 @@ class OperationFixtures:
         adds = ADDS_TO.get(self.operation, "")
         return "" if not adds or TRAITS[adds].shared else adds
 
-    @property
-    def _listed_by(self) -> str:
-        """The list, nobody else's, that shows what this part's operation creates."""
-        traits = TRAITS[self.operation]
-        return "" if traits.shared else traits.listed_by
-
     def _populate(self, fixture: AccountFixture, create: str) -> None:
         """Makes a list's elements; a server that refuses them leaves the list shorter."""
         for number in range(3):
@@ -73,11 +68,16 @@ class OperationFixtures:
 
     def learn(self, exchange: Exchange) -> None:
         """Takes what an answer shows of the scene's beneficiary for what is known of it."""
-        self.known, self.look = exchange.document if isinstance(exchange.document, dict) else None, exchange
+        self.known = exchange.document if isinstance(exchange.document, dict) else None
+        self.look_anew()
+
+    def look_anew(self) -> None:
+        """Something was accepted: what there is now is to be looked at before the next refusal."""
+        self._watch = None
 
     def renew(self) -> None:
         """The next example gets a scene of its own."""
-        self._scene, self.known, self.total = None, None, None
+        self._scene, self.known, self._watch = None, None, None
 
     @functools.cached_property
     def sibling(self) -> AccountFixture:
@@ -163,45 +163,25 @@ class OperationFixtures:
 
     def before(self) -> list[Exchange]:
         """Makes sure that what a refusal must not change is known; the exchanges that it took."""
-        if self._listed_by and self.total is None:
-            return [self._count()]
-        return []
+        traits = TRAITS[self.operation]
+        if self._watch is not None or traits.shared or not (traits.listed_by or traits.changes):
+            return []
+        fixture = self.fixture
 
-    def _count(self) -> Exchange:
-        call = self.fixture.call(self._listed_by).with_query({"size": 1})
-        exchange = self.run.send(self.fixture.client, call, "how many are there?")
-        total = exchange.get("total")
-        self.total, self.look = total if exchange.succeeded and isinstance(total, int) else None, exchange
-        return exchange
+        def look(request: Call, purpose: str) -> Exchange:
+            return self.run.send(fixture.client, request, purpose)
 
-    def changed(self) -> tuple[bool, str, str, list[Exchange]] | None:
-        """What there is after a refusal, if that can be known: whether it is as before, what was expected,
-        what is there, and the exchanges that show it, the later first."""
-        earlier = [self.look] if self.look is not None else []
-        if self._listed_by and self.total is not None:
-            before = self.total
-            exchange = self._count()
-            if self.total is None:
-                return None
-            return (
-                self.total == before,
-                f"total {before} as before",
-                f"total {self.total}",
-                [exchange, *earlier],
-            )
-        if self.known is not None:
-            exchange = self.run.send(
-                self.fixture.client, self.fixture.call("getBeneficiary"), "is it as it was?"
-            )
-            if exchange.succeeded and isinstance(exchange.document, dict):
-                names = [name for name, value in self.known.items() if exchange.get(name) != value]
-                return (
-                    not names,
-                    "the beneficiary as before",
-                    f"another {names[0]}" if names else "the same",
-                    [exchange, *earlier],
-                )
-        return None
+        self._watch = Watch(self.run, look, fixture, self.operation)
+        self._watch.start()
+        return list(self._watch.looks)
+
+    def changed(self, refusal: Exchange) -> tuple[Effect, list[Exchange]] | None:
+        """What a refused request changed, if that can be known, and the exchanges that show it, the later
+        first. What others may have changed as well is nothing."""
+        effect = self._watch.effect([refusal.call]) if self._watch is not None else None
+        if effect is None or self._watch is None:
+            return None
+        return (NONE if effect.doubtful else effect), list(self._watch.looks)
 
 
 def _part(fixture: Callable[[], AccountFixture], name: str) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
-from conformance.fixtures.corpora.text import PLAIN_LETTERS
+from conformance.fixtures.corpora.forms import PLAIN_LETTERS
 from conformance.fuzz.schema.bodies import FREE_ADDRESS, FREE_TEXT, UNSTATED_LENGTH, Sound
 
 ACCEPT, REJECT = "must-accept", "must-reject"

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract import timestamps
+from conformance.contract.fields import documented
+from conformance.judging.comparison import MOVING
 from conformance.wire.messages import Call, Exchange
 
 Document = dict[str, Any]
 
-#: Members of a resource that requests to others may move, or that only say when it changed.
-RESTLESS = frozenset({"updated", "is_default", "payout_destinations"})
+#: Members of a resource that jobs, other users or requests to other resources may move at any time.
+RESTLESS = MOVING | {"is_default", "payout_destinations"}
 
 
 @dataclass
@@ -28,6 +30,13 @@ class Thing:
     shown: Document
     #: The rule that its latest change keeps; a read that shows something else breaks it.
     rule: str = ""
+    #: Whether a list has shown it since: its `created` is then as lists and their filters know it.
+    listed: bool = False
+
+    def steady(self) -> Document:
+        """Its documented members that nobody else moves, as they must be shown."""
+        names = documented(self.operation)
+        return {name: value for name, value in self.shown.items() if name in names and name not in RESTLESS}
 
 
 @dataclass
@@ -38,6 +47,10 @@ class Payee(Thing):
     disabled: bool = False
     #: When it was last shown: seconds since 1970, local clock.
     at: float = 0.0
+
+    def steady(self) -> Document:
+        """As for any resource; that it is disabled was asked for and stays."""
+        return {**super().steady(), **({"status": "disabled"} if self.disabled else {})}
 
 
 @dataclass
@@ -128,10 +141,8 @@ class Model:
 
     def has_wallet(self, currency: Any, network: Any) -> bool:
         """Whether the account has its one wallet of a pair already: section 4.6."""
-        return any(
-            one.shown.get("currency") == currency and one.shown.get("network") == network
-            for one in self.wallets
-        )
+        pairs = [(wallet.shown.get("currency"), wallet.shown.get("network")) for wallet in self.wallets]
+        return (currency, network) in pairs
 
     def listed(self, operation: str, payee: Payee | None) -> list[Thing]:
         """What a list without filters shows."""

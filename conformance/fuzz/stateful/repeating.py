@@ -6,7 +6,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import call, unknown_like
 from conformance.fuzz.stateful.model import Document, Post, Thing
 from conformance.fuzz.stateful.sender import Sender
-from conformance.judging.comparison import same
+from conformance.judging.comparison import differences
 from conformance.wire.messages import Call, to_json
 
 
@@ -23,7 +23,10 @@ class Repeater(Sender):
         if self.lost:
             return
         rule = "idempotency.replay-after-change" if self.model.changed_since(post) else "idempotency.replay"
-        good = exchange.status == post.answer.status and same(exchange.document, post.answer.document)
+        operation = str(post.call.operation)
+        good = exchange.status == post.answer.status and not differences(
+            operation, exchange.document, post.answer.document
+        )
         self.judge(
             rule,
             str(post.call.operation),

@@ -3,10 +3,11 @@ judged."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.lateness import look_until
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.schema.bodies import Sound
@@ -67,6 +68,12 @@ class Sender:
                 exchange,
             )
         return exchange
+
+    def look(
+        self, operation: str, send: Callable[[], Exchange], good: Callable[[Exchange], bool]
+    ) -> Exchange:
+        """What a read shows: looked at again for a while until it is good."""
+        return look_until(self.run.cache, operation, send, lambda seen: self.lost or good(seen))
 
     def inspect(self) -> None:
         """Judges what came by the passive rules; later than by the rule at hand, which says more."""

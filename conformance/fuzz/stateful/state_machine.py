@@ -17,7 +17,7 @@ from conformance.contract import fields
 from conformance.fixtures.account import call
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.stateful.executor import Driver
-from conformance.fuzz.stateful.model import Document, Filters, Payee
+from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 
 TEXTS = ("Ada", "Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "a b")
 
@@ -76,6 +76,32 @@ def with_spoilt(body: Document, change: tuple[str, Any] | None) -> Document:
     )
 
 
+@dataclass(frozen=True)
+class Wish:
+    """Filters that an example asks for: a status, and whether by the currency, the creation or the end of the
+    element at a place."""
+
+    status: str
+    at: int
+    start: bool
+    end: bool
+    currency: bool = False
+
+    def filters(self, things: list[Thing]) -> Filters:
+        """Filters for what one of the elements has; none but the status where there are no elements."""
+        if not things:
+            return Filters(self.status)
+        shown = things[self.at % len(things)].shown
+        # What only the create has shown may be more precise than what lists compare.
+        created = str(shown.get("created")) if all(thing.listed for thing in things) else ""
+        return Filters(
+            self.status,
+            str(shown.get("currency")) if self.currency else "",
+            created if self.start else "",
+            created if self.end and not self.start else "",
+        )
+
+
 class Machine(RuleBasedStateMachine):
     """What all machines have: an example starts with an account of its own and ends with a look at all there
     is."""
@@ -99,6 +125,13 @@ class Machine(RuleBasedStateMachine):
             if name in body and name not in self.context.valid[operation].pinned:
                 body[name] = f"{text} {self.count}"
         return body
+
+    def walk(self, operation: str, size: int, wish: Wish, payee: Payee | None = None) -> None:
+        """Walks a list by filters that one of its elements passes."""
+        things = self.model.listed(operation, payee)
+        if (wish.start or wish.end) and not all(thing.listed for thing in things):
+            self.driver.learn(operation, payee)
+        self.driver.walk(operation, size, wish.filters(things), payee)
 
     def payee(self, place: int) -> Payee:
         return self.model.payees[place % len(self.model.payees)]
@@ -228,10 +261,7 @@ class Payees(Machine):
     @precondition(lambda self: self.model.payees)
     @rule(place=PLACES, size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans())
     def list_destinations(self, place: int, size: int, status: str, at: int, start: bool, end: bool) -> None:
-        payee = self.payee(place)
-        self.driver.walk(
-            "listPayoutDestinations", size, filters(payee.destinations, status, at, start, end), payee
-        )
+        self.walk("listPayoutDestinations", size, Wish(status, at, start, end), self.payee(place))
 
     @precondition(lambda self: self.context.payouts and any(one.destinations for one in self.model.payees))
     @rule(
@@ -289,11 +319,7 @@ class Holdings(Machine):
     def list_virtual_accounts(
         self, size: int, status: str, at: int, start: bool, end: bool, currency: bool
     ) -> None:
-        self.driver.walk(
-            "listVirtualAccounts",
-            size,
-            filters(self.model.virtual_accounts, status, at, start, end, currency),
-        )
+        self.walk("listVirtualAccounts", size, Wish(status, at, start, end, currency))
 
     @rule(
         text=st.sampled_from(TEXTS),
@@ -309,7 +335,7 @@ class Holdings(Machine):
         size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
     )
     def list_wallets(self, size: int, status: str, at: int, start: bool, end: bool, currency: bool) -> None:
-        self.driver.walk("listWallets", size, filters(self.model.wallets, status, at, start, end, currency))
+        self.walk("listWallets", size, Wish(status, at, start, end, currency))
 
     @rule()
     def balances(self) -> None:
@@ -330,19 +356,3 @@ class Everything(Payees, Holdings):
 
 
 MACHINES: dict[str, type[Machine]] = {"payees": Payees, "holdings": Holdings, "everything": Everything}
-
-
-def filters(
-    things: list[Any], status: str, at: int, start: bool, end: bool, currency: bool = False
-) -> Filters:
-    """Filters for what one of the elements has; none where there are no elements."""
-    if not things:
-        return Filters(status)
-    one = things[at % len(things)].shown
-    created = str(one.get("created"))
-    return Filters(
-        status,
-        str(one.get("currency")) if currency else "",
-        created if start else "",
-        created if end and not start else "",
-    )

@@ -2,36 +2,98 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from conformance.fixtures.account import call
-from conformance.fuzz.stateful.model import RESTLESS, Document, Filters, Payee, Thing
+from conformance.fixtures.lateness import look_until
+from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
 from conformance.judging import queries
-from conformance.judging.comparison import same, show
+from conformance.judging.comparison import alike, objects, show
 from conformance.wire.messages import Exchange
 
 #: Most pages that one walk reads.
 MAX_PAGES = 12
 
 
+@dataclass
+class Reading:
+    """A list as it was read, page by page."""
+
+    pages: list[Exchange]
+    items: list[Document]
+    #: What the model says must be in it.
+    expected: dict[str, Thing]
+
+    @property
+    def ids(self) -> list[str]:
+        return [str(item.get("id")) for item in self.items]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it holds what the model says."""
+        total = self.pages[-1].get("total")
+        return sorted(self.ids) == sorted(self.expected) and total == len(self.expected)
+
+
 class Walker(Sender):
     """Reads lists, whole or filtered, page by page."""
 
     def walk(self, operation: str, size: int, filters: Filters, payee: Payee | None = None) -> None:
-        """Walks a list from its first page to its last and compares it with the model."""
+        """Walks a list from its first page to its last and compares it with the model, again for a while
+        until both agree: how soon a list shows a write is open."""
         if self.lost:
             return
-        things = [one for one in self.model.listed(operation, payee) if filters.keeps(one.shown)]
+
+        def read() -> Reading | None:
+            if filters.status and attempts:
+                # A job may have given an element another status meanwhile.
+                self.learn(operation, payee)
+            attempts.append(operation)
+            return self._read(operation, size, filters, payee)
+
+        attempts: list[str] = []
+        reading = look_until(
+            self.run.cache, operation, read, lambda seen: self.lost or seen is None or seen.agrees
+        )
+        if reading is not None and not self.lost:
+            self._compare(operation, reading, filters)
+
+    def learn(self, operation: str, payee: Payee | None = None) -> None:
+        """Takes from a list what only it knows: each element's status, and `created` in the precision in
+        which lists and their filters compare it."""
+        if self.lost:
+            return
+        reading = look_until(
+            self.run.cache,
+            operation,
+            lambda: self._read(operation, 100, Filters(), payee),
+            lambda seen: self.lost or seen is None or set(seen.expected) <= set(seen.ids),
+        )
+        if reading is None:
+            return
+        for item in reading.items:
+            thing = reading.expected.get(str(item.get("id")))
+            created = item.get("created")
+            if thing is not None and alike(thing.operation, "created", created, thing.shown.get("created")):
+                thing.shown |= {name: item[name] for name in ("created", "status") if name in item}
+                thing.listed = True
+
+    def _read(
+        self, operation: str, size: int, filters: Filters, payee: Payee | None = None
+    ) -> Reading | None:
+        """Reads a list from its first page to its last; None where an answer says nothing of it."""
+        things = self.model.listed(operation, payee)
+        expected = {thing.id: thing for thing in things if filters.keeps(thing.shown)}
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
-        seen: list[Exchange] = []
-        items: list[Any] = []
+        reading = Reading([], [], expected)
         for page in range(1, MAX_PAGES + 1):
             exchange = self.send(
                 call(operation, ids).with_query(self._query(operation, page, size, filters)), f"page {page}"
             )
             if self.lost:
-                return
+                return None
             rule = next(iter(filters.rules()), "list.walk") if things else "list.empty"
             if not self.judge(
                 rule,
@@ -41,16 +103,15 @@ class Walker(Sender):
                 exchange.described(),
                 exchange,
             ):
-                return
+                return None
             query = queries.read(exchange.call.query)
-            for one in queries.judge_page(operation, query, exchange, self.run.target.array_style):
-                self.judge(one.rule, operation, one.good, one.expected, one.got, exchange)
-            seen.append(exchange)
-            shown = exchange.get("items")
-            items += shown if isinstance(shown, list) else []
+            for judged in queries.judge_page(operation, query, exchange, self.run.target.array_style):
+                self.judge(judged.rule, operation, judged.good, judged.expected, judged.got, exchange)
+            reading.pages.append(exchange)
+            reading.items += objects(exchange.get("items"))
             if not isinstance(exchange.get("pages"), int) or page >= exchange.get("pages"):
                 break
-        self._compare(operation, things, [one for one in items if isinstance(one, dict)], filters, seen)
+        return reading
 
     def _query(self, operation: str, page: int, size: int, filters: Filters) -> list[tuple[str, Any]]:
         style = "statuses[]" if self.run.target.array_style == "brackets" else "statuses"
@@ -63,18 +124,10 @@ class Walker(Sender):
         ]
         return [("page", page), ("size", size), *(pair for pair in pairs if pair[1])]
 
-    def _compare(
-        self,
-        operation: str,
-        things: list[Thing],
-        items: list[Document],
-        filters: Filters,
-        seen: list[Exchange],
-    ) -> None:
+    def _compare(self, operation: str, reading: Reading, filters: Filters) -> None:
         rules = filters.rules()
         rule = "list.complete" if not rules else rules[0] if len(rules) == 1 else "list.filters-combine"
-        ids = [str(one.get("id")) for one in items]
-        last = seen[-1]
+        ids, expected, last = reading.ids, reading.expected, reading.pages[-1]
         self.judge(
             "list.walk",
             operation,
@@ -82,10 +135,9 @@ class Walker(Sender):
             "every element once",
             "one of them twice",
             last,
-            *seen[:-1],
+            *reading.pages[:-1],
         )
-        expected = {one.id: one for one in things}
-        for extra in (one for one in items if one.get("id") not in expected):
+        for extra in (item for item in reading.items if item.get("id") not in expected):
             self._unexpected(operation, extra, rule, last)
         missing = [identifier for identifier in expected if identifier not in ids]
         self.judge(
@@ -95,7 +147,7 @@ class Walker(Sender):
             f"{len(expected)} elements",
             f"{len(missing)} of them missing",
             last,
-            *seen[:-1],
+            *reading.pages[:-1],
         )
         self.judge(
             rule,
@@ -105,18 +157,18 @@ class Walker(Sender):
             f"total {last.get('total')}",
             last,
         )
-        for item in items:
+        for item in reading.items:
             thing = expected.get(str(item.get("id")))
-            for name, value in item.items() if thing is not None else ():
-                if thing is not None and name in thing.shown and name not in RESTLESS:
-                    self.judge(
-                        "list.complete",
-                        operation,
-                        same(value, thing.shown[name]),
-                        f"{name} {show(thing.shown[name])}",
-                        show(value),
-                        last,
-                    )
+            known = thing.steady() if thing is not None else {}
+            for name in (name for name in known if name in item and thing is not None):
+                self.judge(
+                    "list.complete",
+                    operation,
+                    alike(thing.operation if thing else "", name, item[name], known[name]),
+                    f"{name} {show(known[name])}",
+                    show(item[name]),
+                    last,
+                )
 
     def _unexpected(self, operation: str, item: Document, rule: str, exchange: Exchange) -> None:
         """An element that the model does not have there: of which request it is says which rule is broken."""
@@ -158,8 +210,9 @@ class Walker(Sender):
         """Walks a list as it is at the end, then from and up to the moment in which one element was
         created."""
         self.walk(operation, 100, Filters(), payee)
+        self.learn(operation, payee)
         things = self.model.listed(operation, payee)
-        if things:
+        if things and all(thing.listed for thing in things):
             created = str(things[self.model.changes % len(things)].shown.get("created"))
             self.walk(operation, 100, Filters(start_date=created), payee)
             self.walk(operation, 100, Filters(end_date=created), payee)

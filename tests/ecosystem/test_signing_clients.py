@@ -1,0 +1,296 @@
+"""The clients in spec/signing.md sign every vector as a server does, and are accepted by one.
+
+Each is taken from the page and given a main program, which signs what it reads, or makes two calls.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ecosystem.bundle import SPEC
+from tests.ecosystem.tools import credentials, run, sandbox
+
+VECTORS: list[dict[str, Any]] = json.loads((SPEC / "signing-vectors.json").read_bytes())["vectors"]
+PAGE = (SPEC / "signing.md").read_text("utf-8")
+BLOCKS: dict[str, str] = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL))
+
+
+@dataclass(frozen=True)
+class Language:
+    """How a client on the page becomes a program.
+
+    `main` is its main program: with the argument `sign` it reads lines of secret, method, target, timestamp,
+    nonce and body (secret and body in hexadecimal, - for an empty body) and prints the signature of each;
+    with `call` it makes a POST and a GET and prints their statuses. `commands` must be installed.
+    """
+
+    commands: tuple[str, ...]
+    client: str
+    main_file: str
+    main: str
+    run: tuple[str, ...]
+    build: tuple[str, ...] = ()
+
+
+PYTHON = """
+import sys
+from client import call, signature
+
+if sys.argv[1] == "sign":
+    for line in sys.stdin:
+        secret, *parts, body = line.split()
+        print(signature(bytes.fromhex(secret).decode(), *parts, bytes.fromhex(body.strip("-"))))
+else:
+    import os
+    path = f"/v1/customers/{os.environ['CUSTOMER_ID']}/accounts"
+    print(call("POST", path, b'{"name": "Signed"}')[0], call("GET", path + "?size=1&page=1")[0])
+"""
+
+JAVASCRIPT = """
+import { createInterface } from 'node:readline';
+import { call, signature } from './client.mjs';
+
+if (process.argv[2] === 'sign') {
+  for await (const line of createInterface({ input: process.stdin })) {
+    const [secret, ...parts] = line.split(' ');
+    const body = Buffer.from(parts.pop().replace('-', ''), 'hex');
+    console.log(signature(Buffer.from(secret, 'hex').toString(), ...parts, body));
+  }
+} else {
+  const path = `/v1/customers/${process.env.CUSTOMER_ID}/accounts`;
+  const [made] = await call('POST', path, '{"name": "Signed"}');
+  console.log(made, (await call('GET', path + '?size=1&page=1'))[0]);
+}
+"""
+
+GO = """
+package main
+
+import (
+	"bufio"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	if os.Args[1] == "sign" {
+		lines := bufio.NewScanner(os.Stdin)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			part := strings.Split(lines.Text(), " ")
+			secret, _ := hex.DecodeString(part[0])
+			body, _ := hex.DecodeString(strings.Trim(part[5], "-"))
+			fmt.Println(signature(string(secret), part[1], part[2], part[3], part[4], body))
+		}
+		return
+	}
+	path := "/v1/customers/" + os.Getenv("CUSTOMER_ID") + "/accounts"
+	made, err := call("POST", path, []byte(`{"name": "Signed"}`))
+	if err != nil {
+		panic(err)
+	}
+	listed, err := call("GET", path+"?size=1&page=1", nil)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(made.StatusCode, listed.StatusCode)
+}
+"""
+
+JAVA = """
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.nio.charset.StandardCharsets;
+import java.util.HexFormat;
+
+public class Main {
+    public static void main(String[] arguments) throws Exception {
+        if (arguments[0].equals("sign")) {
+            var lines = new BufferedReader(new InputStreamReader(System.in));
+            for (String line = lines.readLine(); line != null; line = lines.readLine()) {
+                String[] part = line.split(" ");
+                String secret = new String(HexFormat.of().parseHex(part[0]), StandardCharsets.UTF_8);
+                byte[] body = HexFormat.of().parseHex(part[5].replace("-", ""));
+                System.out.println(Signed.signature(secret, part[1], part[2], part[3], part[4], body));
+            }
+            return;
+        }
+        String path = "/v1/customers/" + System.getenv("CUSTOMER_ID") + "/accounts";
+        byte[] body = "{\\"name\\": \\"Signed\\"}".getBytes();
+        System.out.print(Signed.call("POST", path, body).statusCode() + " ");
+        System.out.println(Signed.call("GET", path + "?size=1&page=1", new byte[0]).statusCode());
+    }
+}
+"""
+
+PHP = """<?php
+require 'client.php';
+if ($argv[1] === 'sign') {
+    while (($line = fgets(STDIN)) !== false) {
+        $part = explode(' ', trim($line));
+        $body = hex2bin(trim($part[5], '-'));
+        echo signature(hex2bin($part[0]), $part[1], $part[2], $part[3], $part[4], $body), "\\n";
+    }
+} else {
+    $path = '/v1/customers/' . getenv('CUSTOMER_ID') . '/accounts';
+    echo call('POST', $path, '{"name": "Signed"}')[0], ' ', call('GET', $path . '?size=1&page=1')[0], "\\n";
+}
+"""
+
+RUBY = """
+require_relative 'client'
+if ARGV[0] == 'sign'
+  $stdin.each_line do |line|
+    secret, *parts, body = line.split
+    puts signature([secret].pack('H*'), *parts, [body.delete('-')].pack('H*'))
+  end
+else
+  path = "/v1/customers/#{ENV.fetch('CUSTOMER_ID')}/accounts"
+  puts "#{call('POST', path, '{"name": "Signed"}')[0]} #{call('GET', path + '?size=1&page=1')[0]}"
+end
+"""
+
+CSHARP = """
+using System;
+using System.Linq;
+using System.Text;
+
+public static class Program
+{
+    static byte[] Bytes(string hex)
+    {
+        var places = Enumerable.Range(0, hex.Length / 2);
+        return places.Select(place => Convert.ToByte(hex.Substring(2 * place, 2), 16)).ToArray();
+    }
+
+    public static void Main(string[] arguments)
+    {
+        if (arguments[0] == "sign")
+        {
+            Console.SetIn(new System.IO.StreamReader(Console.OpenStandardInput()));
+            for (string line = Console.ReadLine(); line != null; line = Console.ReadLine())
+            {
+                string[] part = line.Split(' ');
+                string secret = Encoding.UTF8.GetString(Bytes(part[0]));
+                byte[] body = Bytes(part[5].Trim('-'));
+                Console.WriteLine(Signed.Signature(secret, part[1], part[2], part[3], part[4], body));
+            }
+            return;
+        }
+        string path = "/v1/customers/" + Environment.GetEnvironmentVariable("CUSTOMER_ID") + "/accounts";
+        byte[] name = Encoding.UTF8.GetBytes("{\\"name\\": \\"Signed\\"}");
+        int made = (int)Signed.Call("POST", path, name).Result.StatusCode;
+        int listed = (int)Signed.Call("GET", path + "?size=1&page=1", new byte[0]).Result.StatusCode;
+        Console.WriteLine(made + " " + listed);
+    }
+}
+"""
+
+SHELL = r"""
+. ./client.sh
+# The bytes of hexadecimal digits, with an x behind them: command substitution would drop line feeds.
+bytes() { printf '%b' "$(printf %s "$1" | sed 's/-//; s/../\\0&\n/g' | while read -r one; do
+    [ -n "$one" ] && printf '\\0%03o' "0x${one#\\0}"; done)"; printf x; }
+if [ "$1" = sign ]; then
+    while read -r secret method target timestamp nonce body; do
+        secret=$(bytes "$secret") body=$(bytes "$body")
+        signature "${secret%x}" "$method" "$target" "$timestamp" "$nonce" "${body%x}"
+    done
+else
+    path=/v1/customers/$CUSTOMER_ID/accounts
+    status() { sed 's/.*"items".*/200/; s/.*"object": *"account".*/201/'; }
+    echo "$(call POST "$path" '{"name": "Signed"}' | status) $(call GET "$path?size=1&page=1" | status)"
+fi
+"""
+
+LANGUAGES = {
+    "python": Language(
+        (sys.executable,), "client.py", "main.py", PYTHON, (sys.executable, "main.py")
+    ),
+    "javascript": Language(("node",), "client.mjs", "main.mjs", JAVASCRIPT, ("node", "main.mjs")),
+    "go": Language(("go",), "client.go", "main.go", GO, ("./main",), ("go", "build", "-o", "main")),
+    "java": Language(
+        ("java", "javac"), "Signed.java", "Main.java", JAVA, ("java", "Main"), ("javac", "Main.java")
+    ),
+    "php": Language(("php",), "client.php", "main.php", PHP, ("php", "main.php")),
+    "ruby": Language(("ruby",), "client.rb", "main.rb", RUBY, ("ruby", "main.rb")),
+    "csharp": Language(
+        ("mcs", "mono"), "Signed.cs", "Main.cs", CSHARP, ("mono", "main.exe"),
+        ("mcs", "-out:main.exe", "-r:System.Net.Http", "Signed.cs", "Main.cs"),
+    ),
+    "sh": Language(("sh", "openssl", "curl"), "client.sh", "main.sh", SHELL, ("sh", "main.sh")),
+}  # fmt: skip
+
+each_language = pytest.mark.parametrize("name", LANGUAGES)
+
+
+def test_the_page_has_a_client_in_each_language() -> None:
+    assert set(BLOCKS) == set(LANGUAGES)
+
+
+@pytest.fixture
+def program(name: str, tmp_path: Path) -> tuple[Language, Path]:
+    """The client of a language with its main program, built in a folder of its own."""
+    language = LANGUAGES[name]
+    missing = [command for command in language.commands if shutil.which(command) is None]
+    if missing:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    (tmp_path / language.client).write_text(BLOCKS[name], "utf-8")
+    (tmp_path / language.main_file).write_text(language.main, "utf-8")
+    if name == "go":
+        (tmp_path / "go.mod").write_text("module client\n")
+    if language.build:
+        cache = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod"}
+        run([*language.build], tmp_path, **cache)
+    return language, tmp_path
+
+
+def content(vector: dict[str, Any], member: str) -> bytes:
+    if member in vector:
+        text: str = vector[member]
+        return text.encode()
+    return base64.b64decode(vector[f"{member}_base64"])
+
+
+@each_language
+def test_client_signs_as_the_vectors_do(name: str, program: tuple[Language, Path]) -> None:
+    language, folder = program
+    lines = [
+        " ".join(
+            (
+                vector["secret"].encode().hex(),
+                *(vector[part] for part in ("method", "target", "timestamp", "nonce")),
+                content(vector, "body").hex() or "-",
+            )
+        )
+        for vector in VECTORS
+    ]
+    done = run([*language.run, "sign"], folder, text="\n".join(lines) + "\n")
+    signatures = done.stdout.split()
+    assert len(signatures) == len(VECTORS)
+    wrong = [
+        vector["id"]
+        for vector, signature in zip(VECTORS, signatures, strict=True)
+        if signature != vector["expected_signature"]
+    ]
+    assert wrong == []
+
+
+@each_language
+@pytest.mark.parametrize("prefix", ["", "/api"])
+def test_client_is_accepted(name: str, prefix: str, program: tuple[Language, Path]) -> None:
+    language, folder = program
+    with sandbox("--prefix", prefix) as target:
+        done = run([*language.run, "call"], folder, **credentials(target))
+    assert done.stdout.split() == ["201", "200"], done.stdout + done.stderr

@@ -1,0 +1,112 @@
+"""Where the tools are that the tests in this folder try, and how they are run."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+MODULES = HERE / "node_modules"
+
+#: Calls that compile a client or start a server on a busy machine.
+PATIENCE = 180
+
+
+def node() -> str:
+    """The node command; skips the test where it, or what package.json names, is not installed."""
+    command = shutil.which("node")
+    if command is None:
+        pytest.skip("node is not installed")
+    if not MODULES.is_dir():
+        pytest.skip("the npm tools are not installed: npm ci --ignore-scripts --prefix tests/ecosystem")
+    return command
+
+
+def npm(tool: str, *arguments: object, folder: Path, check: bool = True) -> subprocess.CompletedProcess[str]:
+    """Runs a command of node_modules in a folder. Fails the test with its output when it does."""
+    node()
+    return run([str(MODULES / ".bin" / tool), *map(str, arguments)], folder, check=check)
+
+
+def javascript(program: str, *arguments: object, folder: Path) -> str:
+    """What a program prints; it finds the modules that package.json names."""
+    path = folder / "program.mjs"
+    path.write_text(program, "utf-8")
+    with_modules(folder)
+    return run([node(), str(path), *map(str, arguments)], folder).stdout
+
+
+def with_modules(folder: Path) -> None:
+    """Makes the npm modules visible to programs in a folder."""
+    if not (folder / "node_modules").exists():
+        (folder / "node_modules").symlink_to(MODULES, target_is_directory=True)
+
+
+def python(module: str, *arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a module of a Python tool; skips the test where it is not installed."""
+    if importlib.util.find_spec(module) is None:
+        pytest.skip(f"{module} is not installed: pip install '.[ecosystem]'")
+    return run([sys.executable, "-m", module, *map(str, arguments)], folder)
+
+
+def run(
+    command: list[str], folder: Path, *, check: bool = True, text: str = "", **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a folder without a terminal; `text` is what it reads."""
+    variables = {**os.environ, "CI": "true", "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", **environment}
+    variables.pop("PYTEST_CURRENT_TEST", None)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=variables,
+        input=text,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=PATIENCE,
+        check=False,
+    )
+    if check and done.returncode:
+        pytest.fail(
+            f"{command[0]} ended with {done.returncode}:\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+        )
+    return done
+
+
+@contextlib.contextmanager
+def sandbox(*options: str) -> Iterator[dict[str, Any]]:
+    """A running `conformance serve`: the tables of its target file."""
+    command = [sys.executable, "-m", "conformance.cli", "serve", "--port", "0", *options]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        assert process.stdout is not None
+        text = ""
+        while "payins" not in text:
+            line = process.stdout.readline()
+            assert line, "conformance serve ended"
+            text += line
+        yield tomllib.loads(text)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def credentials(target: dict[str, Any]) -> dict[str, str]:
+    """The environment that the example clients read."""
+    primary = target["primary"]
+    return {
+        "BASE_URL": target["base_url"],
+        "API_KEY": primary["api_key"],
+        "API_SECRET": primary["secret"],
+        "CUSTOMER_ID": primary["customer_id"],
+        "FUNDED_ACCOUNT_ID": primary["funded_account_id"],
+    }

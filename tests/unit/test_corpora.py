@@ -1,0 +1,76 @@
+"""The corpora of odd and hostile values: each value once, with a reason, and drawn by somebody."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from conformance.fixtures import corpora
+from conformance.fixtures.corpora.bodies import Derived
+from conformance.fixtures.corpora.value import Bug, Use, Value, values
+
+MODULES = [
+    importlib.import_module(f"{corpora.__name__}.{module.name}")
+    for module in pkgutil.iter_modules(corpora.__path__)
+]
+
+
+def _corpora() -> Iterator[tuple[str, tuple[Value, ...]]]:
+    for module in MODULES:
+        for name, value in vars(module).items():
+            tables = value.items() if isinstance(value, dict) else [("", value)]
+            for key, table in tables:
+                if isinstance(table, tuple) and table and isinstance(table[0], Value):
+                    yield f"{module.__name__.rpartition('.')[2]}.{name}{key and f'[{key}]'}", table
+
+
+CORPORA = dict(_corpora())
+each_corpus = pytest.mark.parametrize("corpus", CORPORA.values(), ids=list(CORPORA))
+
+
+def test_the_corpora_are_found() -> None:
+    assert {"amounts.REFUSED", "dates.DATES", "headers.NONCES", "texts.SERVER_OWNED[id]"} <= CORPORA.keys()
+
+
+@each_corpus
+def test_each_value_stands_once(corpus: tuple[Value, ...]) -> None:
+    sent = [repr(value) for value in values(corpus)]
+    assert sorted(sent) == sorted(set(sent))
+
+
+def test_groups_of_one_corpus_are_disjoint() -> None:
+    from conformance.fixtures.corpora import amounts
+
+    sent = [repr(value) for value in values((*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN))]
+    assert sorted(sent) == sorted(set(sent))
+
+
+@each_corpus
+def test_each_reason_is_a_phrase(corpus: tuple[Value, ...]) -> None:
+    for entry in corpus:
+        assert len(entry.reason) > 2 and not entry.reason.endswith("."), entry
+
+
+def test_every_kind_of_bug_is_looked_for_and_explained() -> None:
+    derived = Derived({"label": "x", "note": "y"}, "label")
+    found = {entry.bug for corpus in CORPORA.values() for entry in corpus}
+    found |= {entry.bug for entry in (*derived.malformed(), *derived.odd(), *derived.long())}
+    assert found == set(Bug)
+    assert all(re.fullmatch("[a-z].{20,}[^.]", bug.value) for bug in Bug)
+
+
+def test_a_use_selects() -> None:
+    corpus = (
+        Value(1, "drawn", Bug.CRASH),
+        Value(2, "checked", Bug.CRASH, Use.CHECK),
+        Value(3, "both", Bug.CRASH, Use.CHECK | Use.EXPLICIT),
+    )
+    assert (values(corpus), values(corpus, Use.CHECK), values(corpus, Use.EXPLICIT)) == (
+        (1, 2, 3),
+        (2, 3),
+        (3,),
+    )

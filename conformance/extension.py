@@ -1,0 +1,75 @@
+"""For checks of your own, beside the suite's: its client, context and expectations under one name.
+
+Rules of your own stand in a YAML file of the form of spec/rules.yaml, which pytest is told of (the option
+--conformance-rules, or conformance_rules in its configuration); a check of them is a test that takes `ctx`:
+
+    from conformance.extension import Refused, check
+
+    @check("acme.page-size")
+    def test_large_pages_are_refused(ctx):
+        answer = ctx.send(ctx.valid().with_query({"size": 50}), "a page of 50")
+        ctx.judge("acme.page-size", Refused("a page of 50"), answer)
+
+It runs on every operation that its rules cover, and ends in findings, reports and replay files like any other.
+See conformance/docs/own-rules.md.
+"""
+
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.harness.check import check
+from conformance.harness.context import CheckContext
+from conformance.judging.expectations import (
+    Accepted,
+    Answered,
+    At,
+    AtMostOne,
+    Authenticated,
+    CannotTell,
+    Equal,
+    Expectation,
+    Later,
+    Listed,
+    Member,
+    NotShown,
+    Refused,
+    RefusedOrIgnored,
+    SameAnswer,
+    Sent,
+    Status,
+    Unchanged,
+    predicate,
+)
+from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.wire.messages import MISSING, Auth, Call, Exchange
+
+__all__ = [
+    "MISSING",
+    "OPERATIONS",
+    "RULES",
+    "Accepted",
+    "Answered",
+    "At",
+    "AtMostOne",
+    "Auth",
+    "Authenticated",
+    "Call",
+    "CannotTell",
+    "CheckContext",
+    "Equal",
+    "Exchange",
+    "Expectation",
+    "Inconclusive",
+    "Later",
+    "Listed",
+    "Member",
+    "NotApplicable",
+    "NotShown",
+    "Refused",
+    "RefusedOrIgnored",
+    "SameAnswer",
+    "Sent",
+    "Status",
+    "Unchanged",
+    "check",
+    "predicate",
+]

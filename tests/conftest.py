@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping, Sequence, Set
+from typing import Any
 
 import pytest
 
 from conformance.fixtures.run_context import RunContext
 from tests.support.reference_world import World
 from tests.support.runs import run_on
+
+
+def pytest_make_parametrize_id(val: Any) -> str | None:
+    """Names a case by what is in it, where pytest would only count."""
+    if isinstance(val, type) or callable(val):
+        return None
+    shown = _shown(val)
+    return None if " at 0x" in shown else shown if len(shown) <= 70 else f"{shown[:60]}..{len(shown)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, (str, bytes)):
+        text = value.decode("latin-1") if isinstance(value, bytes) else value
+        return text.encode("unicode_escape").decode() or "empty"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={_shown(one)}" for name, one in value.items()) or "empty"
+    if isinstance(value, Set):
+        return ", ".join(sorted(map(_shown, value))) or "empty"
+    if isinstance(value, Sequence):
+        return " ".join(map(_shown, value)) or "empty"
+    return str(value)
 
 
 @pytest.fixture

@@ -1,13 +1,17 @@
 """Property-based testing: what no hand-written check foresaw, with the smallest requests that show it.
 
-Three tests share the package; each runs in parts that workers share out, and imports nothing before a part runs:
+Three tests share the package; each runs in parts that workers share out, and imports nothing before a part
+runs:
 
-    schema fuzzing   fuzzing drives one operation: cases from generation (schemathesis, through views),
-                     mutations and essentials meet the resources of scenery; oracle, bodies and queries say
-                     from the bytes alone what the answer must be
-    stateful model   machines draws sequences of requests, driver sends them and compares with model
-    histories        histories records concurrent clients, linearizability looks for a legal order
+    schema      explore drives one operation: cases from generation (schemathesis, through views), mutations
+                and explicit_cases meet the resources of operation_fixtures, with own_values where a server
+                may want them unique; expected_response and bodies say from the bytes alone what the answer
+                must be
+    stateful    state_machine draws sequences of requests, executor sends them (with repeating, walking and
+                sender) and compares the answers with model
+    histories   history records concurrent clients in keys, wallets, beneficiaries and nonces;
+                linearizability looks for a legal order
 
-All of them judge into a ledger, which engine keeps Hypothesis to, and whose failures replay writes into files
-that anybody can send again.
+All of them judge into the recorder of engine, which keeps Hypothesis within seeds and budget, and whose
+failures conformance.replay writes into files that anybody can send again.
 """

@@ -53,9 +53,7 @@ REFUSED: list[tuple[str, Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("operation", "body", "rule"), REFUSED, ids=[rule + str(at) for at, (_, _, rule) in enumerate(REFUSED)]
-)
+@pytest.mark.parametrize(("operation", "body", "rule"), REFUSED)
 def test_must_be_refused(operation: str, body: Any, rule: str) -> None:
     assert rules(operation, to_json(body)) == {rule}
 
@@ -98,7 +96,7 @@ OPEN: list[tuple[str, bytes]] = [
 ]
 
 
-@pytest.mark.parametrize(("operation", "body"), OPEN, ids=range(len(OPEN)))
+@pytest.mark.parametrize(("operation", "body"), OPEN)
 def test_open(operation: str, body: bytes) -> None:
     valid = {"createAccount": ACCOUNT, "createPayin": PAYIN}.get(operation, SOUND)
     verdict = judge_body(operation, body, valid)

@@ -101,6 +101,7 @@ def judge_body(operation: str, body: bytes | None, valid: Sound | None) -> BodyV
     """Judges the body of an operation that takes one; `sound` says what this server is known to take."""
     if not body:
         if operation == "updateBeneficiary":
+            # As an empty object, or refused.
             return BodyVerdict()
         return BodyVerdict([Reason("body.malformed", "an empty body")])
     try:
@@ -255,7 +256,8 @@ def _plain_value(operation: str, one: Field, value: Any, valid: Sound) -> bool:
         case "beneficiary_type":
             return operation == "createBeneficiary" and value in one.choices
         case "is_default":
-            return isinstance(value, bool)
+            # A second default may be refused (destination.second-default).
+            return value is False
         case "address":
             return _plain_address(value, valid.body.get("address"))
     return False

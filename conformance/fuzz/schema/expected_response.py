@@ -120,7 +120,7 @@ def _accepted(case: Case, query: queries.Query, verdict: BodyVerdict, target: Ta
         or (body_expected(case.operation) and case.content_type != "application/json")
     ):
         return ""
-    if case.operation == "createPayout" or not described.is_post and not body_expected(case.operation):
+    if case.operation == "createPayout" or (not described.is_post and not body_expected(case.operation)):
         # Funds are the server's to judge (payout.insufficient-funds); reads have no rule of their own.
         return ""
     if case.key.name != "fresh":

@@ -115,6 +115,11 @@ class OperationFixtures:
                 pinned |= self.run.samples.over(kind).keys() & body.keys()
         return Sound(self.operation, body, frozenset(pinned))
 
+    def fresh_body(self) -> dict[str, Any]:
+        """Another body that the server takes, with unique values of its own."""
+        operation = "createBeneficiary" if self.operation == "updateBeneficiary" else self.operation
+        return self.fixture.body(operation)
+
     def body_of(self, case: Case) -> bytes | None:
         """The body of a case, stand-ins replaced by the ids of the caller's own resources."""
         body = case.body

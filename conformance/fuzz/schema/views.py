@@ -99,7 +99,7 @@ def _accept(operation: str, one: Field, valid: Sound) -> dict[str, Any] | None:
         case "beneficiary_type" if operation == "createBeneficiary" and one.name not in valid.pinned:
             return {"type": "string", "enum": ["individual"]}
         case "is_default":
-            return {"type": "boolean"}
+            return {"enum": [False]}
         case "address" if isinstance(valid.body.get("address"), dict):
             members = {
                 name: _text(_SHORT) if name in FREE_ADDRESS else {"enum": [value]}

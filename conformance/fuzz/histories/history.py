@@ -1,0 +1,153 @@
+"""Concurrent requests as a history: who asked what, when, and how it ended."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from conformance.fixtures.lateness import look_until
+from conformance.fixtures.run_context import RunContext
+from conformance.fuzz.engine.recorder import Recorder
+from conformance.fuzz.histories.linearizability import (
+    OK,
+    REFUSED,
+    UNKNOWN,
+    Event,
+    Step,
+    legal_order,
+    smallest,
+)
+from conformance.judging.comparison import objects
+from conformance.wire.client import Prepared
+from conformance.wire.messages import Call, Exchange
+
+#: What one client does, one request after the other.
+Script = list[tuple[str, Call]]
+
+#: A request by its name in a history, and its exchange.
+Named = tuple[str, Exchange]
+
+
+class Throttled(Exception):
+    """A limiter has answered a request of a race, which says nothing then: it is to be run anew."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        super().__init__(exchange.described())
+        self.exchange = exchange
+
+
+def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
+    """Runs scripts at once, each in a thread of its own; returns what was asked with its exchange, as they
+    were sent."""
+    client = run.client()
+    barrier = threading.Barrier(len(scripts))
+
+    prepared = [
+        [(name, client.prepare(request, f"{purpose}: {name}")) for name, request in script]
+        for script in scripts
+    ]
+
+    def perform(requests: list[tuple[str, Prepared]]) -> list[tuple[str, list[Exchange]]]:
+        barrier.wait()
+        return [(name, client.deliver(request)) for name, request in requests]
+
+    with ThreadPoolExecutor(len(scripts)) as pool:
+        done = [pair for pairs in pool.map(perform, prepared) for pair in pairs]
+    done.sort(key=lambda pair: pair[1][-1].begun)
+    for _, exchanges in done:
+        client.watch(exchanges)
+    return [(name, exchanges[-1]) for name, exchanges in done]
+
+
+def event(name: str, exchange: Exchange, value: Any = None, *, refused: bool | None = None) -> Event[Any]:
+    """The event of an exchange: unknown where nothing tells whether it took effect."""
+    if exchange.throttled:
+        outcome = REFUSED
+    elif exchange.status is None or exchange.status >= 500:
+        outcome = UNKNOWN
+    else:
+        outcome = REFUSED if (refused if refused is not None else not exchange.succeeded) else OK
+    # What was lost on the way may have taken effect since it was first sent.
+    return Event(name, outcome, exchange.begun, exchange.started + exchange.elapsed, value, exchange.number)
+
+
+def ids(exchange: Exchange) -> frozenset[str]:
+    """The ids on a page of a list."""
+    return frozenset(str(item.get("id")) for item in objects(exchange.get("items")))
+
+
+class HistoryRecorder:
+    """Records histories into a recorder and judges them."""
+
+    def __init__(self, run: RunContext, recorder: Recorder, rng: random.Random) -> None:
+        self.run, self.recorder, self.rng = run, recorder, rng
+        self.record: list[Exchange] = []
+
+    def perform(self, scripts: Sequence[Script], purpose: str, *, whole: bool = False) -> list[Named]:
+        """Runs scripts at once. Raises Throttled where the history needs the `whole` of them."""
+        done = concurrently(self.run, scripts, purpose)
+        exchanges = [exchange for _, exchange in done]
+        self.record += exchanges
+        for exchange in exchanges:
+            self.recorder.count(exchange)
+        self.recorder.keep(*exchanges)
+        for exchange in exchanges:
+            if whole and exchange.throttled:
+                raise Throttled(exchange)
+        return done
+
+    def send(self, request: Call, purpose: str) -> Exchange:
+        exchange = self.run.send(self.run.client(), request, purpose)
+        self.record.append(exchange)
+        self.recorder.keep(exchange)
+        return exchange
+
+    def look(self, request: Call, purpose: str, good: Callable[[Exchange], bool]) -> Exchange:
+        """What there is in the end: looked at again for a while until it is good."""
+        return look_until(self.run.cache, str(request.operation), lambda: self.send(request, purpose), good)
+
+    def judge(
+        self,
+        rule: str,
+        operation: str,
+        events: Sequence[Event[Any]],
+        initial: Any,
+        step: Step[Any],
+        what: str,
+    ) -> bool:
+        """Judges a history; the smallest illegal part of it is what a failure shows."""
+        if legal_order(events, initial, step) is not None:
+            return self.recorder.judge(rule, operation, True, "", "", *self._of(events[-1:]))
+        small = smallest(
+            events, initial, step, lambda event: event.outcome != OK or event.name.startswith("read")
+        )
+        told = "; ".join(f"{event.name} {event.outcome}{_told(event.value)}" for event in small)[:400]
+        return self.recorder.judge(
+            rule,
+            operation,
+            False,
+            f"{what}: an order in which every answer is right",
+            f"none for: {told}",
+            *self._of(small),
+        )
+
+    def _of(self, events: Iterable[Event[Any]]) -> list[Exchange]:
+        return [self.run.record[event.exchange] for event in events if event.exchange in self.run.record]
+
+    def clients(self, calls: list[tuple[str, Call]], at_once: int) -> list[Script]:
+        """Deals calls out to so many clients."""
+        self.rng.shuffle(calls)
+        return [script for script in (calls[at::at_once] for at in range(at_once)) if script]
+
+
+def _told(value: Any) -> str:
+    if value is None:
+        return ""
+    return (
+        f" ({', '.join(sorted(map(str, value))) or 'nothing'})"
+        if isinstance(value, (frozenset, tuple))
+        else f" ({value})"
+    )

@@ -10,6 +10,7 @@ from conformance.checks import load_checks
 from conformance.contract.rules import RULES, Level
 from conformance.harness.check import CHECKS, run_check
 from conformance.judging.invariants import INVARIANTS
+from tests.faults.bugs import Bug
 from tests.faults.catalogue import SECTIONS, Fault, load
 from tests.faults.harness import demanded_cells, judged_cells, run_on_fault
 
@@ -56,12 +57,19 @@ def test_every_fault_has_a_name_of_its_own_and_says_what_is_wrong() -> None:
     assert len(names) == len(set(names))
     for fault in load():
         assert fault.description.endswith("."), fault.id
+        assert fault.bug in Bug, fault.id
         assert set(fault.also) <= set(RULES), fault.id
 
 
 def test_every_module_of_faults_is_read() -> None:
     folder = Path(__file__).parent / "faults"
-    modules = {path.stem for path in folder.glob("*.py")} - {"__init__", "__main__", "catalogue", "harness"}
+    modules = {path.stem for path in folder.glob("*.py")} - {
+        "__init__",
+        "__main__",
+        "bugs",
+        "catalogue",
+        "harness",
+    }
     assert modules == set(SECTIONS)
 
 

@@ -1,9 +1,10 @@
 """Runs the suite on faulty servers: `python -m tests.faults [--help]`, from the root of a checkout.
 
-By default every fault meets the checks of its own rule. With --all-checks it meets all of them, and what
-other rules fail on it is shown as a matrix of cross-talk; that takes seconds a fault, so --sample N takes
-N faults at random, from the printed seed (--seed, or SEED in the environment). Exit status 1 says that a
-fault survived, that a check raised, or that unrelated rules fail in numbers.
+By default every fault meets the checks of its own rule, in as many processes as there are cores. With
+--all-checks it meets all of them, and what other rules fail on it is shown as a matrix of cross-talk; that
+takes seconds a fault, so --sample N takes N faults at random, from the printed seed (--seed, or SEED in the
+environment). Exit status 1 says that a fault survived, that a check raised, or that unrelated rules fail in
+numbers.
 """
 
 from __future__ import annotations
@@ -20,11 +21,15 @@ from multiprocessing import get_context
 
 from conformance.checks import plan
 
+from .bugs import Bug
 from .catalogue import Fault, load
 from .harness import Outcome, catch, judge
 
 #: Rules beside the broken one that a report may name as causes of their own, on average over all faults.
 MOST_OTHERS = 2.0
+
+#: Faults after which the progress is told again.
+PROGRESS = 500
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -48,23 +53,44 @@ def main(arguments: list[str] | None = None) -> int:
         if not outcome.shows(fault):
             survivors.append(fault)
             reason = outcome.inconclusive.get((fault.rule, fault.operation), "")
-            print(f"survives: {fault.id}: {fault.description} {reason}".rstrip(), flush=True)
+            print(f"survives: {fault.id}. {reason}".rstrip(), flush=True)
         others = [rule for rule in outcome.causes if rule != fault.rule and rule not in fault.also]
         if others:
             print(f"also blamed on {fault.id}: {', '.join(others)}", flush=True)
+        if len(outcomes) % PROGRESS == 0:
+            took = time.perf_counter() - begin
+            print(f"{len(outcomes)} of {len(faults)} in {took:.0f} s, {len(survivors)} survive", flush=True)
     took = time.perf_counter() - begin
     errors = Counter(error for outcome in outcomes for error in outcome.errors)
     for error, times in errors.most_common():
         print(f"raised {times} times: {error}")
     others = _cross_talk(faults, outcomes) if options.all_checks else 0.0
+    _summary(faults, survivors)
     sent = sum(outcome.sent for outcome in outcomes)
-    kinds = len({(fault.rule, fault.kind) for fault in faults})
     print(
-        f"{len(faults)} faults of {kinds} kinds, {len(faults) - len(survivors)} caught, "
-        f"{len(survivors)} survive; "
-        f"{sent} requests in {took:.0f} s"
+        f"{len(faults)} faults of {len(_kinds(faults))} kinds, {len(faults) - len(survivors)} caught, "
+        f"{len(survivors)} survive; {sent} requests in {took:.0f} s"
     )
     return 1 if survivors or errors or others > MOST_OTHERS else 0
+
+
+def _kinds(faults: list[Fault]) -> set[tuple[str, str]]:
+    return {(fault.rule, fault.kind) for fault in faults}
+
+
+def _summary(faults: list[Fault], survivors: list[Fault]) -> None:
+    """Prints, for each class of bugs, how many faults and kinds there are, and the kinds that survive."""
+    operations: dict[tuple[str, str], list[str]] = {}
+    for fault in survivors:
+        operations.setdefault((fault.rule, fault.kind), []).append(fault.operation)
+    print(f"{'bug':<18}{'faults':>8}{'kinds':>8}{'caught':>8}")
+    for bug in Bug:
+        those = [fault for fault in faults if fault.bug is bug]
+        if those:
+            caught = len(those) - sum(fault.bug is bug for fault in survivors)
+            print(f"{bug.name:<18}{len(those):>8}{len(_kinds(those)):>8}{caught:>8}")
+    for (rule, kind), where in operations.items():
+        print(f"survives on {', '.join(where)}: {rule}: {kind}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -77,12 +103,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--operation", default="", metavar="TEXT", help="only faults on operations that hold this"
     )
-    parser.add_argument("--kind", default="", metavar="TEXT", help="only kinds that hold this")
+    parser.add_argument("--kind", default="", metavar="TEXT", help="only sentences that hold this")
     parser.add_argument("--all-checks", action="store_true", help="all checks instead of those of the rule")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N faults, at random")
     parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or time.time_ns() % 10**9))
     parser.add_argument(
-        "--processes", type=int, default=1, metavar="N", help="processes to share the work (default 1)"
+        "--processes",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="processes to share the work (default: one for each core)",
     )
     return parser
 

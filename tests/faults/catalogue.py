@@ -36,6 +36,8 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 
+from .bugs import Bug, bug_of
+
 SECTIONS = (
     "authentication",
     "nonces",
@@ -99,6 +101,11 @@ class Fault:
     def id(self) -> str:
         """A name such as auth.signature[createPayout]: A signature is accepted ...: first 8."""
         return f"{self.rule}[{self.operation}]: {self.kind}"
+
+    @property
+    def bug(self) -> Bug:
+        """The class of bugs that it is one of."""
+        return bug_of(self.rule, self.description)
 
     def make(self) -> Faulty:
         """A new faulty server's behaviour."""

@@ -1,0 +1,221 @@
+"""Does each judgement earn its place? `python -m tests.judgements`, from the root of a checkout.
+
+A place is a call in conformance/checks, conformance/harness or conformance/fuzz that judges, or that has a
+helper judge. Each kind of
+fault of the catalogue meets the checks of its rule (with --explore also the explorations of its operation);
+a place that no faulty server trips is unproven and is printed: it needs a fault, or goes. Exit status 1 says
+that there is one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from types import FrameType
+from typing import Any, TypeGuard
+from unittest import mock
+
+import conformance
+from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judging import recorder
+from tests.faults.catalogue import Fault, load
+from tests.faults.harness import checks_of, judge, run_on_fault
+from tests.variants.hurry import hurried
+
+PACKAGE = Path(conformance.__file__).parent
+
+#: Folders whose calls judge.
+FOLDERS = ("checks", "harness", "fuzz")
+
+#: What only hands judgements on.
+PLUMBING = (
+    "harness/check.py",
+    "harness/context.py",
+    "fuzz/engine/recorder.py",
+    "fuzz/stateful/sender.py",
+    "fuzz/histories/history.py",
+)
+
+#: Methods that judge; calls of them are places.
+JUDGING = ("judge", "refused", "error", "status", "authenticated", "succeeded")
+
+#: A file below the package and a line of it.
+Line = tuple[str, int]
+
+
+class Measure:
+    """Which lines judgements came from, and from which of them a violation."""
+
+    def __init__(self) -> None:
+        self.judged: Counter[Line] = Counter()
+        self.tripped: Counter[Line] = Counter()
+
+    def judge(self, *arguments: Any, **options: Any) -> recorder.Judgement:
+        judgement = _judge(*arguments, **options)
+        lines = set(_lines(sys._getframe(1)))
+        self.judged.update(lines)
+        if judgement.outcome.good is False:
+            self.tripped.update(lines)
+        return judgement
+
+    def add(self, judged: Counter[Line], tripped: Counter[Line]) -> None:
+        """Adds what another process has seen."""
+        self.judged += judged
+        self.tripped += tripped
+
+
+_judge = recorder.judge
+
+
+def _lines(frame: FrameType | None) -> Iterator[Line]:
+    """The lines of the package's judging folders that are being run, innermost first."""
+    while frame is not None:
+        path = Path(frame.f_code.co_filename)
+        if path.is_relative_to(PACKAGE):
+            name = path.relative_to(PACKAGE).as_posix()
+            if name.startswith(FOLDERS) and name not in PLUMBING:
+                yield name, frame.f_lineno
+        frame = frame.f_back
+
+
+# ---------------------------------------------------------------------- places
+
+
+@dataclass(frozen=True, order=True)
+class Place:
+    """A call that judges, or that hands a judgement to a helper: a file and its first and last line."""
+
+    file: str
+    first: int
+    last: int
+
+    def hits(self, lines: Counter[Line]) -> int:
+        """How often it was among the lines."""
+        return sum(lines[self.file, line] for line in range(self.first, self.last + 1))
+
+
+def places() -> list[Place]:
+    """Every call that judges by itself."""
+    found = []
+    for folder in FOLDERS:
+        for path in sorted((PACKAGE / folder).rglob("*.py")):
+            name = path.relative_to(PACKAGE).as_posix()
+            if name not in PLUMBING:
+                calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if _judges(node))
+                found += [Place(name, call.lineno, call.end_lineno or call.lineno) for call in calls]
+    return found
+
+
+def all_places(direct: list[Place], judged: Counter[Line]) -> list[Place]:
+    """Every call that judges by itself, and every line that was seen to have a helper judge."""
+    covered = {(place.file, line) for place in direct for line in range(place.first, place.last + 1)}
+    return sorted({*direct, *(Place(name, line, line) for name, line in judged.keys() - covered)})
+
+
+def _judges(node: ast.AST) -> TypeGuard[ast.Call]:
+    if not isinstance(node, ast.Call) or len(node.args) < 2:
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in JUDGING
+    return isinstance(node.func, ast.Name) and node.func.id == "judge"
+
+
+# ---------------------------------------------------------------------- faults
+
+
+def chosen(faults: Iterable[Fault], operations: int) -> list[Fault]:
+    """So many faults of each kind, on operations that differ."""
+    taken: Counter[tuple[str, str]] = Counter()
+    kept = []
+    for fault in faults:
+        if taken[fault.rule, fault.kind] < operations:
+            taken[fault.rule, fault.kind] += 1
+            kept.append(fault)
+    return kept
+
+
+def measured(work: tuple[str, int]) -> tuple[Counter[Line], Counter[Line]]:
+    """What the checks of a fault's rule judge on its server, and the explorations with so many examples."""
+    identifier, examples = work
+    fault, measure = _FAULTS[identifier], Measure()
+    with mock.patch.object(recorder, "judge", measure.judge), hurried():
+        judge(fault.make(), [(check, fault.operation) for check in checks_of(fault.rule, fault.operation)])
+        if examples:
+            _explore(fault, examples)
+    return measure.judged, measure.tripped
+
+
+def _explore(fault: Fault, examples: int) -> None:
+    for exploration in EXPLORATIONS.values():
+        for part in exploration.parts:
+            if part == fault.operation or fault.operation not in exploration.parts:
+                exploration.function(run_on_fault(fault.make()), part, FuzzSettings(1, examples))
+
+
+_FAULTS = {fault.id: fault for fault in load()}
+
+
+# ---------------------------------------------------------------------- the command
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs what the command line asks for; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    logging.disable(logging.CRITICAL)
+    faults = [fault for fault in _FAULTS.values() if fault.rule.startswith(options.rule)]
+    faults = chosen(faults, options.operations)
+    measure, direct, begin = Measure(), places(), time.perf_counter()
+    work = [(fault.id, options.explore) for fault in faults]
+    for judged, tripped in _measured(work, options.processes):
+        measure.add(judged, tripped)
+    every = [place for place in all_places(direct, measure.judged) if place.file.startswith(options.file)]
+    unproven = [place for place in every if not place.hits(measure.tripped)]
+    for place in unproven:
+        reached = place.hits(measure.judged)
+        told = f"judged {reached} times, never tripped" if reached else "never judged"
+        print(f"{place.file}:{place.first}: {told}")
+    took = time.perf_counter() - begin
+    print(f"{len(faults)} faults, {len(every)} places that judge, {len(unproven)} unproven; {took:.0f} s")
+    return 1 if unproven else 0
+
+
+def _measured(work: list[tuple[str, int]], processes: int) -> Iterator[tuple[Counter[Line], Counter[Line]]]:
+    if processes == 1:
+        yield from map(measured, work)
+        return
+    with get_context("fork").Pool(processes) as pool:
+        yield from pool.imap_unordered(measured, work, chunksize=4)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.judgements",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--rule", default="", metavar="PREFIX", help="only faults of rules that begin so")
+    parser.add_argument("--file", default="", metavar="PREFIX", help="only places in files that begin so")
+    parser.add_argument(
+        "--operations",
+        type=int,
+        default=1,
+        metavar="N",
+        help="faults of each kind, each on an operation of its own",
+    )
+    parser.add_argument(
+        "--explore", type=int, default=0, metavar="N", help="explorations, too, with N examples a part"
+    )
+    parser.add_argument("--processes", type=int, default=1, metavar="N", help="processes to share the work")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

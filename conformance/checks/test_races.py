@@ -10,14 +10,16 @@ import time
 from decimal import Decimal
 
 from conformance.contract import signing
-from conformance.fixtures.account import AccountFixture, identifier
+from conformance.fixtures.account import identifier
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
 from conformance.harness.pagination import walk
+from conformance.harness.races import Rounds
 from conformance.harness.side_effects import SideEffects
-from conformance.judging.comparison import alike, objects, same, show
+from conformance.judging.comparison import objects
 from conformance.judging.effects import EXACT
+from conformance.judging.expectations import Answered, AtMostOne, SameAnswer
 from conformance.wire.messages import Call, Exchange
 
 #: Simultaneous requests, and how often: the first round also opens the connections for the second one.
@@ -41,22 +43,17 @@ def test_one_nonce(ctx: CheckContext) -> None:
     """Of simultaneous, rightly signed requests with the same nonce, at most one passes authentication."""
     rule = "auth.nonce-race"
     fixture = ctx.fixture(fresh=ctx.operation.traits.once)
-    passed = 0
-    for _ in range(ROUNDS):
+    expected = AtMostOne(f"{NONCES} simultaneous requests with one nonce", through="authentication")
+    passed = False
+    rounds = Rounds(ctx, ROUNDS)
+    for _ in rounds:
         nonce = signing.new_nonce()
         calls = [fixture.call(ctx.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
-        answers = ctx.race(calls, "simultaneous requests with one nonce")
-        answered = _answered(answers)
-        through = [one for one in answered if not one.refused_authentication and one.status != 425]
-        passed += len(through)
-        if len(answered) > 1 and through:
-            ctx.judge(
-                rule,
-                len(through) <= 1,
-                f"{NONCES} simultaneous requests with one nonce: at most one passes authentication",
-                f"{len(through)} did",
-                *through[:3],
-            )
+        answers = rounds.race(calls, "simultaneous requests with one nonce")
+        # Where nobody got through, nothing was raced for: a limiter may have used the nonce up.
+        if any(not answer.refused_authentication for answer in _answered(answers)):
+            passed = True
+            ctx.judge(rule, expected, *answers)
     if not passed:
         ctx.skip_judgement(
             rule,
@@ -74,19 +71,18 @@ def test_one_key(ctx: CheckContext) -> None:
     done once, and a later repetition brings that response."""
     rule = "idempotency.race"
     doubled: list[bool] = []
-    for _ in range(ROUNDS):
+    rounds = Rounds(ctx, ROUNDS)
+    for _ in rounds:
         fixture = own_place(ctx) if ctx.operation.id != "createPayout" else ctx.fixture()
         one = fixture.call(ctx.operation.id)
         with SideEffects(ctx, fixture) as effects:
-            answers = ctx.race([one] * KEYS, "simultaneous requests with one key and body")
+            answers = rounds.race([one] * KEYS, "simultaneous requests with one key and body")
             winner = _judge_answers(ctx, rule, one, answers)
             if winner is None:
                 continue
-            if ctx.operation.id == "disableBeneficiary":
-                _judge_disabled(ctx, rule, fixture, winner)
-            elif ctx.operation.traits.moves_money:
+            if ctx.operation.traits.moves_money:
                 doubled.append(_spent_more(ctx, effects, one))
-            else:
+            elif ctx.operation.id != "disableBeneficiary":
                 effects.accepted.add(identifier(winner))
                 effects.judge(
                     rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
@@ -106,13 +102,11 @@ def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchan
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
     for answer in succeeded[1:]:
-        first = succeeded[0]
-        expected = f"{what}: the same response for each that is answered 2xx"
-        if not ctx.judge(rule, _alike(answer, first), expected, _difference(first, answer), first, answer):
+        if not ctx.judge(rule, SameAnswer(f"{what}, answered 2xx"), succeeded[0], answer):
             break
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
-            ctx.judge(rule, False, f"{what}: a 2xx or 4xx answer", answer.described(), answer)
+            ctx.judge(rule, Answered(what, documented=True), answer)
     later = ctx.send(one, "the same key and body after the simultaneous requests")
     if later.status in (409, *_BUSY):
         # Perhaps the first one is still being put away.
@@ -124,37 +118,8 @@ def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchan
         reason = f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}"
         ctx.skip_judgement(rule, reason, later, answers[0])
         return None
-    if ctx.usable(rule, later):
-        repeated = any(_alike(later, answer) for answer in succeeded)
-        ctx.judge(
-            rule,
-            repeated,
-            f"{what}: the same response when they are repeated later",
-            _difference(succeeded[0], later),
-            succeeded[0],
-            later,
-        )
+    ctx.judge(rule, SameAnswer(f"{what}, repeated later"), succeeded[0], later)
     return succeeded[0]
-
-
-def _difference(first: Exchange, other: Exchange) -> str:
-    if first.status != other.status:
-        return f"{first.described()} and {other.described()}"
-    different = "bodies" if same(first.get("id"), other.get("id")) else "ids"
-    return f"responses with different {different}"
-
-
-def _alike(one: Exchange, other: Exchange) -> bool:
-    return one.status == other.status and same(one.document, other.document)
-
-
-def _judge_disabled(ctx: CheckContext, rule: str, fixture: AccountFixture, winner: Exchange) -> None:
-    """A beneficiary that was disabled once was not updated afterwards."""
-    found = ctx.send(fixture.call("getBeneficiary"), "the beneficiary after the simultaneous requests")
-    if found.succeeded and ctx.usable(rule, found):
-        before, after = winner.get("updated"), found.get("updated")
-        expected = f"simultaneous requests to disable, done once: updated {show(before)}"
-        ctx.judge(rule, alike("getBeneficiary", "updated", after, before), expected, show(after), winner, found)
 
 
 def _spent_more(ctx: CheckContext, effects: SideEffects, one: Call) -> bool:
@@ -182,11 +147,12 @@ def test_one_wallet(ctx: CheckContext) -> None:
     and exactly one is answered 2xx."""
     rule = "wallet.race"
     pairs = ctx.run.samples.wallet_pairs
-    for number in range(ROUNDS):
+    rounds = Rounds(ctx, ROUNDS)
+    for number in rounds:
         fixture = ctx.run.fresh()
         index = number % len(pairs)
         calls = [fixture.call("createWallet", ctx.run.samples.wallet(index)) for _ in range(WALLETS)]
-        answers = ctx.race(calls, "simultaneous creates of one wallet")
+        answers = rounds.race(calls, "simultaneous creates of one wallet")
         answered, succeeded = _answered(answers), [one for one in answers if one.succeeded]
         what = f"{WALLETS} simultaneous creates of one currency and network"
         done = walk(ctx, fixture.call("listWallets"))
@@ -201,21 +167,16 @@ def test_one_wallet(ctx: CheckContext) -> None:
         if len(answered) == len(answers) and not succeeded and found is not None and not found:
             _judge_none(ctx, rule, index, answers[0])
             continue
-        ctx.judge(
-            rule, len(succeeded) <= 1, f"{what}: one answered 2xx", f"{len(succeeded)} were", *succeeded[:3]
-        )
+        if succeeded:
+            ctx.judge(rule, AtMostOne(what), *answers)
         if found is None:
             ctx.skip_judgement(rule, f"listWallets was answered {listed.described()}", listed)
         elif succeeded and not found:
             ctx.skip_judgement(rule, "listWallets does not show the wallet", listed, cause="list.complete")
-        else:
+        elif found:
+            got = f"{len(found)}"
             ctx.judge(
-                rule,
-                len(found) <= 1,
-                f"{what}: one wallet in listWallets",
-                f"{len(found)}",
-                listed,
-                *succeeded[:2],
+                rule, len(found) <= 1, f"{what}: one wallet in listWallets", got, listed, *succeeded[:2]
             )
 
 

@@ -15,7 +15,7 @@ from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
-from conformance.judging.invariants import HIDDEN_FIELDS
+from conformance.judging.invariants import HIDDEN_FIELDS, telling_secrets
 from conformance.wire.messages import Call, Exchange
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.
@@ -76,6 +76,11 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
     signing secret."""
     vault = _vault(ctx)
+    if not vault.numbers and not telling_secrets(ctx.target):
+        raise Inconclusive(
+            "the signing secrets are so short that they may stand in any text by chance",
+            "Give the organizations secrets of 16 characters or more.",
+        )
     for exchange in [
         *(vault.created if ctx.operation.id == "createPayoutDestination" else ()),
         *_answers(ctx, vault),
@@ -103,7 +108,7 @@ def what_shows(ctx: CheckContext, exchange: Exchange, numbers: list[tuple[str, s
     text = exchange.response_body.decode("utf-8", "replace") + "\n".join(
         value for _, value in exchange.response_headers
     )
-    if any(secret and secret in text for secret in ctx.target.secrets):
+    if any(secret in text for secret in telling_secrets(ctx.target)):
         return "a signing secret"
     plain = squeezed(text)
     return next((f"the full {name} of a destination" for name, value in numbers if value in plain), "")

@@ -92,7 +92,9 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     back = home.call(operation)
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     with _Watch(ctx, (home, foreign)) as watch:
+        _owner_reads(ctx, probes[0][1], "secondary")
         answers = [ctx.send(probe, what) for what, probe in probes]
+        _owner_reads(ctx, back, "primary")
         answers.append(ctx.send(back, "the first organization's path for the second", "secondary"))
         watch.judge("requests for another organization's customer or account", answers, FOREIGN_PARENT)
     for answer in answers:
@@ -100,6 +102,13 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     for answer in answers[:-1]:
         judge_leak(ctx, facts, answer)
     judge_leak(ctx, own_facts, answers[-1])
+
+
+def _owner_reads(ctx: CheckContext, call: Call, owner: str) -> None:
+    """Has the owner read an address right before the other organization asks for it: a cache that knows
+    addresses only would now have the answer."""
+    if ctx.operation.method == "GET":
+        ctx.send(call, "the owner reads what another organization will ask for", owner)
 
 
 def _taken_wallet(foreign: AccountFixture) -> list[tuple[str, Call]]:

@@ -11,6 +11,7 @@ from conformance.fixtures.creations import creations
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.comparison import identifiers, objects, same, shown
+from conformance.judging.expectations import SameAnswer
 from conformance.wire.messages import MISSING, Exchange
 
 
@@ -56,10 +57,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
     for one in made:
         what = f"the key of the first wallet of {_pair(one.body)}, after refused duplicates"
         replay = ctx.send(one.exchange.call, what)
-        if ctx.usable(rule, replay):
-            good = replay.status == one.exchange.status and same(replay.document, one.exchange.document)
-            got = "another answer" if replay.status == one.exchange.status else replay.described()
-            ctx.judge(rule, good, f"{what}: the first answer", got, replay, one.exchange)
+        ctx.judge(rule, SameAnswer(what), one.exchange, replay)
     for body in map(ctx.run.samples.wallet, range(1, min(len(ctx.run.samples.wallet_pairs), 3))):
         if _pair(body) not in [_pair(one.body) for one in made]:
             _judge_other_pair(ctx, sample.fixture, body, refused)

@@ -12,7 +12,8 @@ from conformance.fixtures import samples
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.bodies import AcceptedBodies
 from conformance.harness.context import CheckContext
-from conformance.judging.comparison import same, show
+from conformance.judging.expectations import SameAnswer
+from conformance.judging.expectations.groups import difference
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 
@@ -107,31 +108,16 @@ class IdempotentRequest:
     def replay(self, rule: str, what: str) -> Exchange:
         """Sends the original's key and body again and judges that the original status and body come."""
         answer = self.ctx.send(self.call, what)
-        if self.ctx.usable(rule, answer):
-            expected = f"{what}: the original response, {self.exchange.status} with the same JSON body"
-            self.ctx.judge(
-                rule, self.brings(answer), expected, self.difference(answer), self.exchange, answer
-            )
+        self.ctx.judge(rule, SameAnswer(what), self.exchange, answer)
         return answer
 
     def brings(self, answer: Exchange) -> bool:
-        """Whether an answer is the original response."""
-        return answer.status == self.exchange.status and same(answer.document, self.exchange.document)
+        """Whether an answer is the original response: its status and documented members."""
+        return not self.difference(answer)
 
     def difference(self, answer: Exchange) -> str:
-        """How an answer differs from the original response, in a few words."""
-        if answer.status != self.exchange.status:
-            return answer.described()
-        first, now = self.exchange.document, answer.document
-        if not isinstance(first, dict) or not isinstance(now, dict):
-            return f"{answer.described()}, another one"
-        changed = [
-            name
-            for name in {**first, **now}
-            if name not in first or name not in now or not same(first[name], now[name])
-        ]
-        shown = [f"{name} {show(now.get(name))} instead of {show(first.get(name))}"[:160] for name in changed]
-        return f"{answer.status} with " + ("; ".join(shown[:4]) if shown else "the same body")
+        """How an answer differs from the original response, in a few words; empty where it does not."""
+        return difference(self.exchange, answer)
 
     def relation(self, answer: Exchange) -> str:
         """What an answer is to the original response, in words that are the same in every run."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from conformance.contract import timestamps
+from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
 from conformance.fixtures.cache import Key
@@ -28,6 +30,9 @@ _MARKED = (
     "account_name",
     "description",
 )
+
+#: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
+_CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 
 #: Shorter values may stand in any text by chance.
 _TELLING = 6
@@ -91,7 +96,10 @@ def unknown(ids: dict[str, str]) -> dict[str, str]:
 def almost(ids: dict[str, str], name: str) -> Iterator[tuple[str, dict[str, str]]]:
     """Ids that share most of their characters with one that exists, for servers that compare prefixes; none
     where ids are so short or so regular that such an id may well exist, too."""
-    rest = ids[name].rpartition("_")[2]
+    prefix, _, rest = ids[name].rpartition("_")
+    if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
+        other = f"{prefix}_{rest.swapcase()}" if prefix else rest.swapcase()
+        yield "an existing id in another letter case", {**ids, name: other}
     if len(rest) < 12 or rest.isdigit():
         return
     yield "an id with one character more than an existing one", {**ids, name: ids[name] + "0"}
@@ -102,7 +110,10 @@ def almost(ids: dict[str, str], name: str) -> Iterator[tuple[str, dict[str, str]
 
 
 class PrivateData:
-    """What a scene's resources are like: what no refusal may show to another organization."""
+    """What a scene's resources are like: what no refusal may show to another organization.
+
+    Only documented members count: a server may have others that all its answers carry, whoever asks.
+    """
 
     def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
         self.documents = _documents(fixture)
@@ -134,13 +145,14 @@ class PrivateData:
 
 
 def _documents(fixture: AccountFixture) -> list[dict[str, Any]]:
-    """What a scene's resources were answered as, those that the server lets be created."""
+    """What a scene's resources were answered as in documented members, those that can be created."""
     found = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
         with contextlib.suppress(Inconclusive):
-            document = getattr(fixture, part).document
-            if isinstance(document, dict):
-                found.append(document)
+            made: Exchange = getattr(fixture, part)
+            names = documented(made.operation or "")
+            if isinstance(made.document, dict):
+                found.append({name: value for name, value in made.document.items() if name in names})
     return found
 
 

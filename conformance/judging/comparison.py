@@ -13,6 +13,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
+from conformance._text import writable
 from conformance.contract import timestamps
 from conformance.contract.operations import Problem, response_problems, response_schema
 from conformance.contract.rules import RULES, Level
@@ -157,4 +158,4 @@ def show(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = str(value)
-    return text if len(text) <= 200 else text[:197] + "..."
+    return writable(text if len(text) <= 200 else text[:197] + "...")

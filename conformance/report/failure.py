@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from conformance._text import printable
+from conformance._text import printable, writable
 from conformance.contract.rules import RULES
 from conformance.judging.findings import Finding
 from conformance.target.redaction import Redactor
@@ -33,7 +33,7 @@ def failure_text(
                 shown.add(number)
                 parts.append(_exchange(one, redactor))
         parts.append(f"  alone: pytest --pyargs conformance --rule {finding.rule}@{finding.operation}\n")
-    return printable(redactor.text("\n".join(parts))).rstrip()
+    return writable(printable(redactor.text("\n".join(parts)))).rstrip()
 
 
 def _finding(finding: Finding) -> str:

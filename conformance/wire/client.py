@@ -155,7 +155,7 @@ class Client:
 
         The watchers see the exchange, and before it that of a transmission which was lost.
         """
-        attempt, transmissions, begun = 0, 0, 0.0
+        attempt, begun = 0, 0.0
         while True:
             attempt += 1
             exchanges = self.deliver(self.prepare(call, purpose))

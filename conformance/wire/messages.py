@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from conformance._text import writable
 from conformance.contract import signing
 from conformance.wire import json_text
 
@@ -18,6 +19,9 @@ class _Missing:
 
     def __repr__(self) -> str:
         return "MISSING"
+
+    def __str__(self) -> str:
+        return "no JSON"
 
     def __bool__(self) -> bool:
         return False
@@ -275,7 +279,7 @@ class Exchange:
             return f"no answer ({self.error})"
         kind, code = self.error_type, self.error_code
         if isinstance(kind, str) and isinstance(code, str):
-            return f"{self.status} {kind[:60]}/{code[:60]}"
+            return writable(f"{self.status} {kind[:60]}/{code[:60]}")
         if self.document is MISSING:
             return (
                 f"{self.status} with a body that is no JSON"

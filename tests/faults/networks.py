@@ -1,13 +1,20 @@
-"""Servers that lose requests on the way, or read requests as only some clients send them."""
+"""Servers that lose requests, keep answers for whoever asks next, or take one letter case for another."""
 
 from __future__ import annotations
 
-from conformance.reference.context import Context
-from conformance.reference.messages import Response
+from collections.abc import Sequence
 
-from .catalogue import fault
+from conformance.contract.rules import OPERATION_SETS
+from conformance.reference.context import Context
+from conformance.reference.messages import JSON_TYPE, Response
+from conformance.reference.pipeline import Stage
+from conformance.reference.store import Organization
+
+from .catalogue import Faulty, fault, faults, seam
 from .crashes import Finishes
 from .harness import NO_ANSWER
+
+READS = OPERATION_SETS["read"]
 
 
 @fault("http.lost-requests", each=(8, 40))
@@ -17,3 +24,68 @@ class LosesSome(Finishes):
     def finished(self, ctx: Context, response: Response) -> Response:
         answered = self.__dict__["answered"] = self.__dict__.get("answered", 0) + 1
         return response.with_header(NO_ANSWER, b"1") if answered % self.value == 0 else response
+
+
+# --------------------------------------------------------------------------- caches
+
+
+@fault("tenancy.foreign-parent", operations=READS, each=("of the API", "in front of it"))
+class CachedByAddress(Faulty):
+    """What was once read at an address is shown to whoever asks for it next."""
+
+    def stages(self, ctx: Context) -> Sequence[Stage]:
+        first, *others = super().stages(ctx)
+        return (first, self.cached, *others) if self.value == "of the API" else (self.cached, first, *others)
+
+    def cached(self, ctx: Context) -> Response | None:
+        """Stage: the answer that is kept, for requests that name a key at least."""
+        body = self.__dict__.setdefault("kept", {}).get(ctx.request.target)
+        if body is None or ctx.store.organization(ctx.header(b"x-api-key") or "") is None:
+            return None
+        return Response(200, [JSON_TYPE], body)
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        if response.status == 200:
+            self.__dict__.setdefault("kept", {})[ctx.request.target] = response.body
+        return super().finish(ctx, response)
+
+
+# --------------------------------------------------------------------------- letter case
+
+
+def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
+    rows = ctx.store.query(
+        "SELECT id FROM resources WHERE kind = ? AND lower(id) = lower(?)", kind, identifier
+    )
+    return next((row[0] for row in rows), identifier)
+
+
+faults["tenancy.unknown-parent"] |= {
+    "Ids of customers and accounts are compared without their letter case.": seam(
+        "top_level",
+        lambda self, ctx, kind, identifier: self.usual(ctx, kind, _in_any_case(ctx, kind, identifier)),
+    )
+}
+
+faults["tenancy.missing-child"] |= {
+    "Ids of children are compared without their letter case.": seam(
+        "child",
+        lambda self, ctx, kind, identifier, parent: self.usual(
+            ctx, kind, _in_any_case(ctx, kind, identifier), parent
+        ),
+    )
+}
+
+faults["auth.unknown-key"] |= {
+    "API keys are compared without their letter case.": seam(
+        "find_organization",
+        lambda self, ctx, key: next(
+            (
+                Organization(*row)
+                for row in ctx.store.query("SELECT id, api_key, secret FROM organizations")
+                if row[1].lower() == key.lower()
+            ),
+            None,
+        ),
+    )
+}

@@ -17,7 +17,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
 
-from . import answers, bodies, demands, jobs, lists, resources
+from . import answers, bodies, demands, jobs, lists, networks, resources
 from . import authentication as auth
 from .choice import BREAKS, CHOICES, compose
 
@@ -380,6 +380,9 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("first default stays", (demands.FirstDefaultStays,)),
     Variant("crowded customer", (), fill=_crowded_customer),
     Variant("crowded neighbour", (lists.NewestFirst,), fill=_crowded_neighbour),
+    *(Variant(name, (), wrap=between) for name, between in networks.BETWEEN.items()),
+    Variant("limited behind authentication", (networks.LimitedBehindAuthentication,)),
+    Variant("alike in all answers", (networks.LikeAllAnswers,)),
     Variant("implied otherwise", (auth.KeysOptional, bodies.UnassignedCodes, bodies.OptionalTypesIgnored)),
 )
 

@@ -1,0 +1,115 @@
+"""Whatever a server answers, every check comes to a verdict: no answer makes the suite itself fail.
+
+RANDOM_ANSWERS servers (100 unless set) from the seed RANDOM_ANSWERS_SEED on; the seed of each is in the
+test's name. Each meets checks drawn at random, and some an exploration. All of it in this process.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+
+import httpx
+import pytest
+
+from conformance.checks import plan
+from conformance.contract.rules import RULES
+from conformance.fixtures.run_context import RunContext
+from conformance.harness.check import run_check
+from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judging.findings import Finding, Verdict
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.report.failure import failure_text
+from conformance.results.model import exchange_to_plain
+from conformance.target.file import build
+from conformance.wire.throttle import Pace
+from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
+from tests.variants.hurry import hurried
+
+FIRST = int(os.environ.get("RANDOM_ANSWERS_SEED", "1"))
+SEEDS = range(FIRST, FIRST + int(os.environ.get("RANDOM_ANSWERS", "100")))
+
+#: Checks that each server meets, and one server of how many an exploration.
+CHECKS, EXPLORED = 12, 10
+
+CASES = list(plan())
+
+
+def met_by(seed: int) -> tuple[RunContext, list[Finding]]:
+    """A run on the server of a seed, and what it found."""
+    server, seeded = new_server(number=1)
+    transport = RandomAnswers(InProcessTransport(server), seed)
+    print(transport)
+    target = build(target_tables(seeded, "http://random.test"), "random")
+    run = RunContext(target, transport, pace=Pace(budget=0.0))
+    findings: list[Finding] = []
+    source = random.Random(seed)
+    near = [case for case in CASES if case[1] in transport.operations]
+    for check, operation in source.sample(near, min(CHECKS, len(near))):
+        print(check.name, operation)
+        found, _ = run_check(check, operation, run)
+        assert {finding.rule for finding in found} == {rule.id for rule in check.rules_on(operation)}
+        findings += found
+    if seed % EXPLORED == 0:
+        exploration = source.choice([*EXPLORATIONS.values()])
+        part = source.choice(exploration.parts)
+        print(exploration.name, part)
+        findings += exploration.function(run, part, FuzzSettings(seed=seed, examples=8))
+    return run, findings
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_check_comes_to_a_verdict(seed: int) -> None:
+    with hurried():
+        run, findings = met_by(seed)
+    for finding in findings:
+        assert finding.rule in RULES
+        text = json.dumps(finding.to_plain())
+        assert len(text) < 100_000, finding.summary[:200]
+    failure_text(findings, run.record.get, run.redactor).encode()
+    for exchange in list(run.record.values())[-50:]:
+        json.dumps(exchange_to_plain(exchange, run.redactor))
+
+
+def emptied(source: random.Random, response: httpx.Response) -> httpx.Response:
+    """The same answer without its body."""
+    return httpx.Response(response.status_code, headers=response.headers)
+
+
+def half_a_letter(source: random.Random, response: httpx.Response) -> httpx.Response:
+    """The same answer with half a surrogate pair in every text."""
+    body = re.sub(rb'":"', rb'":"\\ud83c', response.read())
+    return httpx.Response(response.status_code, headers={"Content-Type": "application/json"}, content=body)
+
+
+@pytest.mark.parametrize("operation", ["updateBeneficiary", "disableBeneficiary"])
+@pytest.mark.parametrize("spoil", [no_body, emptied, half_a_letter, deep_document])
+def test_changes_answered_without_a_resource_are_judged(spoil: Spoil, operation: str) -> None:
+    server, seeded = new_server(number=1)
+    transport = RandomAnswers(InProcessTransport(server), 1)
+    transport.operations, transport.spoils, transport.often, transport.families = (
+        {operation},
+        [spoil],
+        1.0,
+        {2},
+    )
+    run = RunContext(build(target_tables(seeded, "http://random.test"), "random"), transport)
+    with hurried():
+        broken = {
+            finding.rule
+            for check, name in CASES
+            if name == operation
+            for finding in run_check(check, name, run)[0]
+            if finding.verdict is Verdict.FAILED
+        }
+    broken |= {rule for (rule, _), tally in run.invariants.tallies.items() if tally.broken}
+    assert broken & {
+        "http.success-json",
+        "format.id",
+        "format.fields",
+        "beneficiary.update",
+        "beneficiary.disable",
+    }

@@ -1,0 +1,258 @@
+"""Servers whose answers are anything: another status, another document, other bytes, other headers, none."""
+
+from __future__ import annotations
+
+import json
+import random
+import string
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+
+from conformance.contract.operations import OPERATIONS, match
+
+STATUSES = (
+    100,
+    200,
+    200,
+    200,
+    201,
+    202,
+    204,
+    206,
+    302,
+    304,
+    400,
+    401,
+    403,
+    404,
+    409,
+    418,
+    422,
+    429,
+    500,
+    503,
+    599,
+    999,
+)
+
+#: Texts that readers stumble over.
+TEXTS = (
+    "",
+    "\ud800",
+    "\udfff\ud83d",
+    "\x00",
+    "a\nb",
+    "acc_\n",
+    "../..",
+    "%2F{account_id}",
+    "1e400",
+    "-0",
+    "١٢",
+    "9" * 400,
+    "NaN",
+    "2026-02-30T25:61:61Z",
+    "9999-12-31T23:59:59.999999999Z",
+    "0000-00-00T00:00:00Z",
+    "2026-01-01T00:00:00." + "1" * 300 + "Z",
+    "x" * 30_000,
+    "1" * 30_000,
+    "a-" * 15_000,
+    "\u202e\ufeff🏦e\u0301",
+    "=cmd|' /C calc'!A0",
+    "<script>alert(1)</script>",
+)
+
+NUMBERS = (0, -1, 1, 2**63, 10**400, 1.5, 12.0, 1e308, -0.0, True, False)
+
+
+def value(source: random.Random, depth: int = 0) -> Any:
+    """Any JSON value."""
+    kind = source.randrange(9 if depth < 4 else 6)
+    match kind:
+        case 0 | 1:
+            return source.choice(TEXTS)
+        case 2:
+            return source.choice(NUMBERS)
+        case 3:
+            return None
+        case 4:
+            return "".join(source.choices(string.printable, k=source.randrange(40)))
+        case 5:
+            return source.choice(
+                ("acc_1", "bene_1", "cus_1", "active", "USD", "1.00", "2026-01-01T00:00:00Z")
+            )
+        case 6:
+            return [value(source, depth + 1) for _ in range(source.randrange(4))]
+        case _:
+            names = ("id", "object", "items", "error", "status", "pages", "created", "balances", "", "\ud800")
+            return {source.choice(names): value(source, depth + 1) for _ in range(source.randrange(5))}
+
+
+def nested(depth: int) -> Any:
+    """An array in arrays."""
+    document: Any = []
+    for _ in range(depth):
+        document = [document]
+    return document
+
+
+def spoilt(source: random.Random, document: Any, depth: int = 0) -> Any:
+    """A document in which some values are others, some members are missing and some are more."""
+    if source.random() < 0.12 * (depth > 0):
+        return value(source, depth)
+    if isinstance(document, dict):
+        kept = {
+            name: spoilt(source, item, depth + 1) for name, item in document.items() if source.random() > 0.04
+        }
+        if source.random() < 0.1:
+            kept[source.choice(TEXTS)] = value(source, depth)
+        return kept
+    if isinstance(document, list):
+        return [spoilt(source, item, depth + 1) for item in document] * source.choice((1, 1, 1, 0, 2))
+    return document
+
+
+Spoil = Callable[[random.Random, httpx.Response], httpx.Response]
+
+
+def _json(document: Any) -> bytes:
+    # Unpaired surrogates have their escapes, as any writer of ASCII would put them.
+    return json.dumps(document).encode()
+
+
+def _made(status: int, body: bytes, **headers: str) -> httpx.Response:
+    return httpx.Response(status, headers={"Content-Type": "application/json", **headers}, content=body)
+
+
+def _document(response: httpx.Response) -> Any:
+    try:
+        return json.loads(response.read())
+    except ValueError:
+        return None
+
+
+def other_status(source: random.Random, response: httpx.Response) -> httpx.Response:
+    return httpx.Response(source.choice(STATUSES), headers=response.headers, content=response.read())
+
+
+def no_body(source: random.Random, response: httpx.Response) -> httpx.Response:
+    return httpx.Response(source.choice((204, response.status_code)))
+
+
+def spoilt_document(source: random.Random, response: httpx.Response) -> httpx.Response:
+    return _made(response.status_code, _json(spoilt(source, _document(response))))
+
+
+def other_document(source: random.Random, response: httpx.Response) -> httpx.Response:
+    return _made(source.choice((response.status_code, source.choice(STATUSES))), _json(value(source)))
+
+
+def deep_document(source: random.Random, response: httpx.Response) -> httpx.Response:
+    depth = source.choice((50, 99, 101, 900))
+    return _made(response.status_code, b'{"id":' + _json(nested(depth)) + b"}")
+
+
+def other_bytes(source: random.Random, response: httpx.Response) -> httpx.Response:
+    body = response.read()
+    at = source.randrange(len(body) + 1)
+    return _made(
+        response.status_code,
+        source.choice(
+            (
+                source.randbytes(source.randrange(200)),
+                body[:at],
+                body[:at] + source.randbytes(3) + body[at + 3 :],
+                body + body,
+                b"\xef\xbb\xbf" + body,
+                b'{"a":NaN,' + body[1:],
+                b'"' * 3000,
+                b"<html>",
+            )
+        ),
+    )
+
+
+def other_headers(source: random.Random, response: httpx.Response) -> httpx.Response:
+    names = (
+        "Content-Type",
+        "Date",
+        "Retry-After",
+        "Location",
+        "Content-Encoding",
+        "Idempotency-Key",
+        "X-Odd",
+    )
+    odd = (
+        "",
+        "x" * 20_000,
+        "ü",
+        "application/json",
+        "-1",
+        "1e9",
+        "nan",
+        "Thu, 32 Jan 9999 00:00:00 GMT",
+        "gzip",
+    )
+    headers = list(response.headers.raw)
+    headers += [(source.choice(names).encode(), source.choice(odd).encode()) for _ in range(3)]
+    source.shuffle(headers)
+    # As a stream: what cannot be unpacked is for the suite to find out.
+    stream = httpx.ByteStream(response.read())
+    return httpx.Response(response.status_code, headers=headers, stream=stream)
+
+
+def no_answer(source: random.Random, response: httpx.Response) -> httpx.Response:
+    raise source.choice(
+        (
+            httpx.RemoteProtocolError("Server disconnected without sending a response."),
+            httpx.ReadError("[Errno 104] Connection reset by peer"),
+            httpx.ReadTimeout("timed out"),
+        )
+    )
+
+
+SPOILS: tuple[Spoil, ...] = (
+    other_status,
+    no_body,
+    spoilt_document,
+    spoilt_document,
+    spoilt_document,
+    other_document,
+    deep_document,
+    other_bytes,
+    other_headers,
+    no_answer,
+)
+
+
+class RandomAnswers(httpx.BaseTransport):
+    """Spoils answers of a server in one to three ways: of some operations or all, seldom or always, only
+    successes, only refusals or both. A seed says which; the same seed on the same requests does the same."""
+
+    def __init__(self, inner: httpx.BaseTransport, seed: int) -> None:
+        self.inner = inner
+        self.source = random.Random(seed)
+        names = list(OPERATIONS)
+        few = self.source.sample(names, self.source.randrange(1, 5))
+        self.operations = set(self.source.choice((names, few, few)))
+        self.spoils = [self.source.choice(SPOILS) for _ in range(self.source.randrange(1, 4))]
+        self.often = self.source.choice((0.02, 0.1, 0.5, 1.0))
+        self.families = self.source.choice(({2}, {4}, {2, 4}))
+
+    def __str__(self) -> str:
+        kinds = ", ".join(sorted({spoil.__name__ for spoil in self.spoils}))
+        return f"{kinds} for {self.often:.0%} of {sorted(self.families)} on {sorted(self.operations)}"
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self.inner.handle_request(request)
+        found = match(request.method, request.url.path)
+        if (
+            found is None
+            or found[0].id not in self.operations
+            or response.status_code // 100 not in self.families
+            or self.source.random() >= self.often
+        ):
+            return response
+        return self.source.choice(self.spoils)(self.source, response)

@@ -1,0 +1,142 @@
+"""What stands between a client and a conforming server: limiters, front ends, connections that go stale."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Sequence
+
+import httpx
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.messages import Response
+from conformance.reference.pipeline import Stage
+
+from .choice import choice
+
+#: Requests a second that a limiter lets through.
+RATE = 150
+
+
+class Allowance:
+    """So many requests in each second of the clock."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self._second, self._used = 0, 0
+
+    def take(self) -> bool:
+        """Whether one more request is allowed now."""
+        second = int(time.monotonic())
+        if second != self._second:
+            self._second, self._used = second, 0
+        self._used += 1
+        return self._used <= self.rate
+
+
+TOO_MANY = {
+    "error": {"type": "rate_limit_error", "code": "too_many_requests", "message": "Try again in a second."}
+}
+
+
+class LimitedInFront(httpx.BaseTransport):
+    """A gateway limits the rate before anybody looks at the request."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+        self._allowance = Allowance(RATE)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not self._allowance.take():
+            return httpx.Response(429, headers={"Retry-After": "1"}, json=TOO_MANY)
+        return self.inner.handle_request(request)
+
+
+@choice()
+class LimitedBehindAuthentication(Behaviour):
+    """The rate of an organization is limited once it is known, and the nonce used up."""
+
+    def stages(self, ctx: Context) -> Sequence[Stage]:
+        first, *others = super().stages(ctx)
+        return (first, self.limit, *others)
+
+    def limit(self, ctx: Context) -> Response | None:
+        assert ctx.organization is not None
+        allowances = ctx.server.__dict__.setdefault("allowances", {})
+        allowance = allowances.setdefault(ctx.organization.id, Allowance(RATE))
+        if allowance.take():
+            return None
+        return Response.of(429, TOO_MANY).with_header(b"retry-after", b"1")
+
+
+class LosesNow(httpx.BaseTransport):
+    """A kept-alive connection closes in the very moment it is used again, once in a while: of some requests
+    the server never hears, of some it was the answer that got lost."""
+
+    #: Every how many requests, and which of the lost ones reached the server.
+    EVERY, REACHED = 211, 2
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+        self._requests = self._lost = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._requests += 1
+        if self._requests % self.EVERY or request.extensions.get("fresh_connection"):
+            return self.inner.handle_request(request)
+        self._lost += 1
+        if self._lost % self.REACHED == 0:
+            self.inner.handle_request(request)
+        raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+
+
+#: What RFC 3986 lets stand in a target: anything else is for a front end to refuse.
+_TARGET = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
+
+_VALUE = re.compile(rb"[\t\x20-\x7e]*")
+
+
+class FrontEnd(httpx.BaseTransport):
+    """A web server that refuses odd targets and header bytes with a page of its own, before anything else."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        target: bytes = request.extensions.get("target", request.url.raw_path)
+        odd = not _TARGET.fullmatch(target) or b"%2f" in target.partition(b"?")[0].lower()
+        odd = odd or not all(_VALUE.fullmatch(value) for _, value in request.headers.raw)
+        if odd:
+            page = b"<html><head><title>400 Bad Request</title></head></html>"
+            return httpx.Response(400, headers={"Content-Type": "text/html"}, content=page)
+        return self.inner.handle_request(request)
+
+
+@choice()
+class LikeAllAnswers(Behaviour):
+    """Every answer, errors too, has the same further members beside numbers of its own."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        document = response.document if response.body else None
+        if not isinstance(document, dict):
+            return response
+        served = ctx.server.__dict__["served"] = ctx.server.__dict__.get("served", 0) + 1
+        common = {
+            "livemode": False,
+            "api_version": "2024-10-01",
+            "region": "eu-central-1",
+            "etag": f"w{served}",
+        }
+        return response.with_document({**document, **common})
+
+
+Wrapped = Callable[[httpx.BaseTransport], httpx.BaseTransport]
+
+#: Name -> what stands between, where it is no choice of the server's own.
+BETWEEN: dict[str, Wrapped] = {
+    "limited in front": LimitedInFront,
+    "loses some": LosesNow,
+    "front end": FrontEnd,
+}

@@ -7,6 +7,7 @@ VARIANT_SEED to begin elsewhere and VARIANTS to draw more). All of it in this pr
 from __future__ import annotations
 
 import os
+import random
 import threading
 
 import pytest
@@ -15,6 +16,7 @@ from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
+from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Verdict
 from conformance.reference.app import Server
 from conformance.reference.messages import Request, Response
@@ -22,13 +24,16 @@ from conformance.reference.seed import seed, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
 from conformance.target.file import build
+from tests.variants import answers, demands, jobs
 from tests.variants.catalogue import VARIANTS, Variant, drawn
 from tests.variants.choice import ANSWERED, CHOICES
-from tests.variants.judging import judge
+from tests.variants.judging import judge, parts
 
 FIRST = int(os.environ.get("VARIANT_SEED", "1"))
 DRAWN = range(FIRST, FIRST + int(os.environ.get("VARIANTS", "3")))
 
+#: Explorations that are run, with so many examples each.
+SAMPLED, EXAMPLES = int(os.environ.get("VARIANT_PARTS", "8")), 3
 
 #: Servers that the checks still blame, or do not get along with.
 UNSETTLED = {
@@ -42,11 +47,18 @@ UNSETTLED = {
     "crowded customer",
 }
 
+#: Choices that such servers make.
+UNDRAWN = [
+    name
+    for name, mixin in CHOICES.items()
+    if mixin.__module__ in (jobs.__name__, answers.__name__, demands.__name__)
+]
+
 
 @pytest.fixture(autouse=True)
 def unsettled(request: pytest.FixtureRequest) -> None:
     variant = getattr(request.node, "callspec", None) and request.node.callspec.params.get("variant")
-    if variant and variant.name in UNSETTLED:
+    if variant and variant.name in UNSETTLED and "exploration" not in request.node.callspec.params:
         request.applymarker(pytest.mark.xfail(strict=False))
 
 
@@ -59,7 +71,24 @@ def test_conforming_server_is_not_blamed(variant: Variant) -> None:
 
 @pytest.mark.parametrize("number", DRAWN)
 def test_drawn_server_is_not_blamed(number: int) -> None:
-    assert judge(drawn(number), plan()).blamed == []
+    assert judge(drawn(number, UNDRAWN), plan()).blamed == []
+
+
+def sampled() -> list[tuple[Variant, str, str]]:
+    """Explorations of conforming servers, drawn from FIRST: `python -m tests.variants` runs them all."""
+    servers = [*VARIANTS, drawn(FIRST)]
+    source = random.Random(FIRST)
+    return [(source.choice(servers), *source.choice(parts())) for _ in range(SAMPLED)]
+
+
+@pytest.mark.parametrize(
+    ("variant", "exploration", "part"),
+    sampled(),
+    ids=lambda value: getattr(value, "name", value).replace(" ", "-")[:40],
+)
+def test_explored_server_is_not_blamed(variant: Variant, exploration: str, part: str) -> None:
+    settings = FuzzSettings(FIRST, EXAMPLES)
+    assert judge(variant, explored=[(exploration, part)], settings=settings).blamed == []
 
 
 def test_every_open_rule_is_answered_in_two_ways() -> None:

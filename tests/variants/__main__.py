@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import random
 import sys
 import time
 from collections.abc import Iterator
@@ -33,6 +34,9 @@ def main(arguments: list[str] | None = None) -> int:
     logging.disable(logging.CRITICAL)
     begin, blamed, sent = time.perf_counter(), 0, 0
     jobs = list(_jobs(options))
+    if options.sample:
+        print(f"seed {options.first}: --first {options.first} runs these again")
+        jobs = random.Random(options.first).sample(jobs, min(options.sample, len(jobs)))
     inconclusive: set[tuple[str, str, str]] = set()
     for job, judged in _judged(jobs, options.processes):
         sent += judged.sent
@@ -63,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--variant", default="", metavar="TEXT", help="only servers whose names hold this")
     parser.add_argument("--part", default="", metavar="TEXT", help="only parts whose names hold this")
     parser.add_argument("--examples", type=int, default=EXAMPLES, metavar="N", help="cases of each part")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N runs, at random")
     parser.add_argument("--no-checks", action="store_true", help="explorations only")
     parser.add_argument("--only-checks", action="store_true", help="fixed checks only")
     parser.add_argument("--inconclusive", action="store_true", help="print what stayed inconclusive, too")

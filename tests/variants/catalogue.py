@@ -6,7 +6,7 @@ import itertools
 import json
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -405,18 +405,11 @@ EXCLUSIVE = (
 #: Choices that go with another target file.
 DECLARED = {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}
 
-#: Choices that are not drawn yet: the suite does not get along with them.
-UNDRAWN = {
-    name
-    for name, mixin in CHOICES.items()
-    if mixin.__module__ in (jobs.__name__, answers.__name__, demands.__name__)
-}
 
-
-def drawn(seed: int) -> Variant:
-    """A server that makes choices at random, several of which nobody may have thought of together."""
+def drawn(seed: int, but: Collection[str] = ()) -> Variant:
+    """A server that makes choices at random, `but` some: nobody may have thought of them together."""
     source = random.Random(seed)
-    names = set(CHOICES) - DECLARED - UNDRAWN - {one.__name__ for one, rules in BREAKS.items() if rules}
+    names = set(CHOICES) - DECLARED - set(but) - {one.__name__ for one, rules in BREAKS.items() if rules}
     for group in EXCLUSIVE:
         names -= group - {source.choice(sorted(group))}
     chosen = tuple(CHOICES[name] for name in source.sample(sorted(names), 14))

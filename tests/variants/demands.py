@@ -97,9 +97,9 @@ class SecondDefaultRefused(Behaviour):
 
     def check_state(self, ctx: Context) -> None:
         super().check_state(ctx)
-        if ctx.operation == "createPayoutDestination" and ctx.values.get("is_default"):
-            if _default_there(self, ctx):
-                raise Refusal("invalid_field", "There is a default already.", "is_default", "default_exists")
+        asked = ctx.operation == "createPayoutDestination" and ctx.values.get("is_default")
+        if asked and _default_there(self, ctx):
+            raise Refusal("invalid_field", "There is a default already.", "is_default", "default_exists")
 
 
 @choice("destination.second-default")

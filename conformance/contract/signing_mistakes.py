@@ -20,13 +20,29 @@ from conformance.contract import signing
 
 @dataclass(frozen=True)
 class Parts:
-    """What is signed: the method, the request target as sent, timestamp and nonce as sent, the body's bytes."""
+    """What is signed: the method, the request target as sent, timestamp and nonce as sent, the body's bytes.
+
+    `api_key` and `origin` (scheme and host) are sent and not signed; they are empty where nobody knows them.
+    """
 
     method: str
     target: bytes
     timestamp: str
     nonce: str
     body: bytes = b""
+    api_key: str = ""
+    origin: bytes = b""
+
+    @property
+    def pieces(self) -> dict[str, bytes]:
+        """The five parts of the signature string, in their order."""
+        return {
+            "method": self.method.encode(),
+            "target": self.target,
+            "timestamp": self.timestamp.encode(),
+            "nonce": self.nonce.encode(),
+            "body": self.body,
+        }
 
     @property
     def path(self) -> bytes:
@@ -38,17 +54,10 @@ class Parts:
 
     def string(self, **other: bytes) -> bytes:
         """The signature string, with some of its five parts replaced."""
-        parts = {
-            "method": self.method.encode(),
-            "target": self.target,
-            "timestamp": self.timestamp.encode(),
-            "nonce": self.nonce.encode(),
-            "body": self.body,
-        }
-        return b"".join({**parts, **other}.values())
+        return b"".join({**self.pieces, **other}.values())
 
 
-#: Parts, the secret, and the base URL's own path -> the signature, or None where the mistake makes no difference.
+#: Parts and the secret -> the signature, or None where the mistake makes no difference.
 Construction = Callable[[Parts, str], str | None]
 
 
@@ -65,62 +74,70 @@ def _mac(secret: bytes, string: bytes, algorithm: str = "sha256") -> str:
     return hmac.new(secret, string, algorithm).hexdigest()
 
 
-def _replacing(part: str, change: Callable[[Parts], bytes | None]) -> Construction:
-    """Signs as stated, but for one part; nothing where the change leaves the string as it is."""
+@dataclass(frozen=True)
+class OtherString:
+    """A construction that signs another string than the request's; `string` is None where it makes none."""
 
-    def sign(parts: Parts, secret: str) -> str | None:
-        changed = change(parts)
-        if changed is None:
-            return None
-        string = parts.string(**{part: changed})
-        return _mac(secret.encode(), string) if string != parts.string() else None
+    string: Callable[[Parts], bytes | None]
 
-    return sign
+    def __call__(self, parts: Parts, secret: str) -> str | None:
+        string = self.string(parts)
+        return None if string is None or string == parts.string() else _mac(secret.encode(), string)
 
 
-def _joined(separator: bytes) -> Construction:
-    def sign(parts: Parts, secret: str) -> str | None:
-        pieces = (
-            parts.method.encode(),
-            parts.target,
-            parts.timestamp.encode(),
-            parts.nonce.encode(),
-            parts.body,
-        )
-        return _mac(secret.encode(), separator.join(pieces))
+@dataclass(frozen=True)
+class OtherPart(OtherString):
+    """One that puts something else in the place of one part."""
 
-    return sign
+    part: str
+    change: Callable[[Parts], bytes | None]
 
 
-def _ordered(*order: str) -> Construction:
-    def sign(parts: Parts, secret: str) -> str | None:
-        pieces = {
-            "method": parts.method.encode(),
-            "target": parts.target,
-            "timestamp": parts.timestamp.encode(),
-            "nonce": parts.nonce.encode(),
-            "body": parts.body,
-        }
-        return _mac(secret.encode(), b"".join(pieces[name] for name in order))
+@dataclass(frozen=True)
+class OtherKey:
+    """One that reads the secret in another way."""
 
-    return sign
+    key: Callable[[Parts, str], bytes | None]
 
-
-def _key(decode: Callable[[str], bytes]) -> Construction:
-    """Signs with the secret read in another way."""
-
-    def sign(parts: Parts, secret: str) -> str | None:
+    def __call__(self, parts: Parts, secret: str) -> str | None:
         try:
-            key = decode(secret)
+            key = self.key(parts, secret)
         except (ValueError, binascii.Error):
             return None
-        return _mac(key, parts.string()) if key != secret.encode() else None
-
-    return sign
+        return None if key is None or key == secret.encode() else _mac(key, parts.string())
 
 
-def _algorithm(name: str) -> Construction:
-    return lambda parts, secret: _mac(secret.encode(), parts.string(), name)
+@dataclass(frozen=True)
+class OtherAlgorithm:
+    """One that uses HMAC with another hash."""
+
+    algorithm: str
+
+    def __call__(self, parts: Parts, secret: str) -> str | None:
+        return _mac(secret.encode(), parts.string(), self.algorithm)
+
+
+def replacing(part: str, change: Callable[[Parts], bytes | None]) -> OtherPart:
+    """Signs as stated, but for one part; nothing where the change leaves the string as it is."""
+
+    def string(parts: Parts) -> bytes | None:
+        changed = change(parts)
+        return None if changed is None else parts.string(**{part: changed})
+
+    return OtherPart(string, part, change)
+
+
+def _joined(separator: bytes) -> OtherString:
+    return OtherString(lambda parts: separator.join(parts.pieces.values()))
+
+
+def _ordered(*order: str) -> OtherString:
+    return OtherString(lambda parts: b"".join(parts.pieces[name] for name in order))
+
+
+def key(decode: Callable[[str], bytes]) -> OtherKey:
+    """Signs with the secret read in another way."""
+    return OtherKey(lambda parts, secret: decode(secret))
 
 
 def _written(write: Callable[[bytes], str]) -> Construction:
@@ -141,7 +158,7 @@ def _sorted_query(parts: Parts) -> bytes | None:
     return parts.path + b"?" + b"&".join(sorted(pieces)) if parts.query else None
 
 
-def _dumped(**options: object) -> Callable[[Parts], bytes | None]:
+def dumped(**options: object) -> Callable[[Parts], bytes | None]:
     """The body read as JSON and written again."""
 
     def change(parts: Parts) -> bytes | None:
@@ -169,28 +186,28 @@ def _without_base_path(parts: Parts) -> bytes | None:
 
 
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("lower-case method", "writes the method in lower case", _replacing("method", lambda parts: parts.method.lower().encode())),
-    Mistake("no method", "leaves the method out", _replacing("method", lambda parts: b"")),
-    Mistake("no query", "leaves the query out", _replacing("target", lambda parts: parts.path)),
-    Mistake("no question mark", "leaves out the question mark before the query", _replacing("target", lambda parts: parts.path + parts.query)),
-    Mistake("sorted query", "sorts the query's parameters", _replacing("target", _sorted_query)),
-    Mistake("decoded target", "decodes the percent-encoding of the path or the query", _replacing("target", lambda parts: unquote_to_bytes(parts.target))),
-    Mistake("no /v1", "leaves /v1 out of the path", _replacing("target", _without_version)),
-    Mistake("no base path", "leaves out what the base URL has before /v1", _replacing("target", _without_base_path)),
-    Mistake("no leading slash", "leaves out the slash before the path", _replacing("target", lambda parts: parts.target.removeprefix(b"/"))),
-    Mistake("trailing slash", "puts a slash behind the path", _replacing("target", lambda parts: parts.path + b"/" + (b"?" + parts.query if parts.query else b""))),
-    Mistake("milliseconds", "takes the timestamp in milliseconds", _replacing("timestamp", _milliseconds)),
-    Mistake("no timestamp", "leaves the timestamp out", _replacing("timestamp", lambda parts: b"")),
-    Mistake("no nonce", "leaves the nonce out", _replacing("nonce", lambda parts: b"")),
-    Mistake("upper-case nonce", "writes the nonce in capital letters", _replacing("nonce", lambda parts: parts.nonce.upper().encode())),
-    Mistake("no body", "leaves the body out", _replacing("body", lambda parts: b"")),
-    Mistake("compact body", "reads the body as JSON and writes it again without spaces", _replacing("body", _dumped(separators=(",", ":"), ensure_ascii=False))),
-    Mistake("spaced body", "reads the body as JSON and writes it again with spaces", _replacing("body", _dumped(ensure_ascii=False))),
-    Mistake("escaped body", "reads the body as JSON and writes it again with escapes for what is not ASCII", _replacing("body", _dumped(separators=(",", ":")))),
-    Mistake("sorted body", "reads the body as JSON and writes it again with its members sorted", _replacing("body", _dumped(separators=(",", ":"), ensure_ascii=False, sort_keys=True))),
-    Mistake("empty object as body", "signs {} where there is no body", _replacing("body", lambda parts: parts.body or b"{}")),
-    Mistake("null as body", "signs null where there is no body", _replacing("body", lambda parts: parts.body or b"null")),
-    Mistake("hashed body", "signs the SHA-256 hash of the body in its place", _replacing("body", lambda parts: _hash(parts.body).encode())),
+    Mistake("lower-case method", "writes the method in lower case", replacing("method", lambda parts: parts.method.lower().encode())),
+    Mistake("no method", "leaves the method out", replacing("method", lambda parts: b"")),
+    Mistake("no query", "leaves the query out", replacing("target", lambda parts: parts.path)),
+    Mistake("no question mark", "leaves out the question mark before the query", replacing("target", lambda parts: parts.path + parts.query)),
+    Mistake("sorted query", "sorts the query's parameters", replacing("target", _sorted_query)),
+    Mistake("decoded target", "decodes the percent-encoding of the path or the query", replacing("target", lambda parts: unquote_to_bytes(parts.target))),
+    Mistake("no /v1", "leaves /v1 out of the path", replacing("target", _without_version)),
+    Mistake("no base path", "leaves out what the base URL has before /v1", replacing("target", _without_base_path)),
+    Mistake("no leading slash", "leaves out the slash before the path", replacing("target", lambda parts: parts.target.removeprefix(b"/"))),
+    Mistake("trailing slash", "puts a slash behind the path", replacing("target", lambda parts: parts.path + b"/" + (b"?" + parts.query if parts.query else b""))),
+    Mistake("milliseconds", "takes the timestamp in milliseconds", replacing("timestamp", _milliseconds)),
+    Mistake("no timestamp", "leaves the timestamp out", replacing("timestamp", lambda parts: b"")),
+    Mistake("no nonce", "leaves the nonce out", replacing("nonce", lambda parts: b"")),
+    Mistake("upper-case nonce", "writes the nonce in capital letters", replacing("nonce", lambda parts: parts.nonce.upper().encode())),
+    Mistake("no body", "leaves the body out", replacing("body", lambda parts: b"")),
+    Mistake("compact body", "reads the body as JSON and writes it again without spaces", replacing("body", dumped(separators=(",", ":"), ensure_ascii=False))),
+    Mistake("spaced body", "reads the body as JSON and writes it again with spaces", replacing("body", dumped(ensure_ascii=False))),
+    Mistake("escaped body", "reads the body as JSON and writes it again with escapes for what is not ASCII", replacing("body", dumped(separators=(",", ":")))),
+    Mistake("sorted body", "reads the body as JSON and writes it again with its members sorted", replacing("body", dumped(separators=(",", ":"), ensure_ascii=False, sort_keys=True))),
+    Mistake("empty object as body", "signs {} where there is no body", replacing("body", lambda parts: parts.body or b"{}")),
+    Mistake("null as body", "signs null where there is no body", replacing("body", lambda parts: parts.body or b"null")),
+    Mistake("hashed body", "signs the SHA-256 hash of the body in its place", replacing("body", lambda parts: _hash(parts.body).encode())),
     Mistake("new lines", "puts a new line between the parts", _joined(b"\n")),
     Mistake("dots", "puts a dot between the parts", _joined(b".")),
     Mistake("colons", "puts a colon between the parts", _joined(b":")),
@@ -200,11 +217,11 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("timestamp first", "puts timestamp and nonce before the method", _ordered("timestamp", "nonce", "method", "target", "body")),
     Mistake("nonce before timestamp", "puts the nonce before the timestamp", _ordered("method", "target", "nonce", "timestamp", "body")),
     Mistake("body before timestamp", "puts the body before timestamp and nonce", _ordered("method", "target", "body", "timestamp", "nonce")),
-    Mistake("hexadecimal secret", "takes the secret for hexadecimal and signs with its bytes", _key(bytes.fromhex)),
-    Mistake("base64 secret", "takes the secret for base64 and signs with its bytes", _key(lambda secret: base64.b64decode(secret, validate=True))),
-    Mistake("hashed secret", "signs with the SHA-256 hash of the secret", _key(lambda secret: _hash(secret.encode()).encode())),
-    Mistake("SHA-512", "uses HMAC-SHA512", _algorithm("sha512")),
-    Mistake("SHA-1", "uses HMAC-SHA1", _algorithm("sha1")),
+    Mistake("hexadecimal secret", "takes the secret for hexadecimal and signs with its bytes", key(bytes.fromhex)),
+    Mistake("base64 secret", "takes the secret for base64 and signs with its bytes", key(lambda secret: base64.b64decode(secret, validate=True))),
+    Mistake("hashed secret", "signs with the SHA-256 hash of the secret", key(lambda secret: _hash(secret.encode()).encode())),
+    Mistake("SHA-512", "uses HMAC-SHA512", OtherAlgorithm("sha512")),
+    Mistake("SHA-1", "uses HMAC-SHA1", OtherAlgorithm("sha1")),
     Mistake("no HMAC", "hashes secret and string without HMAC", lambda parts, secret: _hash(secret.encode() + parts.string())),
     Mistake("hash without HMAC, secret last", "hashes string and secret without HMAC", lambda parts, secret: _hash(parts.string() + secret.encode())),
     Mistake("base64", "writes the signature in base64, not in hexadecimal", _written(lambda digest: base64.b64encode(digest).decode())),

@@ -1,0 +1,94 @@
+"""`conformance explain-signature METHOD URL`: which usual mistake a wrong signature shows."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from collections.abc import Iterator
+
+from conformance._text import printable
+from conformance.cli import signed_request
+from conformance.contract.signing_explained import Explanation, explained
+from conformance.contract.signing_mistakes import Parts
+
+#: Seconds that a timestamp may be off the server's clock (section 5.4).
+WINDOW = 300
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of `conformance explain-signature`."""
+    parser.description = (
+        "Says which usual mistake leads to the signature that a client sent, from the request as it was "
+        "sent; sends nothing. Exit status: 0 the signature is right, 1 it is not, 2 wrong usage."
+    )
+    signed_request.add_arguments(parser)
+    parser.add_argument("--timestamp", required=True, metavar="TEXT", help="X-Timestamp as it was sent")
+    parser.add_argument("--nonce", required=True, metavar="TEXT", help="X-Nonce as it was sent")
+    parser.add_argument("--signature", required=True, metavar="TEXT", help="X-Signature as it was sent")
+    signed = parser.add_mutually_exclusive_group()
+    signed.add_argument("--signed", metavar="TEXT", help="the string that the client signed, if known")
+    signed.add_argument("--signed-file", metavar="FILE", help="a file that holds it; - for standard input")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the explanation. Raises UsageError."""
+    credentials = signed_request.credentials(options)
+    parts = signed_request.parts(options, credentials, options.timestamp, options.nonce)
+    found = explained(parts, credentials.secret, options.signature, _signed(options))
+    remarks = list(_remarks(parts, time.time()))
+    print("\n".join([*_lines(found), *([""] if remarks else []), *remarks]))
+    return 0 if found.is_right else 1
+
+
+def _signed(options: argparse.Namespace) -> bytes | None:
+    if options.signed is not None:
+        return str(options.signed).encode("utf-8", "surrogateescape")
+    if options.signed_file is None:
+        return None
+    return signed_request.content("--signed-file", options.signed_file)
+
+
+def _lines(found: Explanation) -> Iterator[str]:
+    if found.is_right:
+        yield "The signature is right."
+        return
+    if found.is_open:
+        yield "The digits are right, but not in small letters, which a server may take or not."
+        return
+    if found.mistakes:
+        yield f"The client {' and '.join(mistake.text for mistake in found.mistakes)}."
+    elif found.difference:
+        yield f"The signature is wrong: {found.difference}."
+    elif found.signed == found.string:
+        yield (
+            "The string that was signed is right, the signature is not: the secret is another one, or the "
+            "client computes something other than HMAC-SHA256 in hexadecimal."
+        )
+    else:
+        yield (
+            "No usual mistake makes this signature. Either the secret is another one, or something else was "
+            "signed: have the client print the string that it signs, and give it as --signed."
+        )
+    yield ""
+    yield f"right signature   {found.signature}"
+    yield f"of the string     {_shown(found.string)}"
+    if found.signed is not None and found.signed != found.string:
+        yield f"signed instead    {_shown(found.signed)}"
+
+
+def _shown(string: bytes) -> str:
+    return printable(string.decode("utf-8", "backslashreplace"))
+
+
+def _remarks(parts: Parts, now: float) -> Iterator[str]:
+    """What else a server may refuse, whatever the signature."""
+    if not re.fullmatch("[0-9]+", parts.timestamp):
+        yield "Beside that, X-Timestamp is no whole number of seconds."
+    elif len(parts.timestamp) >= 13:
+        yield "Beside that, X-Timestamp is in milliseconds; it has to be in seconds."
+    elif abs(int(parts.timestamp) - now) > WINDOW:
+        age = int(now) - int(parts.timestamp)
+        yield f"Beside that, X-Timestamp is {age} s old by now; {WINDOW} s either way are allowed."
+    if not re.fullmatch("[0-9A-Fa-f]{32}", parts.nonce):
+        yield "Beside that, X-Nonce is not 32 hexadecimal characters; a server may take another form or not."

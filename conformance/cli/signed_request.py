@@ -1,0 +1,131 @@
+"""What `conformance sign` and `conformance explain-signature` are told about a request."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance.cli.main import UsageError
+from conformance.contract.signing_mistakes import Parts
+from conformance.target.environment import variable
+from conformance.target.file import TargetError, load
+from conformance.target.model import Target
+
+#: What a URL may not hold as it is sent (RFC 3986 wants it percent-encoded).
+_UNSENDABLE = re.compile(r"[^!-~]")
+
+
+@dataclass(frozen=True)
+class Credentials:
+    """An API key and its secret."""
+
+    api_key: str
+    secret: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The request, and the credentials that it is signed with."""
+    parser.add_argument("method", metavar="METHOD", help="GET, POST or PATCH")
+    parser.add_argument(
+        "url", metavar="URL", help="the whole URL as it is sent, or a path after the target file's base_url"
+    )
+    body = parser.add_mutually_exclusive_group()
+    body.add_argument("--body", metavar="TEXT", help="the body, exactly as it is sent")
+    body.add_argument("--body-file", metavar="FILE", help="a file that holds the body; - for standard input")
+    parser.add_argument(
+        "--target",
+        type=Path,
+        metavar="FILE",
+        default=os.environ.get("CONFORMANCE_TARGET"),
+        help="the target file, for base_url and credentials (CONFORMANCE_TARGET)",
+    )
+    parser.add_argument(
+        "--organization",
+        choices=("primary", "secondary"),
+        default="primary",
+        help="whose credentials of the target file (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--api-key",
+        metavar="KEY",
+        help=f"in the place of the target file's ({variable('primary', 'api_key')})",
+    )
+    parser.add_argument(
+        "--secret",
+        metavar="TEXT",
+        help=f"in the place of the target file's ({variable('primary', 'secret')})",
+    )
+
+
+def parts(options: argparse.Namespace, credentials: Credentials, timestamp: str, nonce: str) -> Parts:
+    """The parts of the request that the options describe. Raises UsageError."""
+    origin, target = _address(options)
+    return Parts(
+        options.method,
+        target.encode(),
+        timestamp,
+        nonce,
+        _body(options),
+        credentials.api_key,
+        origin.encode(),
+    )
+
+
+def credentials(options: argparse.Namespace) -> Credentials:
+    """Key and secret, from options, target file or environment. Raises UsageError where there is none."""
+    api_key, secret = options.api_key, options.secret
+    if options.target and not (api_key and secret):
+        organization = getattr(_target(options), options.organization)
+        if organization is None:
+            raise UsageError(f"{options.target} has no [{options.organization}].")
+        api_key, secret = api_key or organization.api_key, secret or organization.secret
+    api_key = api_key or os.environ.get(variable(options.organization, "api_key"), "")
+    secret = secret or os.environ.get(variable(options.organization, "secret"), "")
+    if not secret:
+        names = variable(options.organization, "secret")
+        raise UsageError(f"no secret: give --target FILE, {names} in the environment, or --secret TEXT.")
+    return Credentials(api_key, secret)
+
+
+def _target(options: argparse.Namespace) -> Target:
+    try:
+        return load(options.target, os.environ)
+    except TargetError as error:
+        raise UsageError(str(error)) from error
+
+
+def _address(options: argparse.Namespace) -> tuple[str, str]:
+    """Scheme with host, and the request target: everything behind them but a fragment."""
+    url = options.url
+    if url.startswith("/"):
+        if options.target is None:
+            raise UsageError(f"{url} is a path: give the whole URL, or --target FILE for its base_url.")
+        url = _target(options).base_url + url
+    match = re.fullmatch(r"(https?://[^/?#]+)([^#]*)(?:#.*)?", url, re.IGNORECASE)
+    if match is None:
+        raise UsageError(f"{url} is no URL that begins with http:// or https://, and no path.")
+    origin, target = match.groups()
+    if found := _UNSENDABLE.search(target):
+        raise UsageError(
+            f"{found[0]!r} cannot stand in a URL: percent-encode it as your HTTP library does, since the "
+            "signature covers the path and query as they are sent."
+        )
+    return origin, target if target.startswith("/") else f"/{target}"
+
+
+def _body(options: argparse.Namespace) -> bytes:
+    if options.body_file is None:
+        return (options.body or "").encode("utf-8", "surrogateescape")
+    return content("--body-file", options.body_file)
+
+
+def content(option: str, file: str) -> bytes:
+    """The bytes of a file that an option names, `-` for standard input. Raises UsageError."""
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise UsageError(f"{option}: {error.strerror}: {file}.") from error

@@ -1,0 +1,240 @@
+"""Wrong signatures are explained: each usual mistake is named, two at once too, and never a right one."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.cli.main import main
+from conformance.contract import signing
+from conformance.contract.client_mistakes import CLIENT_MISTAKES
+from conformance.contract.rules import SPEC
+from conformance.contract.signing_explained import explained
+from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts
+from tests.ecosystem.tools import credentials, sandbox
+
+VECTORS: list[dict[str, Any]] = json.loads((SPEC / "signing-vectors.json").read_bytes())["vectors"]
+SECRET = "vector-secret-4f9b2c7e1a8d3605"
+
+#: Changes of vectors that no one can guess from the signature alone: anything may have been signed.
+UNGUESSABLE = {
+    "other-path", "unsent-query", "other-query", "other-nonce", "other-body", "cut-off", "other-secret",
+    "zeros", "not-hexadecimal",
+}  # fmt: skip
+
+
+def content(vector: dict[str, Any], member: str) -> bytes:
+    if member in vector:
+        text: str = vector[member]
+        return text.encode()
+    return base64.b64decode(vector[f"{member}_base64"])
+
+
+def sent(vector: dict[str, Any]) -> Parts:
+    return Parts(
+        vector["method"],
+        vector["target"].encode(),
+        vector["timestamp"],
+        vector["nonce"],
+        content(vector, "body"),
+        vector["api_key"],
+        b"https://api.example.com",
+    )
+
+
+@pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["id"])
+def test_every_vector_is_explained(vector: dict[str, Any]) -> None:
+    found = explained(sent(vector), vector["secret"], vector["signature"])
+    assert found.signature == vector["expected_signature"]
+    assert found.string == content(vector, "signature_string")
+    assert found.is_right is (vector["signature"] == vector["expected_signature"])
+    if found.is_right:
+        return
+    if vector["result"] == "acceptable":
+        assert found.is_open
+    elif vector["how"]["change"] in UNGUESSABLE:
+        assert not found.mistakes
+    else:
+        assert found.mistakes or found.difference
+        if found.signed is not None and "signed_string" in vector:
+            assert found.signed == content(vector, "signed_string")
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        vector
+        for vector in VECTORS
+        if vector.get("how", {}).get("change") in UNGUESSABLE and "signed_string" in vector
+    ],
+    ids=lambda vector: vector["id"],
+)
+def test_a_known_string_says_which_part_differs(vector: dict[str, Any]) -> None:
+    signed = content(vector, "signed_string")
+    found = explained(sent(vector), vector["secret"], vector["signature"], signed)
+    assert found.difference.startswith(f"the {vector['how']['step']} was signed as ")
+    assert found.signed == signed
+
+
+LIST = Parts(
+    "GET", b"/api/v1/customers/cus_%5Fa/accounts?size=1&page=2&q=a+b", "1741079889", "a0" * 16, b"", "key"
+)
+CREATE = Parts(
+    "POST", b"/v1/customers/cus_a/accounts", "1741079889", "b1" * 16, b'{"b": "\xc3\xa9", "a": 1}\n'
+)
+UUID = Parts(
+    "GET",
+    b"/v1/x?a=%3a&b=%20&c=",
+    "1741079889",
+    "0f8fad5b-d9cb-469f-a165-70867728950E",
+    b"",
+    "key",
+    b"http://h",
+)
+RAW = Parts("PATCH", b"/v1/x?t=00:00", "1741079889", "c2" * 16, b'{"a":"e\xcc\x81\xff"}', "key")
+TEXT = Parts("PATCH", b"/v1/x", "1741079889", "c2" * 16, b" no JSON\n", "key")
+DECOMPOSED = Parts("PATCH", b"/v1/x", "1741079889", "c2" * 16, b'{"a":"e\xcc\x81"}', "key")
+
+
+@pytest.mark.parametrize("mistake", [*MISTAKES, *CLIENT_MISTAKES], ids=lambda mistake: mistake.name)
+def test_every_mistake_is_named(mistake: Mistake) -> None:
+    """Where two mistakes make one signature the first of them is named."""
+    for secret in ("c0ffee\u00e9 ", "c0ffee00c0ffee00"):
+        for parts in (LIST, CREATE, UUID, RAW, TEXT, DECOMPOSED):
+            made = mistake.sign(parts, secret)
+            if made is not None and made.lower() != explained(parts, secret, "").signature:
+                found = explained(parts, secret, made)
+                assert len(found.mistakes) == 1
+                if found.mistakes == (mistake,):
+                    return
+    assert mistake.name in ("upper-case hexadecimal", "signed as PUT", "signed as DELETE")
+
+
+def test_two_mistakes_at_once_are_named() -> None:
+    string = b"get" + LIST.target.partition(b"?")[0] + b"1741079889" + b"a0" * 16
+    found = explained(LIST, SECRET, signing.signature(SECRET, string))
+    assert [mistake.name for mistake in found.mistakes] == ["lower-case method", "no query"]
+    assert found.signed == string
+
+
+def test_a_mistake_written_in_base64_is_named() -> None:
+    string = b"POST" + CREATE.target + b"1741079889" + b"b1" * 16
+    digest = bytes.fromhex(signing.signature(SECRET, string))
+    found = explained(CREATE, SECRET, base64.b64encode(digest).decode())
+    assert [mistake.name for mistake in found.mistakes] == ["no body", "base64"]
+
+
+@pytest.mark.parametrize("signature", ["", "0" * 64, "zz", "sha256=", "\u00e9" * 64, "=" * 9])
+def test_what_is_no_signature_is_explained_by_nothing(signature: str) -> None:
+    found = explained(LIST, SECRET, signature)
+    assert not (found.is_right or found.is_open or found.mistakes)
+
+
+def test_a_lower_case_method_is_signed_in_capitals() -> None:
+    right = explained(LIST, SECRET, "").signature
+    assert explained(Parts("get", LIST.target, LIST.timestamp, LIST.nonce), SECRET, right).is_right
+
+
+# ---------------------------------------------------------------------- the commands
+
+REQUEST = ("POST", "https://api.example.com/v1/customers/cus_5d8w1r6t3y0p/accounts", "--secret", SECRET)
+SENT = (*REQUEST, "--timestamp", "1741079889", "--nonce", "aa2f08ed119306d3382cb7fbd63a885d")
+RIGHT = "7703028e44602b379198cd0e3e977908742bed0dc635c6d4038fb192490492f5"
+BODY = '{"name":"Operating account"}'
+
+
+@pytest.fixture(autouse=True)
+def no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("API_KEY", "SECRET"):
+        monkeypatch.delenv(f"CONFORMANCE_PRIMARY_{name}", raising=False)
+    monkeypatch.delenv("CONFORMANCE_TARGET", raising=False)
+
+
+def test_sign_prints_string_and_headers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sign", *SENT, "--api-key", "vector-key-7d21c0", "--body", BODY]) == 0
+    shown = capsys.readouterr().out
+    vector = next(vector for vector in VECTORS if vector["id"] == "post-compact")
+    assert shown.startswith(f"string to sign:\n{vector['signature_string']}\n")
+    assert f"X-Signature: {RIGHT}\n" in shown and "Idempotency-Key: " in shown
+    assert SECRET not in shown
+
+
+def test_sign_reads_bodies_from_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "body.json").write_text(BODY)
+    assert main(["sign", *SENT, "--api-key", "k", "--body-file", str(tmp_path / "body.json")]) == 0
+    assert RIGHT in capsys.readouterr().out
+
+
+def test_explain_signature_names_the_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    spaced = ("--body", BODY.replace(":", ": "))
+    assert main(["explain-signature", *SENT, *spaced, "--signature", RIGHT]) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith("The client reads the body as JSON and writes it again without spaces.\n")
+    assert "Beside that, X-Timestamp is " in shown and SECRET not in shown
+
+
+def test_the_page_shows_what_the_command_says(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (SPEC / "signing.md").read_text("utf-8")
+    command, answer = re.search(
+        r"    conformance (explain-signature (?:.*\\\n)+.*\n)\n    (.+)\n", page
+    ).groups()  # type: ignore[union-attr]
+    assert main(shlex.split(command.replace("\\\n", " "))) == 1
+    assert capsys.readouterr().out.split("\n")[0] == answer
+
+
+def test_explain_signature_accepts_a_right_one(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain-signature", *SENT, "--body", BODY, "--signature", RIGHT]) == 0
+    assert capsys.readouterr().out.startswith("The signature is right.\n")
+
+
+def test_explain_signature_compares_with_what_was_signed(capsys: pytest.CaptureFixture[str]) -> None:
+    vector = next(vector for vector in VECTORS if vector["id"] == "post-compact")
+    words = ["explain-signature", *SENT, "--body", BODY, "--signature", "0" * 64]
+    assert main([*words, "--signed", vector["signature_string"]]) == 1
+    assert capsys.readouterr().out.startswith("The string that was signed is right, the signature is not: ")
+    assert main([*words, "--signed", "POST/v1/elsewhere" + vector["signature_string"][-70:]]) == 1
+    assert capsys.readouterr().out.startswith(
+        'The signature is wrong: the target was signed as "/v1/elsewhere"'
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["GET", "/v1/x"], "no secret: give --target FILE"),
+        (["GET", "/v1/x", "--secret", "s"], "/v1/x is a path"),
+        (["GET", "ftp://h/x", "--secret", "s"], "is no URL that begins with http"),
+        (["GET", "http://h/a b", "--secret", "s"], "' ' cannot stand in a URL"),
+        (["GET", "http://h/\u00e9", "--secret", "s"], "cannot stand in a URL"),
+        (["POST", "http://h/x", "--secret", "s", "--body-file", "no such file"], "--body-file: No such file"),
+        (["GET", "http://h/x", "--target", "no such file"], "no such file"),
+    ],
+)
+def test_wrong_usage_is_explained(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sign", *words]) == 2
+    assert complaint in capsys.readouterr().err
+
+
+def test_the_printed_curl_command_is_accepted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    subprocess.run(["curl", "--version"], check=True, capture_output=True)
+    with sandbox("--prefix", "/api") as target:
+        known = credentials(target)
+        path = f"{known['BASE_URL']}/v1/customers/{known['CUSTOMER_ID']}/accounts"
+        keys = ["--api-key", known["API_KEY"], "--secret", known["API_SECRET"], "--curl"]
+        for words in (
+            ["POST", path, "--body", '{"name": "It\'s signed"}'],
+            ["GET", f"{path}?page=%31&x[]=1"],
+        ):
+            assert main(["sign", *words, *keys]) == 0
+            command = shlex.split(capsys.readouterr().out)
+            done = subprocess.run([*command, "-s"], capture_output=True, text=True, timeout=30, check=True)
+            assert "error" not in json.loads(done.stdout)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 #: How many characters of a value a message shows.
@@ -113,3 +113,14 @@ def operations(names: Sequence[str], all_operations: int) -> str:
     if len(names) == all_operations:
         return f"all {all_operations} operations"
     return f"{len(names)} operations"
+
+
+def mapped(value: Any, change: Callable[[str], str]) -> Any:
+    """JSON data with every text, keys included, changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {change(str(key)): mapped(item, change) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [mapped(item, change) for item in value]
+    return value

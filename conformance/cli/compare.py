@@ -10,7 +10,7 @@ from conformance._files import written
 from conformance.cli.main import UsageError
 from conformance.report.comparison_formats import comparison_html, comparison_markdown
 from conformance.results.comparison import compare, names
-from conformance.results.view import DocumentError, load, why_unreadable
+from conformance.results.view import DocumentError, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -59,23 +59,12 @@ def run(options: argparse.Namespace) -> int:
         )
     if len(set(options.name)) != len(options.name):
         raise UsageError("--name: the names should differ from one another.")
-    document, source = {}, options.results[0]
     try:
-        documents = []
-        for source in options.results:
-            document = load(source)
-            documents.append(document)
+        documents = [load(source) for source in options.results]
         columns = names([str(path) for path in options.results], documents, options.name)
-        try:
-            found = compare(dict(zip(columns, documents, strict=True)))
-            markdown = comparison_markdown(found)
-            page = comparison_html(found) if options.html else ""
-        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-            for source, document in zip(options.results, documents, strict=True):
-                error = why_unreadable(document, source)
-                if "contradict" not in str(error):
-                    break
-            raise error from None
+        found = compare(dict(zip(columns, documents, strict=True)))
+        markdown = comparison_markdown(found)
+        page = comparison_html(found) if options.html else ""
         if options.html:
             print(written(options.html, page))
         if options.markdown and str(options.markdown) != "-":

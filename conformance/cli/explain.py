@@ -133,7 +133,7 @@ def _example(rule: Rule, operation: str) -> str:
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
     from conformance.report.transcript import transcript
-    from conformance.results.model import exchange_to_plain
+    from conformance.results.model import exchange_record
     from conformance.target.file import build
     from conformance.target.redaction import Redactor
 
@@ -162,4 +162,4 @@ def _example(rule: Rule, operation: str) -> str:
         except (Inconclusive, NotApplicable) as end:
             return str(end)
     purpose = f"{shown.purpose}:\n" if shown.purpose else ""
-    return purpose + transcript(exchange_to_plain(shown, Redactor(target)))
+    return purpose + transcript(exchange_record(shown, Redactor(target)))

@@ -8,17 +8,17 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from conformance.cli.main import UsageError
-from conformance.contract.rules import Level
 from conformance.judging.findings import Finding, Verdict
 from conformance.report.write import write_all
 from conformance.results import view
-from conformance.results.document import RunInfo, build
+from conformance.results.building import RunInfo, build
+from conformance.results.document import CaseRecord, Document, FindingRecord, LatencyRecord
 from conformance.results.evidence import document_exchanges
 from conformance.results.latency import EDGES
 from conformance.results.model import Results
@@ -55,73 +55,92 @@ def run(options: argparse.Namespace) -> int:
         document = merged([view.load(path) for path in options.results])
     except view.DocumentError as error:
         raise UsageError(str(error)) from None
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except ValueError as error:
         raise UsageError(f"the results cannot be put together: {error}.") from None
     try:
         for path in write_all(document, options.report_dir):
             print(path)
     except OSError as error:
         raise UsageError(f"{options.report_dir}: the reports cannot be written ({error.strerror}).") from None
-    print(document["verdict"]["sentence"])
-    status: int = document["verdict"]["exit_status"]
-    return status
+    print(document.verdict.sentence)
+    return document.verdict.exit_status
 
 
-def merged(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def merged(parts: Sequence[Document]) -> Document:
     """The results document of the whole. Raises ValueError for parts that do not belong together."""
-    _same(parts, "version of the suite", lambda part: part["suite"]["version"])
-    _same(parts, "--fail-on", lambda part: part["verdict"]["fail_on"])
-    if not all(part["run"]["embedded"] for part in parts):
-        _same(parts, "base_url", lambda part: part["target"]["base_url"])
+    _same(parts, "version of the suite", lambda part: part.suite.version)
+    _same(parts, "--fail-on", lambda part: part.verdict.fail_on)
+    if not all(part.run.embedded for part in parts):
+        _same(parts, "base_url", lambda part: part.target.base_url if part.target else "none")
     results, exchanges = Results(None), {}
     for index, part in enumerate(parts):
-        _take(results, part, index * PART)
-        exchanges |= {
-            int(number) + index * PART: {**one, "number": int(number) + index * PART}
-            for number, one in part["exchanges"].items()
-        }
+        shift = index * PART
+        _take(results, part, shift)
+        for number, exchange in part.exchanges.items():
+            exchanges[int(number) + shift] = replace(exchange, number=int(number) + shift)
     results.selection = _selection(parts)
     document = build(results, None, _info(parts))
     # What no Results holds: these are taken from the parts as they are.
-    document["target"] = parts[0]["target"]
-    document["exchanges"] = document_exchanges(document["cells"], exchanges)
-    document["latency"] = _latency([row for part in parts for row in part["latency"]])
-    document["replays"] = {name: replay for part in parts for name, replay in part["replays"].items()}
-    return document
+    return replace(
+        document,
+        target=parts[0].target,
+        exchanges=document_exchanges(document.cells, exchanges),
+        latency=_latency([row for part in parts for row in part.latency]),
+        replays={name: replay for part in parts for name, replay in part.replays.items()},
+    )
 
 
-def _same(parts: Sequence[dict[str, Any]], what: str, value: Any) -> None:
+def _same(parts: Sequence[Document], what: str, value: Callable[[Document], object]) -> None:
     values = sorted({str(value(part)) for part in parts})
     if len(values) > 1:
         raise ValueError(f"the parts differ in their {what}: {' and '.join(values)}")
 
 
-def _take(results: Results, part: dict[str, Any], shift: int) -> None:
-    for cell in part["cells"]:
-        mine = results.cells[cell["rule"], cell["operation"]]
-        if cell["verdict"] == Verdict.NOT_APPLICABLE and mine.verdict is Verdict.NOT_RUN:
-            mine.verdict, mine.summary = Verdict.NOT_APPLICABLE, cell["summary"]
-        mine.known = mine.known or cell["known"]
-        for plain in cell["findings"]:
-            fields = {key: value for key, value in plain.items() if key != "seconds"}
-            fields["exchanges"] = [number + shift for number in plain["exchanges"]]
-            results.add(Finding.from_plain({**fields, "rule": cell["rule"], "operation": cell["operation"]}))
-    results.sent += part["run"]["requests"]
-    results.errors += part["errors"]
-    results.lost = results.lost or part["lost"]
+def _take(results: Results, part: Document, shift: int) -> None:
+    for case in part.cells:
+        if case.key not in results.cells:
+            raise ValueError(f"this version of the suite has no rule {case.rule} on {case.operation}")
+        mine = results.cells[case.key]
+        if case.verdict is Verdict.NOT_APPLICABLE and mine.verdict is Verdict.NOT_RUN:
+            mine.verdict, mine.summary = Verdict.NOT_APPLICABLE, case.summary
+        mine.known = mine.known or case.known
+        for finding in case.findings:
+            results.add(_finding(case, finding, shift))
+    results.sent += part.run.requests
+    results.errors += part.errors
+    results.lost = results.lost or part.lost
 
 
-def _selection(parts: Sequence[dict[str, Any]]) -> str:
+def _finding(case: CaseRecord, record: FindingRecord, shift: int) -> Finding:
+    return Finding(
+        rule=case.rule,
+        operation=case.operation,
+        verdict=record.verdict,
+        check=record.check,
+        summary=record.summary,
+        expected=record.expected,
+        got=record.got,
+        remedy=record.remedy,
+        cause=record.cause,
+        probes=record.probes,
+        exchanges=[number + shift for number in record.exchanges],
+        observations=dict(record.observations),
+        further=list(record.further),
+        exercised=record.exercised,
+        replay=record.replay,
+        confirmed=record.confirmed,
+        without_error_body=record.without_error_body,
+    )
+
+
+def _selection(parts: Sequence[Document]) -> str:
     """How the whole was narrowed: not at all by being split if every part is there."""
-    rest, shards, wanted = [], set(), 1
+    rest: list[str] = []
+    shards, wanted = set(), 1
     for part in parts:
-        shard = part["run"]["options"].get("shard")
-        others = (
-            part["run"]["selection"].replace(f"--shard {shard}", "").strip()
-            if shard
-            else part["run"]["selection"]
-        )
+        shard, others = part.run.options.get("shard"), part.run.selection
         if shard:
+            others = others.replace(f"--shard {shard}", "").strip()
             number, wanted = parse_shard(shard)
             shards.add(number)
         if others and others not in rest:
@@ -132,48 +151,47 @@ def _selection(parts: Sequence[dict[str, Any]]) -> str:
     return "; ".join(rest)
 
 
-def _info(parts: Sequence[dict[str, Any]]) -> RunInfo:
-    runs = [part["run"] for part in parts]
-    seeds = {one["seed"] for one in runs}
-    options = dict(runs[0]["options"])
-    options.pop("shard", None)
+def _info(parts: Sequence[Document]) -> RunInfo:
+    runs = [part.run for part in parts]
+    seeds = {run.seed for run in runs}
+    options = {name: value for name, value in runs[0].options.items() if name != "shard"}
     return RunInfo(
-        started=min(datetime.fromisoformat(one["started"]).timestamp() for one in runs),
-        ended=max(datetime.fromisoformat(one["ended"]).timestamp() for one in runs),
+        started=min(datetime.fromisoformat(run.started).timestamp() for run in runs),
+        ended=max(datetime.fromisoformat(run.ended).timestamp() for run in runs),
         seed=seeds.pop() if len(seeds) == 1 else None,
         options={**options, "parts": str(len(parts))},
-        embedded=all(one["embedded"] for one in runs),
-        interrupted=next((one["interrupted"] for one in runs if one["interrupted"]), ""),
-        workers=sum(one["workers"] for one in runs),
-        fail_on=Level(parts[0]["verdict"]["fail_on"]),
+        embedded=all(run.embedded for run in runs),
+        interrupted=next((run.interrupted for run in runs if run.interrupted), ""),
+        workers=sum(run.workers for run in runs),
+        fail_on=parts[0].verdict.fail_on,
     )
 
 
-def _latency(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _latency(rows: Sequence[LatencyRecord]) -> tuple[LatencyRecord, ...]:
     """The rows of each operation as one; its quantiles are those of the summed histogram, so upper bounds."""
-    by_operation: dict[str, list[dict[str, Any]]] = {}
+    by_operation: dict[str, list[LatencyRecord]] = {}
     for row in rows:
-        by_operation.setdefault(row["operation"], []).append(row)
-    return [
+        by_operation.setdefault(row.operation, []).append(row)
+    return tuple(
         _summed(operation, of_it) if len(of_it) > 1 else of_it[0] for operation, of_it in by_operation.items()
-    ]
+    )
 
 
-def _summed(operation: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _summed(operation: str, rows: Sequence[LatencyRecord]) -> LatencyRecord:
     statuses: Counter[str] = Counter()
     for row in rows:
-        statuses.update(row["statuses"])
-    histogram = [sum(counts) for counts in zip(*(row["histogram"] for row in rows), strict=True)]
-    longest = max((row["max"] for row in rows if row["max"] is not None), default=None)
-    return {
-        "operation": operation,
-        "exchanges": sum(row["exchanges"] for row in rows),
-        "statuses": dict(sorted(statuses.items())),
-        "p50": _bound(histogram, 0.5, longest),
-        "p95": _bound(histogram, 0.95, longest),
-        "max": longest,
-        "histogram": histogram,
-    }
+        statuses.update(row.statuses)
+    histogram = tuple(sum(counts) for counts in zip(*(row.histogram for row in rows), strict=True))
+    longest = max((row.max for row in rows if row.max is not None), default=None)
+    return LatencyRecord(
+        operation=operation,
+        exchanges=sum(row.exchanges for row in rows),
+        statuses=dict(sorted(statuses.items())),
+        p50=_bound(histogram, 0.5, longest),
+        p95=_bound(histogram, 0.95, longest),
+        max=longest,
+        histogram=histogram,
+    )
 
 
 def _bound(histogram: Sequence[int], share: float, longest: float | None) -> float | None:

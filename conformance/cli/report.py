@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance._files import written
 from conformance.cli.main import UsageError
 from conformance.report.write import FORMATS
-from conformance.results.view import DocumentError, load, why_unreadable
+from conformance.results.view import DocumentError, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,10 +38,7 @@ def run(options: argparse.Namespace) -> int:
         }
         wanted = wanted or {name: folder / file for name, (file, _) in FORMATS.items() if name != "json"}
         for name, path in wanted.items():
-            try:
-                text = FORMATS[name][1](document)
-            except (KeyError, TypeError, ValueError, AttributeError, IndexError):
-                raise why_unreadable(document, options.results) from None
+            text = FORMATS[name][1](document)
             if str(path) == "-":
                 sys.stdout.write(text)
             else:

@@ -107,7 +107,9 @@ def add_rules(path: Path) -> list[Rule]:
     except OSError as error:
         raise RuleFileError(f"{path}: the rules cannot be read ({error.strerror or error}).") from None
     except yaml.YAMLError as error:
-        raise RuleFileError(f"{path}: the rules are not valid YAML: {' '.join(str(error).split())}.") from None
+        raise RuleFileError(
+            f"{path}: the rules are not valid YAML: {' '.join(str(error).split())}."
+        ) from None
     if not isinstance(document, dict):
         raise RuleFileError(f"{path}: it should hold a mapping with the member rules, like spec/rules.yaml.")
     complete = {"sections": dict(SECTIONS), "operation_sets": {}, **document}
@@ -116,10 +118,14 @@ def add_rules(path: Path) -> list[Rule]:
     try:
         added = _rules(complete)
     except KeyError as error:
-        raise RuleFileError(f"{path}: there is no operation set {error}; name one of spec/rules.yaml.") from None
+        raise RuleFileError(
+            f"{path}: there is no operation set {error}; name one of spec/rules.yaml."
+        ) from None
     for rule in added.values():
         if _known.get(rule.id, rule) != rule:
-            raise RuleFileError(f"{path}: {rule.id}: there is such a rule; begin the id with a word of your own.")
+            raise RuleFileError(
+                f"{path}: {rule.id}: there is such a rule; begin the id with a word of your own."
+            )
         if unknown := set(rule.operations) - set(OPERATION_SETS["all"]):
             raise RuleFileError(f"{path}: {rule.id}: there is no operation {min(unknown)}.")
     _known.update(added)

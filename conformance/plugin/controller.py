@@ -14,13 +14,14 @@ from conformance.diagnosis.examine import preflight
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import CHECK, Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
+from conformance.results import codec
+from conformance.results.document import Document, ExchangeRecord
 from conformance.results.model import Results, Timing
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load
-from conformance.target.redaction import Redactor
 
 if TYPE_CHECKING:
-    from conformance.results.document import RunInfo
+    from conformance.results.building import RunInfo
 
 
 class Controller:
@@ -40,10 +41,9 @@ class Controller:
             self.close()
             raise
         self.results = Results(self.target)
-        self.redactor = Redactor(self.target)
         self.ran = 0
         #: The results document, once it was made.
-        self.document: dict[str, Any] | None = None
+        self.document: Document | None = None
         self._sent: dict[int, int] = {}
         #: (rule, operation) -> worker -> its tally.
         self._tallies: dict[tuple[str, str], dict[int, Tally]] = {}
@@ -91,8 +91,9 @@ class Controller:
     def take(self, payload: Mapping[str, Any]) -> list[Finding]:
         """Takes in what a worker found; returns the passive rules that were first seen broken by it."""
         self.ran += 1
-        for exchange in payload["exchanges"]:
-            self.results.exchanges[exchange["number"]] = exchange
+        for plain in payload["exchanges"]:
+            exchange = codec.from_json(ExchangeRecord, plain)
+            self.results.exchanges[exchange.number] = exchange
         for plain in payload["findings"]:
             self.results.add(Finding.from_plain(plain))
         for number, *timing in payload["timings"]:
@@ -146,7 +147,7 @@ class Controller:
     def write(self, run: RunInfo) -> list[str]:
         """Writes all formats of the results; returns what went wrong, a sentence each."""
         from conformance.report.write import write_all
-        from conformance.results.document import build as build_document
+        from conformance.results.building import build as build_document
 
         try:
             self.document = build_document(self.results, self.target, run)

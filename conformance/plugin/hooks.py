@@ -406,7 +406,9 @@ def pytest_runtest_makereport(
         if isinstance(error, Violation):
             report.longrepr = str(error)
         elif error is not None and not isinstance(error, pytest.skip.Exception):
-            payload["error"] = f"{item.nodeid}: {type(error).__name__}: {error}"[:500]
+            payload["error"] = item.config.stash[_WORKER].run.redactor.text(
+                f"{item.nodeid}: {type(error).__name__}: {error}"
+            )[:500]
         report.conformance = payload  # type: ignore[attr-defined]
     return report
 

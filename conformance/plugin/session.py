@@ -15,7 +15,7 @@ from conformance.contract.rules import Level
 from conformance.judging.findings import Finding, Verdict
 from conformance.plugin import costs, hooks, selection
 from conformance.plugin.controller import Controller
-from conformance.results.document import RunInfo
+from conformance.results.building import RunInfo
 
 #: What a test is shown as -> pytest's category for its summary line, letter, and word with markup.
 CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
@@ -123,7 +123,7 @@ class Run:
                 self._others_failed = True
             return
         if payload.get("error"):
-            self.controller.results.errors.append(self.controller.redactor.text(payload["error"]))
+            self.controller.results.errors.append(payload["error"])
         elif report.failed and (reason := self._all_known(payload["findings"])):
             payload["shown"] = "known"
             report.outcome = "skipped"
@@ -149,7 +149,7 @@ class Run:
     def _report_passive(self, finding: Finding) -> None:
         """Shows a passive rule that was broken as a test of its own, at once."""
         known = self.known is not None and self.known.reason(finding.rule, finding.operation)
-        text = printable(self.controller.redactor.text(finding.summary))
+        text = printable(finding.summary)
         location = ("every response", None, f"{finding.rule}[{finding.operation}]")
         report = pytest.TestReport(
             nodeid=f"every response::{finding.rule}[{finding.operation}]",
@@ -260,22 +260,26 @@ class Run:
             self._problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        if not self.controller.ran:
+        document = self.controller.document
+        if document is None:
             return
         from conformance.report.terminal import summary
 
         writer = terminalreporter._tw
         terminalreporter.section("conformance", sep="=")
         for text, markup in summary(
-            self.controller.results, self.info, width=writer.fullwidth, verbose=self.config.option.verbose > 0
+            document,
+            folder=self.controller.folder,
+            width=writer.fullwidth,
+            verbose=self.config.option.verbose > 0,
         ):
             writer.line(printable(text), **markup)
         for problem in self._problems:
             writer.line(printable(problem), red=True)
-        if os.environ.get("GITHUB_ACTIONS") == "true" and self.controller.document is not None:
+        if os.environ.get("GITHUB_ACTIONS") == "true":
             from conformance.report.write import annotations
 
-            for line in annotations(self.controller.document):
+            for line in annotations(document):
                 writer.line(line)
 
 

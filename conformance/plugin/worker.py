@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,8 @@ from conformance.harness.exploration import Exploration, FuzzSettings
 from conformance.judging.findings import Finding
 from conformance.judging.invariants import Tally
 from conformance.report.failure import failure_text
-from conformance.results.model import exchange_to_plain
+from conformance.results import codec
+from conformance.results.model import exchange_record
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 
@@ -99,14 +100,14 @@ class Worker:
     def payload(self, check: str, findings: list[Finding]) -> dict[str, Any]:
         """What the controller needs of a check that has just ended."""
         evidence: dict[int, dict[str, Any]] = {}
-        redact = self.run.redactor.text
+        redactor = self.run.redactor
         plain = []
         for finding in findings:
             finding.exchanges = finding.exchanges[
                 : FAILED_EVIDENCE if finding.verdict.is_violation else OTHER_EVIDENCE
             ]
             self._keep(finding.exchanges, evidence)
-            plain.append(_redacted(finding.to_plain(), redact))
+            plain.append(redactor.data(finding.to_plain()))
         tallies = self._new_tallies()
         for tally in tallies:
             self._keep(tally["exchanges"], evidence)
@@ -119,26 +120,26 @@ class Worker:
             "check": check,
             "findings": plain,
             "exchanges": list(evidence.values()),
-            "tallies": [_redacted(tally, redact) for tally in tallies],
+            "tallies": redactor.data(tallies),
             "sent": self.run.sent,
             "timings": [_timing(one) for one in fresh],
-            "lost": redact(getattr(self.run, "lost", "") or ""),
+            "lost": redactor.text(self.run.lost),
         }
 
     def totals(self) -> dict[str, Any]:
         """What the controller needs when the worker ends."""
-        redact = self.run.redactor.text
-        tallies = [
-            _redacted(_tally_to_plain(key, tally), redact)
-            for key, tally in self.run.invariants.tallies.items()
-        ]
-        return {"worker": self.index, "tallies": tallies, "sent": self.run.sent}
+        tallies = [_tally_to_plain(key, tally) for key, tally in self.run.invariants.tallies.items()]
+        return {
+            "worker": self.index,
+            "tallies": self.run.redactor.data(tallies),
+            "sent": self.run.sent,
+        }
 
     def _keep(self, numbers: Iterable[int], evidence: dict[int, dict[str, Any]]) -> None:
         for number in numbers:
             exchange = self.run.record.get(number)
             if exchange is not None and number not in evidence:
-                evidence[number] = exchange_to_plain(exchange, self.run.redactor)
+                evidence[number] = codec.to_json(exchange_record(exchange, self.run.redactor))
 
     def _new_tallies(self) -> list[dict[str, Any]]:
         """The passive rules that were first judged, or first broken, since the last time."""
@@ -164,13 +165,3 @@ def _timing(exchange: Exchange) -> tuple[int, str | None, int | None, float, flo
 
 def _tally_to_plain(key: tuple[str, str], tally: Tally) -> dict[str, Any]:
     return {"rule": key[0], "operation": key[1], **asdict(tally)}
-
-
-def _redacted(value: Any, redact: Callable[[str], str]) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, dict):
-        return {redact(key): _redacted(item, redact) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_redacted(item, redact) for item in value]
-    return value

@@ -5,18 +5,26 @@ from __future__ import annotations
 from html import escape
 
 from conformance.results import view
+from conformance.results.document import Document
 
-_COLOURS = {0: "#1a7f37", 1: "#c5221f", 2: "#8a5a00", 3: "#6e3fa3", 6: "#8a5a00"}
+#: Grey says that the run was a part: neither good nor bad.
+_COLOURS = {
+    "good": "#1a7f37",
+    "part": "#6e7781",
+    "known": "#8a6d00",
+    "unsure": "#8a5a00",
+    "suite": "#6e3fa3",
+    "bad": "#c5221f",
+}
 
 #: Width of a letter in 11 px Verdana, about.
 _LETTER = 6.6
 
 
-def badge(document: view.Document) -> str:
+def badge(document: Document) -> str:
     """The badge as SVG text."""
-    verdict = document["verdict"]
-    colour = _COLOURS.get(verdict["exit_status"], "#c5221f")
-    left, right = "conformance", _words(document)
+    colour = _COLOURS[view.tone(document)]
+    left, right = "conformance", document.verdict.title or document.verdict.name
     widths = [round(len(text) * _LETTER) + 12 for text in (left, right)]
     total = sum(widths)
     title = escape(f"{left}: {right}")
@@ -34,17 +42,3 @@ def badge(document: view.Document) -> str:
 </g>
 </svg>
 """
-
-
-def _words(document: view.Document) -> str:
-    name = str(document["verdict"]["name"])
-    if name != "violations":
-        return {
-            "conforms": "conforms",
-            "outdated": "known failures outdated",
-            "changed": "choices changed",
-            "error": "suite error",
-        }.get(name, name)
-    levels = {rule["id"]: rule["level"] for rule in document["rules"]}
-    broken = {cell["rule"] for cell in document["cells"] if view.fails(document, cell, levels[cell["rule"]])}
-    return f"{len(broken)} {'rule' if len(broken) == 1 else 'rules'} broken"

@@ -8,9 +8,10 @@ from conformance._text import count, listed
 from conformance.report.html import render
 from conformance.report.markdown import code, plain
 from conformance.results import view
-from conformance.results.comparison import ABSENT, VIOLATED, Change, Comparison
+from conformance.results.comparison import ABSENT, Change, Comparison
+from conformance.results.document import RuleRecord
 
-_SIGNS = {**view.SIGNS, ABSENT: " "}
+_SIGNS: dict[str, str] = {**{str(verdict): sign for verdict, sign in view.SIGNS.items()}, ABSENT: " "}
 
 
 def comparison_markdown(found: Comparison) -> str:
@@ -36,35 +37,25 @@ def comparison_html(found: Comparison) -> str:
             "mended": _grouped(found.mended),
             "moved": _grouped(found.moved),
             "signs": _SIGNS,
-            "operations": found.documents[0]["operations"],
+            "operations": found.documents[0].operations,
         },
     )
 
 
-def _column(rule: dict[str, object], column: dict[str, list[str]]) -> dict[str, object]:
+def _column(rule: RuleRecord, column: dict[str, list[str]]) -> dict[str, object]:
     """One document's verdicts on a rule: the gravest, its sign, and on what."""
-    worst = min(column, key=lambda name: list(_GRAVITY).index(name))
+    worst = min(column, key=_SEVERITY.index)
     many = len(column) > 1 or len(column[worst]) > 1
     text = worst if len(column) == 1 else f"{worst} on {listed(column[worst], 3)}"
     return {
         "verdict": worst,
         "sign": _SIGNS[worst],
         "text": text if many else worst,
-        "broken": worst in VIOLATED,
+        "broken": worst in view.VIOLATED,
     }
 
 
-_GRAVITY = (
-    "failed",
-    "error",
-    "warning",
-    "inconclusive",
-    "not run",
-    "passed",
-    "observed",
-    "not applicable",
-    ABSENT,
-)
+_SEVERITY = [*map(str, view.SEVERITY), ABSENT]
 
 
 def _grouped(changes: list[Change]) -> list[tuple[str, str, str, list[str]]]:
@@ -85,17 +76,16 @@ def _lines(found: Comparison) -> Iterator[str]:
     yield _row(["", *map(plain, found.names)])
     yield "|---|" + "---|" * len(found.names)
     facts = {
-        "verdict": [document["verdict"]["name"] for document in found.documents],
-        "exit status": [str(document["verdict"]["exit_status"]) for document in found.documents],
-        "required failed": [str(document["counts"]["required"]["failed"]) for document in found.documents],
-        "required passed": [str(document["counts"]["required"]["passed"]) for document in found.documents],
-        "warnings": [str(document["counts"]["implied"]["warning"]) for document in found.documents],
+        "verdict": [document.verdict.title or document.verdict.name for document in found.documents],
+        "exit status": [str(document.verdict.exit_status) for document in found.documents],
+        "required failed": [str(document.counts["required"]["failed"]) for document in found.documents],
+        "required passed": [str(document.counts["required"]["passed"]) for document in found.documents],
+        "warnings": [str(document.counts["implied"]["warning"]) for document in found.documents],
         "inconclusive": [
-            str(sum(row["inconclusive"] for row in document["counts"].values()))
-            for document in found.documents
+            str(sum(row["inconclusive"] for row in document.counts.values())) for document in found.documents
         ],
-        "started": [document["run"]["started"][:16].replace("T", " ") for document in found.documents],
-        "suite": [document["suite"]["version"] for document in found.documents],
+        "started": [document.run.started[:16].replace("T", " ") for document in found.documents],
+        "suite": [document.suite.version for document in found.documents],
     }
     for name, values in facts.items():
         yield _row([name, *values])
@@ -114,7 +104,7 @@ def _lines(found: Comparison) -> Iterator[str]:
                 f"{one['sign']} {one['text']}".strip()
                 for one in (_column(row.rule, column) for column in row.cells)
             ]
-            yield _row([f"`{row.rule['id']}`", str(row.rule["level"]), *texts])
+            yield _row([f"`{row.rule.id}`", str(row.rule.level), *texts])
         yield ""
     yield f"### {count(len(found.choices), 'open question')} answered differently"
     yield ""

@@ -2,35 +2,30 @@
 
 from conformance._text import clean, one_line
 from conformance.results import view
+from conformance.results.document import Document
 
 #: GitHub shows ten of a kind for each step.
 SHOWN = 10
 
 
-def annotations(document: view.Document) -> list[str]:
+def annotations(document: Document) -> list[str]:
     """Workflow commands: an error for each cause of the verdict, a warning for each other one.
 
     There is an error exactly where the exit status is not 0.
     """
-    cells, rules = view.cells(document), view.rules(document)
     errors: list[str] = []
     warnings: list[str] = []
-    for cause in document["causes"]:
-        rule = rules[cause["rule"]]
-        new = [one for one in cause["operations"] if not cells[rule["id"], one]["known"]]
-        if not new:
+    verdict = document.verdict
+    for cause in view.causes(document):
+        if cause.known:
             continue
-        finding = view.decisive(cells[rule["id"], new[0]])
-        text = f"expected {finding['expected']}; got {finding['got']}"
-        title = f"{rule['id']} on {view.where(new, document)}"
-        failing = (
-            view.fails(document, cells[rule["id"], new[0]], rule["level"])
-            and document["verdict"]["exit_status"] != 0
-        )
+        finding = cause.first.decisive
+        text = f"expected {finding.expected}; got {finding.got}"
+        title = f"{cause.rule.id} on {view.where(cause.new, document)}"
+        failing = view.fails(document, cause.first, cause.rule.level) and verdict.exit_status != 0
         (errors if failing else warnings).append(_command("error" if failing else "warning", title, text))
-    verdict = document["verdict"]
-    if verdict["exit_status"]:
-        errors.insert(0, _command("error", f"Conformance: {verdict['name']}", verdict["sentence"]))
+    if verdict.exit_status:
+        errors.insert(0, _command("error", f"Conformance: {verdict.title or verdict.name}", verdict.sentence))
     return errors[:SHOWN] + warnings[:SHOWN]
 
 

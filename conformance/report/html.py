@@ -13,7 +13,7 @@ import functools
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
@@ -21,22 +21,27 @@ from jinja2 import Environment, StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from conformance._text import clean, count, duration
+from conformance._text import clean, count, duration, listed
 from conformance.contract import sections
+from conformance.judging.findings import Verdict
 from conformance.report import plots
 from conformance.report.run_metadata import facts
 from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
 from conformance.results import view
+from conformance.results.document import CaseRecord, Document, FindingRecord, RuleRecord
 from conformance.results.evidence import PAGE_EXCHANGES, page_exchanges
 
 #: Violations whose decisive exchange is also held as plain text, for readers without scripts.
 TRANSCRIPTS = 100
 
-_MARKS = {0: ("good", "✓"), 1: ("bad", "✗"), 2: ("unsure", "?"), 3: ("suite", "!"), 6: ("unsure", "?")}
+#: The column of violations that do not fail the run.
+KNOWN = "known failures"
+
+_MARKS = {"good": "✓", "part": "◐", "known": "✓", "unsure": "?", "suite": "!", "bad": "✗"}
 
 
-def html(document: view.Document) -> str:
+def html(document: Document) -> str:
     """The page as text."""
     return render("report.html.j2", _Page(document).values(), _asset("report.js"))
 
@@ -63,8 +68,10 @@ def _environment() -> Environment:
 
 
 @pass_context
-def _where(context: Context, operations: list[str]) -> str:
-    return view.where(operations, {"operations": context["operations"]})
+def _where(context: Context, operations: Sequence[str]) -> str:
+    if len(operations) == len(context["operations"]) > 1:
+        return f"all {len(operations)} operations"
+    return listed(operations, 3)
 
 
 @functools.cache
@@ -90,92 +97,101 @@ def embedded(data: Any) -> Markup:
 class _Page:
     """What the template shows of a document."""
 
-    def __init__(self, document: view.Document) -> None:
+    def __init__(self, document: Document) -> None:
         self.document = document
         self.cells = view.cells(document)
         self.rules = view.rules(document)
-        self.broken = {one["rule"] for one in document["causes"]}
+        self.broken = {cause.rule for cause in document.causes}
 
     def values(self) -> dict[str, Any]:
         document = self.document
-        verdict, run = document["verdict"], document["run"]
-        used = [name for name in view.SIGNS if any(row[name] for row in document["counts"].values())]
+        verdict, run = document.verdict, document.run
+        numbers = view.numbers(document)
+        used = [str(name) for name in view.SIGNS if any(row[name] for row in numbers.values())]
+        tone = view.tone(document)
         kept = page_exchanges(document)
-        tone, mark = _MARKS.get(verdict["exit_status"], ("bad", "✗"))
-        known, pinned = document["known_failures"], document["pinned_choices"]
-        names = [one["id"] for one in document["operations"]]
+        known, pinned = document.known_failures, document.pinned_choices
+        names = [operation.id for operation in document.operations]
         return {
             "data": embedded(kept),
-            "suite": document["suite"],
+            "suite": document.suite,
             "verdict": verdict,
             "run": run,
             "tone": tone,
-            "mark": mark,
+            "mark": _MARKS[tone],
+            "title": verdict.title or verdict.name,
             "label": view.label(document),
-            "requests": count(run["requests"], "request"),
-            "seconds": duration(run["seconds"]),
-            "signs": view.SIGNS,
+            "requests": count(run.requests, "request"),
+            "seconds": duration(run.seconds),
+            "signs": {str(name): sign for name, sign in view.SIGNS.items()} | {KNOWN: "✗"},
             "verdicts": used,
-            "levels": list(document["counts"]),
-            "numbers": [self._numbers(level, row, used) for level, row in document["counts"].items()],
-            "errors": document["errors"],
-            "stale": known["stale"] if known else [],
-            "source": known["source"] if known else "",
-            "changed": pinned["differences"] if pinned else [],
-            "causes": [self._cause(one, index) for index, one in enumerate(document["causes"])],
+            "columns": [*used, *([KNOWN] if any(row[KNOWN] for row in numbers.values()) else [])],
+            "levels": list(document.counts),
+            "numbers": [self._numbers(level, row) for level, row in numbers.items()],
+            "errors": document.errors,
+            "stale": known.stale if known else [],
+            "source": known.source if known else "",
+            "changed": pinned.differences if pinned else [],
+            "causes": [self._cause(cause, index) for index, cause in enumerate(view.causes(document))],
             "missing": [self._missing(group) for group in view.inconclusive(document)],
-            "blocked": any(cell["verdict"] == "inconclusive" for cell in document["cells"]),
-            "operations": document["operations"],
+            "blocked": any(case.verdict is Verdict.INCONCLUSIVE for case in document.cells),
+            "operations": document.operations,
             "matrix": self._matrix(names),
             "sections": self._sections(),
             "rule_count": len(self.rules),
             "observed": list(view.observations(document)),
             "axis": plots.axis(),
-            "latencies": [plots.row(row) for row in document["latency"]],
+            "latencies": [plots.row(row) for row in document.latency],
             "facts": facts(document),
             "kept": self._kept(len(kept)),
         }
 
     # ------------------------------------------------------------------ numbers
 
-    def _numbers(self, level: str, row: dict[str, int], used: list[str]) -> dict[str, Any]:
+    def _numbers(self, level: str, row: dict[str, int]) -> dict[str, Any]:
         total = sum(row.values()) or 1
         parts, at = [], 0.0
-        for name in used:
+        for name in row:
             width = 200 * row[name] / total
             if row[name]:
                 parts.append({"name": name, "x": f"{at:.2f}", "width": f"{width:.2f}"})
             at += width
-        words = ", ".join(f"{row[name]} {name}" for name in used if row[name])
+        words = ", ".join(f"{row[name]} {name}" for name in row if row[name])
         return {
             "level": level,
-            "counts": {name: f"{row[name]:,}" if row[name] else 0 for name in used},
+            "counts": {name: f"{row[name]:,}" if row[name] else 0 for name in row},
             "parts": parts,
             "words": words,
         }
 
     # ------------------------------------------------------------------ violations
 
-    def _cause(self, cause: dict[str, Any], index: int) -> dict[str, Any]:
-        rule = self.rules[cause["rule"]]
-        cells = [self.cells[rule["id"], one] for one in cause["operations"]]
-        first = next((cell for cell in cells if not cell["known"]), cells[0])
-        finding = view.decisive(first)
+    def _cause(self, cause: view.Cause, index: int) -> dict[str, Any]:
+        first = cause.first
+        finding = first.decisive
         taken: dict[str, list[str]] = {}
-        for one in cause["took_along"]:
-            taken.setdefault(one["rule"], []).append(one["operation"])
-        known = first["known"]
+        for case in cause.took_along:
+            taken.setdefault(case.rule, []).append(case.operation)
+        operations = cause.record.operations
         return {
-            "rule": rule,
-            "operations": cause["operations"],
-            "where": view.where(cause["operations"], self.document),
+            "rule": cause.rule,
+            "operations": operations,
+            "where": view.where(operations, self.document),
             "finding": finding,
-            "verdict": first["verdict"],
-            "tone": "known" if known else first["verdict"],
-            "known": known,
+            "checks": [
+                {
+                    "name": check.name.rpartition(".")[2].removeprefix("test_"),
+                    "finding": check.finding,
+                    "where": view.where(check.operations, self.document),
+                }
+                for check in cause.checks[1:]
+            ],
+            "verdict": first.verdict,
+            "tone": "known" if first.known else first.verdict,
+            "known": first.known,
             "exchanges": [
                 self._line(number, position == 0 and index < TRANSCRIPTS)
-                for position, number in enumerate(finding["exchanges"])
+                for position, number in enumerate(finding.exchanges)
             ],
             "command": view.reproduction(self.document, first),
             "took_along": list(taken.items()),
@@ -183,8 +199,8 @@ class _Page:
         }
 
     def _line(self, number: int, with_transcript: bool) -> dict[str, Any]:
-        one = self.document["exchanges"].get(str(number))
-        if one is None:
+        exchange = self.document.exchanges.get(str(number))
+        if exchange is None:
             return {
                 "number": number,
                 "line": "",
@@ -193,122 +209,132 @@ class _Page:
                 "purpose": "not kept",
                 "transcript": "",
             }
-        status = one["status"]
+        status = exchange.status
         kind = "none" if status is None else "ok" if status < 300 else "client" if status < 500 else "server"
         return {
             "number": number,
-            "line": clean(f"{one['method']} {one['target']}")[:160],
+            "line": clean(f"{exchange.method} {exchange.target}")[:160],
             "status": "no answer" if status is None else status,
             "kind": kind,
-            "purpose": clean(one["purpose"]),
-            "transcript": transcript(one) if with_transcript else "",
+            "purpose": clean(exchange.purpose),
+            "transcript": transcript(exchange) if with_transcript else "",
         }
 
-    def _missing(self, group: dict[str, Any]) -> dict[str, Any]:
+    def _missing(self, group: view.Missing) -> dict[str, Any]:
         by_rule: dict[str, list[str]] = {}
-        for cell in group["cells"]:
-            by_rule.setdefault(cell["rule"], []).append(cell["operation"])
-        return {**group, "rules": list(by_rule.items())}
+        for case in group.cases:
+            by_rule.setdefault(case.rule, []).append(case.operation)
+        return {
+            "cells": group.cases,
+            "reason": group.reason,
+            "remedy": group.remedy,
+            "rules": list(by_rule.items()),
+        }
 
     # ------------------------------------------------------------------ rules
 
     def _matrix(self, names: list[str]) -> list[dict[str, Any]]:
         areas: dict[str, list[dict[str, Any]]] = {}
         for rule in self.rules.values():
-            area, _, short = rule["id"].partition(".")
-            cells = [self.cells.get((rule["id"], name)) for name in names]
+            area, _, short = rule.id.partition(".")
+            cells = [self.cells.get((rule.id, name)) for name in names]
             areas.setdefault(area, []).append(
                 {
-                    "id": rule["id"],
+                    "id": rule.id,
                     "short": short,
-                    "level": rule["level"],
+                    "level": rule.level,
                     "cells": cells,
-                    "statement": rule["statement"],
+                    "statement": rule.statement,
                 }
             )
         return [{"name": name, "rules": found} for name, found in areas.items()]
 
     def _sections(self) -> list[dict[str, Any]]:
-        chapters: dict[str, list[dict[str, Any]]] = {}
+        chapters: dict[str, list[RuleRecord]] = {}
         for rule in self.rules.values():
-            chapters.setdefault(sections.heading(rule["section"][0]), []).append(self._rule(rule))
+            chapters.setdefault(sections.heading(rule.section[0]), []).append(rule)
         return [
             {
                 "number": number,
                 "title": sections.title(number),
-                "rules": chapters[number],
-                "tally": _tally(cell["verdict"] for rule in chapters[number] for cell in rule["cells"]),
+                "rules": [self._rule(rule) for rule in chapters[number]],
+                "tally": _tally(case.verdict for rule in chapters[number] for case in self._cases(rule)),
             }
             for number in sorted(chapters, key=sections.order)
         ]
 
-    def _rule(self, rule: dict[str, Any]) -> dict[str, Any]:
-        cells = [
-            self._cell(self.cells[rule["id"], one])
-            for one in rule["operations"]
-            if (rule["id"], one) in self.cells
+    def _cases(self, rule: RuleRecord) -> list[CaseRecord]:
+        return [
+            self.cells[rule.id, operation]
+            for operation in rule.operations
+            if (rule.id, operation) in self.cells
         ]
-        verdicts = sorted({cell["verdict"] for cell in cells}, key=view.GRAVITY.index)
-        checks = {
-            finding["check"]
-            for cell in cells
-            for finding in self.cells[rule["id"], cell["operation"]]["findings"]
-        }
-        worst = verdicts[0] if verdicts else "not run"
+
+    def _rule(self, rule: RuleRecord) -> dict[str, Any]:
+        cases = self._cases(rule)
+        verdicts = sorted({case.verdict for case in cases}, key=view.SEVERITY.index)
+        checks = {finding.check for case in cases for finding in case.findings}
+        worst = str(verdicts[0] if verdicts else Verdict.NOT_RUN)
         return {
-            **rule,
-            "cells": cells,
+            "id": rule.id,
+            "section": rule.section,
+            "level": rule.level,
+            "statement": rule.statement,
+            "operations": rule.operations,
+            "needs": rule.needs,
+            "follows": rule.follows,
+            "cells": [self._cell(case) for case in cases],
             "verdicts": verdicts,
             "worst": worst,
             "tone": worst.replace(" ", "-"),
-            "tally": _tally(cell["verdict"] for cell in cells),
+            "tally": _tally(case.verdict for case in cases),
             "checks": sorted(checks),
         }
 
-    def _cell(self, cell: dict[str, Any]) -> dict[str, Any]:
-        findings = [self._finding(cell, one) for one in cell["findings"]]
+    def _cell(self, case: CaseRecord) -> dict[str, Any]:
+        findings = [self._finding(case, finding) for finding in case.findings]
         commands = set()
-        for one in findings:
-            if one["command"] in commands:
-                one["command"] = ""
-            commands.add(one["command"])
-        numbers = dict.fromkeys(number for one in cell["findings"] for number in one["exchanges"])
+        for shown in findings:
+            if shown["command"] in commands:
+                shown["command"] = ""
+            commands.add(shown["command"])
+        numbers = dict.fromkeys(number for finding in case.findings for number in finding.exchanges)
         return {
-            "operation": cell["operation"],
-            "verdict": cell["verdict"],
-            "known": cell["known"],
-            "findings": [one for one in findings if any(one.values())],
+            "operation": case.operation,
+            "verdict": case.verdict,
+            "known": case.known,
+            "findings": [shown for shown in findings if any(shown.values())],
             "exchanges": list(numbers),
-            "summary": "" if cell["findings"] else cell["summary"],
+            "summary": "" if case.findings else case.summary,
         }
 
-    def _finding(self, cell: dict[str, Any], finding: dict[str, Any]) -> dict[str, Any]:
-        violated = finding["verdict"] in ("failed", "warning")
-        text = "" if violated else finding["summary"]
-        if finding["cause"] and finding["cause"] in self.broken:
-            text = f"{text} ({finding['cause']} is broken)".strip()
-        if finding["verdict"] == "passed" and finding["probes"]:
-            text = f"{count(finding['probes'], 'judgement')} by {finding['check'].removeprefix('test_')}"
+    def _finding(self, case: CaseRecord, finding: FindingRecord) -> dict[str, Any]:
+        violated = finding.verdict.is_violation
+        text = "" if violated else finding.summary
+        if finding.cause and finding.cause in self.broken:
+            text = f"{text} ({finding.cause} is broken)".strip()
+        if finding.verdict is Verdict.PASSED and finding.probes:
+            text = f"{count(finding.probes, 'judgement')} by {finding.check.removeprefix('test_')}"
         return {
             "text": text,
-            "expected": finding["expected"] if violated else "",
-            "got": finding["got"] if violated else "",
-            "remedy": finding["remedy"],
-            "observations": finding["observations"],
-            "further": finding["further"],
-            "command": view.reproduction(self.document, cell, finding) if violated else "",
-            "confirmed": finding["confirmed"],
+            "expected": finding.expected if violated else "",
+            "got": finding.got if violated else "",
+            "remedy": finding.remedy,
+            "observations": finding.observations,
+            "further": finding.further,
+            "command": view.reproduction(self.document, case, finding) if violated else "",
+            "confirmed": finding.confirmed,
         }
 
     def _kept(self, kept: int) -> str:
         document = self.document
         return (
-            f"Of {count(document['run']['requests'], 'request')}, results.json keeps the "
-            f"{count(len(document['exchanges']), 'exchange')} that prove something, and this page {kept:,} "
+            f"Of {count(document.run.requests, 'request')}, results.json keeps the "
+            f"{count(len(document.exchanges), 'exchange')} that prove something, and this page {kept:,} "
             f"of those (at most {PAGE_EXCHANGES / 1e6:g} MB, violations first)."
         )
 
 
-def _tally(verdicts: Iterable[str]) -> str:
+def _tally(verdicts: Iterable[Verdict]) -> str:
     counted = Counter(verdicts)
-    return ", ".join(f"{counted[name]} {name}" for name in view.GRAVITY if counted[name])
+    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in view.SEVERITY if counted[verdict])

@@ -1,33 +1,42 @@
 """The results as JUnit XML.
 
 A suite for each area of rules, a class for each rule, a test case for each operation: viewers group by
-these. What is inconclusive counts as skipped; so that no viewer shows an incomplete run as a success, a
-last test case holds the verdict and fails unless the exit status is 0.
+these. There are as many failures as the run has: the first of a cause tells all, the others name it. What is
+inconclusive counts as skipped; so that no viewer shows an incomplete run as a success, a last test case holds
+the verdict, and fails where the exit status is not 0 and no other test case does.
 """
 
 from __future__ import annotations
 
-from typing import Any
 from xml.etree import ElementTree
 
 from conformance._text import clean
+from conformance.judging.findings import Verdict
 from conformance.results import view
+from conformance.results.document import CaseRecord, Document, RuleRecord
 
 _NAME = "Financial Accounts API conformance"
 
+#: (rule, operation) -> the case that is shown for its cause.
+_First = dict[tuple[str, str], CaseRecord]
 
-def junit(document: view.Document) -> str:
+
+def junit(document: Document) -> str:
     """The results as an XML text."""
-    rules = view.rules(document)
-    root = ElementTree.Element("testsuites", name=_NAME, time=_seconds(document["run"]["seconds"]))
-    areas: dict[str, list[dict[str, Any]]] = {}
-    for cell in document["cells"]:
+    rules, first = view.rules(document), _first_of_causes(document)
+    root = ElementTree.Element("testsuites", name=_NAME, time=_seconds(document.run.seconds))
+    areas: dict[str, list[CaseRecord]] = {}
+    for case in document.cells:
         # What the user left out is not in the run; to name it would drown what is.
-        if cell["verdict"] != "not run" or not document["run"]["selection"]:
-            areas.setdefault(cell["rule"].partition(".")[0], []).append(cell)
+        if case.verdict is not Verdict.NOT_RUN or not document.run.selection:
+            areas.setdefault(case.rule.partition(".")[0], []).append(case)
+    suites = [_suite(document, area, cases, rules, first) for area, cases in areas.items()]
+    failed = any(
+        suite.find("testcase/failure") is not None or suite.find("testcase/error") is not None
+        for suite in suites
+    )
     totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
-    suites = [_suite(document, area, cells, rules) for area, cells in areas.items()] + [_verdict(document)]
-    for suite in suites:
+    for suite in [*suites, _verdict(document, failed)]:
         root.append(suite)
         counts = {
             "tests": len(suite.findall("testcase")),
@@ -38,83 +47,92 @@ def junit(document: view.Document) -> str:
         for name, value in counts.items():
             suite.set(name, str(value))
             totals[name] += value
-        suite.set("timestamp", document["run"]["started"].partition(".")[0])
+        suite.set("timestamp", document.run.started.partition(".")[0])
     for name, value in totals.items():
         root.set(name, str(value))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
+def _first_of_causes(document: Document) -> _First:
+    first: _First = {}
+    for cause in view.causes(document):
+        for key in [*(case.key for case in cause.cases), *(case.key for case in cause.took_along)]:
+            first[key] = cause.first
+    return first
+
+
 def _suite(
-    document: view.Document,
-    area: str,
-    cells: list[dict[str, Any]],
-    rules: dict[str, dict[str, Any]],
+    document: Document, area: str, cases: list[CaseRecord], rules: dict[str, RuleRecord], first: _First
 ) -> ElementTree.Element:
-    time = sum(finding["seconds"] for cell in cells for finding in cell["findings"])
+    time = sum(finding.seconds for case in cases for finding in case.findings)
     suite = ElementTree.Element("testsuite", name=area, time=_seconds(time))
-    for cell in cells:
-        suite.append(_case(document, cell, rules[cell["rule"]]))
+    for case in cases:
+        suite.append(_case(document, case, rules[case.rule], first.get(case.key, case)))
     return suite
 
 
-def _case(document: view.Document, cell: dict[str, Any], rule: dict[str, Any]) -> ElementTree.Element:
-    case = ElementTree.Element(
+def _case(document: Document, case: CaseRecord, rule: RuleRecord, first: CaseRecord) -> ElementTree.Element:
+    element = ElementTree.Element(
         "testcase",
-        classname=rule["id"],
-        name=f"{rule['id']} [{cell['operation']}]",
-        time=_seconds(sum(finding["seconds"] for finding in cell["findings"])),
+        classname=rule.id,
+        name=f"{rule.id} [{case.operation}]",
+        time=_seconds(sum(finding.seconds for finding in case.findings)),
     )
-    finding, verdict = view.decisive(cell), cell["verdict"]
-    text = _text(document, cell, rule, finding)
-    if cell["known"]:
-        _add(case, "skipped", f"known failure: {cell['known']}", text)
-    elif view.fails(document, cell, rule["level"]):
-        _add(
-            case, "failure", f"expected {finding['expected']}; got {finding['got']}", text, type=rule["level"]
-        )
-    elif verdict == "error":
-        _add(case, "error", cell["summary"] or "the suite itself failed", text, type="error of the suite")
-    elif verdict in ("inconclusive", "not run", "not applicable"):
-        _add(case, "skipped", f"{verdict}: {cell['summary']}" if cell["summary"] else verdict, text)
-    elif verdict == "warning" or finding["observations"]:
-        ElementTree.SubElement(case, "system-out").text = text
-    return case
+    finding, verdict = case.decisive, case.verdict
+    text = _text(document, case, rule)
+    if case.known:
+        _add(element, "skipped", f"known failure: {case.known}", text)
+    elif view.fails(document, case, rule.level):
+        if first.key == case.key:
+            message = f"expected {finding.expected}; got {finding.got}"
+        else:
+            message = f"see {first.rule} [{first.operation}], from which this seems to follow: {finding.got}"
+        _add(element, "failure", message, text, type=str(rule.level))
+    elif verdict is Verdict.ERROR:
+        _add(element, "error", case.summary or "the suite itself failed", text, type="error of the suite")
+    elif verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.NOT_APPLICABLE):
+        _add(element, "skipped", f"{verdict}: {case.summary}" if case.summary else str(verdict), text)
+    elif verdict is Verdict.WARNING or finding.observations:
+        ElementTree.SubElement(element, "system-out").text = text
+    return element
 
 
-def _text(
-    document: view.Document, cell: dict[str, Any], rule: dict[str, Any], finding: dict[str, Any]
-) -> str:
+def _text(document: Document, case: CaseRecord, rule: RuleRecord) -> str:
+    finding = case.decisive
     lines = [
-        f"{rule['id']} on {cell['operation']}: {cell['verdict']} "
-        f"({rule['level']}, section {', '.join(rule['section'])})",
-        rule["statement"],
+        f"{rule.id} on {case.operation}: {case.verdict} ({rule.level}, section {', '.join(rule.section)})",
+        rule.statement,
     ]
-    for name in ("expected", "got", "remedy", "confirmed"):
-        if finding[name]:
-            lines.append(f"{name}: {finding[name]}")
-    if cell["verdict"] in ("failed", "warning"):
-        lines.append(f"reproduce: {view.reproduction(document, cell)}")
-        lines += [f"further: {one}" for one in finding["further"]]
+    named = {
+        "expected": finding.expected,
+        "got": finding.got,
+        "remedy": finding.remedy,
+        "repeated alone": finding.confirmed,
+    }
+    lines += [f"{name}: {value}" for name, value in named.items() if value]
+    if case.verdict.is_violation:
+        lines.append(f"reproduce: {view.reproduction(document, case)}")
+        lines += [f"further: {text}" for text in finding.further]
     lines += [
         f"{question}: {answer}"
-        for one in cell["findings"]
-        for question, answer in one["observations"].items()
+        for finding in case.findings
+        for question, answer in finding.observations.items()
     ]
     return "\n".join(lines)
 
 
-def _verdict(document: view.Document) -> ElementTree.Element:
-    verdict = document["verdict"]
+def _verdict(document: Document, failed: bool) -> ElementTree.Element:
+    verdict = document.verdict
     suite = ElementTree.Element("testsuite", name="verdict", time="0.000")
     case = ElementTree.SubElement(
-        suite, "testcase", classname="verdict", name=f"verdict: {verdict['name']}", time="0.000"
+        suite, "testcase", classname="verdict", name=f"verdict: {verdict.title or verdict.name}", time="0.000"
     )
-    text = "\n".join([verdict["sentence"], *verdict["notes"], *document["errors"]])
-    if verdict["name"] == "error":
-        _add(case, "error", verdict["sentence"], text, type=verdict["name"])
-    elif verdict["exit_status"]:
-        _add(case, "failure", verdict["sentence"], text, type=verdict["name"])
+    text = "\n".join([verdict.sentence, *verdict.notes, *document.errors])
+    if verdict.name == "error" and not failed:
+        _add(case, "error", verdict.sentence, text, type=verdict.name)
+    elif verdict.exit_status and not failed:
+        _add(case, "failure", verdict.sentence, text, type=verdict.name)
     else:
         ElementTree.SubElement(case, "system-out").text = text
     return suite

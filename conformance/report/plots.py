@@ -8,6 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from conformance._text import milliseconds
+from conformance.results.document import LatencyRecord
 from conformance.results.latency import EDGES
 
 _WIDTH, _HEIGHT = 300, 26
@@ -31,28 +32,29 @@ def axis() -> Markup:
     ).format(_WIDTH, _WIDTH, "axis from 1 ms to 10 s", ticks)
 
 
-def row(latency: dict[str, Any]) -> dict[str, Any]:
+def row(latency: LatencyRecord) -> dict[str, Any]:
     """One operation's row: texts of its quantiles and statuses, and its plot."""
-    answered = latency["p50"] is not None
-    texts = {name: milliseconds(latency[name]) if answered else "–" for name in ("p50", "p95", "max")}
-    statuses = ", ".join(f"{status} × {number:,}" for status, number in latency["statuses"].items())
+    answered = latency.p50 is not None
+    quantiles = {"p50": latency.p50, "p95": latency.p95, "max": latency.max}
+    texts = {name: "–" if value is None else milliseconds(value) for name, value in quantiles.items()}
+    statuses = ", ".join(f"{status} × {number:,}" for status, number in latency.statuses.items())
     return {
-        "operation": latency["operation"],
-        "exchanges": f"{latency['exchanges']:,}",
+        "operation": latency.operation,
+        "exchanges": f"{latency.exchanges:,}",
         "statuses": statuses,
         **texts,
         "plot": _plot(latency, texts) if answered else "",
     }
 
 
-def _plot(latency: dict[str, Any], texts: dict[str, str]) -> Markup:
+def _plot(latency: LatencyRecord, texts: dict[str, str]) -> Markup:
     edges = [_LOW, *EDGES, _HIGH]
-    most = max(latency["histogram"]) or 1
+    most = max(latency.histogram) or 1
     parts = [
         Markup('<line class="grid" x1="{}" x2="{}" y1="0" y2="{}"/>').format(_x(value), _x(value), _HEIGHT)
         for value in (0.001, 0.01, 0.1, 1.0, 10.0)
     ]
-    for index, number in enumerate(latency["histogram"]):
+    for index, number in enumerate(latency.histogram):
         if number:
             left, right = _x(edges[index]), _x(edges[index + 1])
             # Even one answer among thousands can be seen.
@@ -65,10 +67,10 @@ def _plot(latency: dict[str, Any], texts: dict[str, str]) -> Markup:
     y = _HEIGHT / 2
     parts.append(
         Markup('<line x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
-            _x(latency["p50"]), _x(latency["p95"]) + 1, y, y
+            _x(latency.p50 or 0), _x(latency.p95 or 0) + 1, y, y
         )
     )
-    parts.append(Markup('<circle cx="{}" cy="{}" r="3"/>').format(_x(latency["max"]), y))
+    parts.append(Markup('<circle cx="{}" cy="{}" r="3"/>').format(_x(latency.max or 0), y))
     words = f"median {texts['p50']}, 95 % within {texts['p95']}, slowest {texts['max']}"
     return Markup(
         '<svg class="plot" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'

@@ -2,52 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from conformance._text import listed
-from conformance.results.view import Document
+from conformance.results.document import Document, OrganizationRecord, TargetRecord
 
 
 def facts(document: Document) -> list[tuple[str, str]]:
     """Names and values."""
-    run = document["run"]
+    run = document.run
     found = [
-        ("Started", run["started"]),
-        ("Ended", run["ended"]),
-        ("Workers", str(run["workers"])),
-        ("Seed", "none" if run["seed"] is None else str(run["seed"])),
-        ("Requests sent", f"{run['requests']:,}"),
-        ("Suite", f"{document['suite']['name']} {document['suite']['version']}"),
-        *((f"Option {name}", value) for name, value in run["options"].items()),
-        ("Narrowed by", run["selection"]),
-        ("Interrupted", run["interrupted"]),
-        ("Server lost", document["lost"]),
-        *_target(document["target"]),
+        ("Started", run.started),
+        ("Ended", run.ended),
+        ("Workers", str(run.workers)),
+        ("Seed", "none" if run.seed is None else str(run.seed)),
+        ("Requests sent", f"{run.requests:,}"),
+        ("Suite", f"{document.suite.name} {document.suite.version}"),
+        *((f"Option {name}", value) for name, value in run.options.items()),
+        ("Narrowed by", run.selection),
+        ("Interrupted", run.interrupted),
+        ("Server lost", document.lost),
+        *_target(document.target),
     ]
-    if pinned := document["pinned_choices"]:
-        numbers = f"{pinned['pinned']} pinned, {pinned['asked']} asked again, {pinned['new']} new"
-        found.append(("Pinned choices", f"{pinned['source']}: {numbers}"))
-    if known := document["known_failures"]:
-        rules = listed([one["rule"] for one in known["entries"]])
-        found.append(("Known failures", f"{known['source']}: {rules}"))
+    if pinned := document.pinned_choices:
+        numbers = f"{pinned.pinned} pinned, {pinned.asked} asked again, {pinned.new} new"
+        found.append(("Pinned choices", f"{pinned.source}: {numbers}"))
+    if known := document.known_failures:
+        rules = listed([entry.rule for entry in known.entries])
+        found.append(("Known failures", f"{known.source}: {rules}"))
     return [(name, value) for name, value in found if value]
 
 
-def _target(target: dict[str, Any] | None) -> list[tuple[str, str]]:
+def _target(target: TargetRecord | None) -> list[tuple[str, str]]:
     if target is None:
         return []
-    features = {name: value for name, value in target["features"].items() if value is not None}
+    features = {name: value for name, value in target.features.items() if value is not None}
     return [
-        ("Server", target["base_url"]),
-        ("Primary organization", _organization(target["primary"])),
-        ("Secondary organization", _organization(target["secondary"])),
+        ("Server", target.base_url),
+        ("Primary organization", _organization(target.primary)),
+        ("Secondary organization", _organization(target.secondary)),
         ("Declared features", ", ".join(f"{name}: {value}".lower() for name, value in features.items())),
-        ("Several statuses", target["array_style"]),
+        ("Several statuses", target.array_style),
     ]
 
 
-def _organization(one: dict[str, Any] | None) -> str:
-    if one is None:
+def _organization(organization: OrganizationRecord | None) -> str:
+    if organization is None:
         return "none"
-    named = {name.removesuffix("_id").replace("_", " "): value for name, value in one.items() if value}
-    return ", ".join(f"{name} {value}" for name, value in named.items())
+    named = {
+        "api key": organization.api_key,
+        "customer": organization.customer_id,
+        "other customer": organization.other_customer_id,
+        "funded account": organization.funded_account_id,
+    }
+    return ", ".join(f"{name} {value}" for name, value in named.items() if value)

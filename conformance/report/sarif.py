@@ -1,7 +1,8 @@
 """The violations as SARIF 2.1.0, for code scanning.
 
-A server has no lines of source here, so each result is located at the path of its operation; its
-fingerprint is the rule and the operation, so that a scanner follows it from run to run.
+A server has no lines of source here, so each result is located at the path of its operation. There is one
+result for each broken rule on each operation; what else was broken because of it stands inside. Its
+fingerprint is the rule and the operation, so that a scanner follows it from run to run and no two merge.
 """
 
 from __future__ import annotations
@@ -11,18 +12,22 @@ import json
 from typing import Any
 from urllib.parse import quote
 
+from conformance._text import listed
+from conformance.contract.rules import Level
 from conformance.results import view
+from conformance.results.document import CaseRecord, Document, RuleRecord
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
+#: The fingerprint by which GitHub tells alerts apart. Without it GitHub makes one of the line in a file, and
+#: here all results of a path would be one alert.
+FINGERPRINT = "primaryLocationLineHash"
 
-def sarif(document: view.Document) -> str:
-    """The violations, warnings and inconclusive rules as SARIF text."""
+
+def sarif(document: Document) -> str:
+    """The violations and warnings as SARIF text."""
     rules = list(view.rules(document).values())
-    index = {rule["id"]: number for number, rule in enumerate(rules)}
-    paths = {one["id"]: one["path"] for one in document["operations"]}
-    shown = [cell for cell in document["cells"] if cell["verdict"] in ("failed", "warning", "inconclusive")]
-    run, verdict = document["run"], document["verdict"]
+    run, verdict = document.run, document.verdict
     log = {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -30,94 +35,108 @@ def sarif(document: view.Document) -> str:
             {
                 "tool": {
                     "driver": {
-                        "name": document["suite"]["name"],
-                        "semanticVersion": document["suite"]["version"],
+                        "name": document.suite.name,
+                        "semanticVersion": document.suite.version,
                         "rules": [_rule(rule) for rule in rules],
                     }
                 },
+                "automationDetails": {"id": "financial-accounts-conformance/"},
                 "invocations": [
                     {
-                        "executionSuccessful": verdict["name"] not in ("error", "interrupted"),
-                        "exitCode": verdict["exit_status"],
-                        "exitCodeDescription": verdict["sentence"],
-                        "startTimeUtc": run["started"],
-                        "endTimeUtc": run["ended"],
+                        "executionSuccessful": verdict.name not in ("error", "interrupted"),
+                        "exitCode": verdict.exit_status,
+                        "exitCodeDescription": verdict.sentence,
+                        "startTimeUtc": run.started,
+                        "endTimeUtc": run.ended,
                         "toolExecutionNotifications": [
-                            {"level": "error", "message": {"text": text}} for text in document["errors"]
+                            {"level": "error", "message": {"text": text}} for text in document.errors
                         ],
                     }
                 ],
                 "columnKind": "unicodeCodePoints",
-                "results": [
-                    _result(document, cell, rules[index[cell["rule"]]], index, paths) for cell in shown
-                ],
-                "properties": {"verdict": verdict["name"], "requests": run["requests"]},
+                "results": _results(document, {rule.id: number for number, rule in enumerate(rules)}),
+                "properties": {"verdict": verdict.name, "requests": run.requests},
             }
         ],
     }
     return json.dumps(log, indent=1) + "\n"
 
 
-def _rule(rule: dict[str, Any]) -> dict[str, Any]:
+def _rule(rule: RuleRecord) -> dict[str, Any]:
     return {
-        "id": rule["id"],
-        "name": "".join(part.capitalize() for part in rule["id"].replace(".", "-").split("-")),
-        "shortDescription": {"text": rule["statement"]},
+        "id": rule.id,
+        "name": "".join(part.capitalize() for part in rule.id.replace(".", "-").split("-")),
+        "shortDescription": {"text": rule.statement},
+        "fullDescription": {
+            "text": f"{rule.statement} (Section {', '.join(rule.section)} of the Financial Accounts API "
+            f"specification; {rule.level}; on {listed(rule.operations, 20)}.)"
+        },
         "help": {
-            "text": f"Section {', '.join(rule['section'])} of the Financial Accounts API specification. "
-            f"`conformance explain {rule['id']}` says more."
+            "text": f"Section {', '.join(rule.section)} of the Financial Accounts API specification. "
+            f"`conformance explain {rule.id}` says more."
         },
         "defaultConfiguration": {
-            "level": {"required": "error", "implied": "warning"}.get(rule["level"], "note")
+            "level": {Level.REQUIRED: "error", Level.IMPLIED: "warning"}.get(rule.level, "note")
         },
         "properties": {
-            "level": rule["level"],
-            "section": rule["section"],
-            "tags": [rule["id"].partition(".")[0]],
+            "level": str(rule.level),
+            "section": list(rule.section),
+            "tags": [rule.id.partition(".")[0]],
         },
     }
 
 
-def _result(
-    document: view.Document,
-    cell: dict[str, Any],
-    rule: dict[str, Any],
-    index: dict[str, int],
-    paths: dict[str, str],
-) -> dict[str, Any]:
-    finding = view.decisive(cell)
-    violated = cell["verdict"] != "inconclusive"
-    text = cell["summary"] or rule["statement"]
+def _results(document: Document, index: dict[str, int]) -> list[dict[str, Any]]:
+    paths = {operation.id: operation.path for operation in document.operations}
+    found = []
+    for cause in view.causes(document):
+        for case in cause.cases:
+            # What it took along on other operations stands with the first.
+            taken = [
+                other
+                for other in cause.took_along
+                if other.operation == case.operation
+                or (case is cause.cases[0] and other.operation not in cause.record.operations)
+            ]
+            result = _result(document, case, cause.rule, paths)
+            result["ruleIndex"] = index[cause.rule.id]
+            if taken:
+                names = listed([f"{other.rule} on {other.operation}" for other in taken], 20)
+                result["message"]["text"] += (
+                    f" It seems to be also why this failed, or was not judged: {names}."
+                )
+            found.append(result)
+    return found
+
+
+def _result(document: Document, case: CaseRecord, rule: RuleRecord, paths: dict[str, str]) -> dict[str, Any]:
+    finding = case.decisive
+    error = rule.level is Level.REQUIRED or view.fails(document, case, rule.level)
     result: dict[str, Any] = {
-        "ruleId": rule["id"],
-        "ruleIndex": index[rule["id"]],
-        "kind": "fail" if violated else "review",
-        # SARIF wants no level on what is no failure.
-        "level": (
-            "error" if view.fails(document, cell, rule["level"]) or rule["level"] == "required" else "warning"
-        )
-        if violated
-        else "none",
-        "message": {"text": text if violated else f"Inconclusive: {text}. {finding['remedy']}".strip()},
+        "ruleId": rule.id,
+        "kind": "fail",
+        "level": "error" if error else "warning",
+        "message": {"text": (case.summary or rule.statement).rstrip(".") + "."},
         "locations": [
             {
                 "physicalLocation": {
-                    "artifactLocation": {"uri": quote(paths.get(cell["operation"], "/").lstrip("/"))},
+                    "artifactLocation": {"uri": quote(paths.get(case.operation, "/").lstrip("/"))},
                     "region": {"startLine": 1},
                 },
-                "logicalLocations": [{"fullyQualifiedName": cell["operation"], "kind": "function"}],
+                "logicalLocations": [{"fullyQualifiedName": case.operation, "kind": "function"}],
             }
         ],
         "partialFingerprints": {
-            "ruleAndOperation/v1": hashlib.sha256(f"{rule['id']}@{cell['operation']}".encode()).hexdigest(),
+            FINGERPRINT: hashlib.sha256(f"{rule.id}@{case.operation}".encode()).hexdigest()[:16] + ":1",
+            "ruleAndOperation/v1": hashlib.sha256(f"{rule.id}@{case.operation}".encode()).hexdigest(),
         },
         "properties": {
-            "operation": cell["operation"],
-            "expected": finding["expected"],
-            "got": finding["got"],
-            "reproduce": view.reproduction(document, cell) if violated else "",
+            "operation": case.operation,
+            "expected": finding.expected,
+            "got": finding.got,
+            "reproduce": view.reproduction(document, case),
         },
     }
-    if cell["known"]:
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": cell["known"]}]
+    if case.known:
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": case.known}]
     return result

@@ -12,7 +12,7 @@ from conformance.report.html import html
 from conformance.report.junit import junit
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
-from conformance.results.view import Document
+from conformance.results.document import Document
 
 __all__ = ["FORMATS", "WriteProblem", "annotations", "append_step_summary", "write_all"]
 
@@ -26,7 +26,7 @@ class WriteProblem(Exception):
 
 def _json(document: Document) -> str:
     # ASCII only, so that no reader trips over what a server sent.
-    return json.dumps(document, indent=None, separators=(",", ":")) + "\n"
+    return json.dumps(document.to_json(), indent=None, separators=(",", ":")) + "\n"
 
 
 #: Name of a format -> its file in the folder of the report, and what makes it from the document.

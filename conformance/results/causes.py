@@ -82,7 +82,8 @@ def _parent(cell: CaseResult, violated: Mapping[Key, CaseResult], first: Mapping
         if cell.operation not in RULES[rule].operations:
             # Of a rule about other operations, any violation will do.
             parent = first.get(rule, parent)
-        if parent not in violated:
+        if parent not in violated or (violated[parent].known and not cell.known):
+            # What is not listed stands on its own: behind a known failure nobody would see it.
             continue
         if rule == "error.shape" and not finding.without_error_body:
             continue

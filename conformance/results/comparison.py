@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from conformance._text import clean
+from conformance.judging.findings import Verdict
 from conformance.results import view
+from conformance.results.document import CaseRecord, Document, RuleRecord
+from conformance.results.view import VIOLATED
 
-HELD = frozenset({"passed", "observed"})
-VIOLATED = frozenset({"failed", "warning"})
+HELD = frozenset({Verdict.PASSED, Verdict.OBSERVED})
 
 #: Stands where a document has no such rule or operation.
 ABSENT = "absent"
@@ -30,7 +31,7 @@ class Change:
 class RuleRow:
     """A rule that the documents do not judge alike, or that one of them breaks: a text for each document."""
 
-    rule: dict[str, Any]
+    rule: RuleRecord
     cells: list[dict[str, list[str]]]
 
 
@@ -49,7 +50,7 @@ class Comparison:
     """What differs between documents; `names` are their columns."""
 
     names: list[str]
-    documents: list[view.Document]
+    documents: list[Document]
     rules: list[RuleRow] = field(default_factory=list)
     choices: list[ChoiceRow] = field(default_factory=list)
     broke: list[Change] = field(default_factory=list)
@@ -62,35 +63,35 @@ class Comparison:
         return len(self.documents) == 2
 
 
-def compare(documents: Mapping[str, view.Document]) -> Comparison:
+def compare(documents: Mapping[str, Document]) -> Comparison:
     """Compares documents by name, in their order. Rules follow the first document that has them."""
     found = Comparison([clean(name) for name in documents], list(documents.values()))
     cells = [view.cells(document) for document in found.documents]
-    rules: dict[str, dict[str, Any]] = {}
+    rules: dict[str, RuleRecord] = {}
     for document in found.documents:
-        for rule in document["rules"]:
-            rules.setdefault(rule["id"], rule)
+        for rule in document.rules:
+            rules.setdefault(rule.id, rule)
     keys = list(dict.fromkeys(key for one in cells for key in one))
     for rule_id, rule in rules.items():
         _rule(found, rule, [key for key in keys if key[0] == rule_id], cells)
     if found.two:
         for key in keys:
-            _change(found, key, *(one[key]["verdict"] if key in one else ABSENT for one in cells))
+            _change(found, key, *(one[key].verdict if key in one else ABSENT for one in cells))
     _choices(found)
     return found
 
 
 def _rule(
     found: Comparison,
-    rule: dict[str, Any],
+    rule: RuleRecord,
     keys: list[tuple[str, str]],
-    cells: list[dict[tuple[str, str], dict[str, Any]]],
+    cells: list[dict[tuple[str, str], CaseRecord]],
 ) -> None:
     columns: list[dict[str, list[str]]] = []
     for one in cells:
         column: dict[str, list[str]] = {}
         for key in keys:
-            column.setdefault(one[key]["verdict"] if key in one else ABSENT, []).append(key[1])
+            column.setdefault(one[key].verdict if key in one else ABSENT, []).append(key[1])
         columns.append(column)
     if any(column != columns[0] for column in columns) or any(VIOLATED & column.keys() for column in columns):
         found.rules.append(RuleRow(rule, columns))
@@ -111,10 +112,10 @@ def _change(found: Comparison, key: tuple[str, str], before: str, after: str) ->
 def _choices(found: Comparison) -> None:
     answers: dict[tuple[str, str, str], list[set[str]]] = {}
     for index, document in enumerate(found.documents):
-        for cell in document["cells"]:
-            for finding in cell["findings"]:
-                for question, answer in finding["observations"].items():
-                    key = (cell["rule"], cell["operation"], question)
+        for case in document.cells:
+            for finding in case.findings:
+                for question, answer in finding.observations.items():
+                    key = (case.rule, case.operation, question)
                     answers.setdefault(key, [set() for _ in found.documents])[index].add(answer)
     rows: dict[tuple[str, ...], ChoiceRow] = {}
     for (rule, operation, question), given in answers.items():
@@ -126,7 +127,7 @@ def _choices(found: Comparison) -> None:
     found.choices = list(rows.values())
 
 
-def names(paths: list[str], documents: list[view.Document], given: list[str]) -> list[str]:
+def names(paths: list[str], documents: list[Document], given: list[str]) -> list[str]:
     """A name for each document: as given, else what was judged, else the file, so that all differ."""
     if given:
         return given

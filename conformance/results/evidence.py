@@ -1,12 +1,15 @@
-"""Which exchanges reports keep: as many as fit, those that prove the gravest findings first."""
+"""Which exchanges reports keep: as many as fit, those that prove the most severe findings first."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
-from conformance.results.view import GRAVITY, Document
+from conformance.judging.findings import Verdict
+from conformance.results import codec
+from conformance.results.document import BodyRecord, CaseRecord, Document, ExchangeRecord
+from conformance.results.view import SEVERITY, VIOLATED
 
 #: Bytes of exchanges, as JSON, that a results document keeps.
 DOCUMENT_EXCHANGES = 12_000_000
@@ -17,67 +20,73 @@ PAGE_EXCHANGES = 1_500_000
 #: Characters of one body that a page holds where it is no evidence of a violation.
 BRIEF_BODY = 1024
 
+#: Members of an exchange that a page does not show.
+_HIDDEN = ("call", "url", "started")
+
 
 def document_exchanges(
-    cells: list[dict[str, Any]], exchanges: Mapping[int, dict[str, Any]]
-) -> dict[str, Any]:
+    cells: Iterable[CaseRecord], exchanges: Mapping[int, ExchangeRecord]
+) -> dict[str, ExchangeRecord]:
     """The exchanges that findings name, as many as fit into DOCUMENT_EXCHANGES, in the order they were sent."""
-    kept: dict[int, Any] = {}
+    kept: dict[int, ExchangeRecord] = {}
     size = 0
     for _, number in _ranked(cells):
         if number not in exchanges:
             continue
-        size += len(json.dumps(exchanges[number]))
+        size += len(json.dumps(codec.to_json(exchanges[number])))
         if size > DOCUMENT_EXCHANGES:
             break
         kept[number] = exchanges[number]
     return {str(number): kept[number] for number in sorted(kept)}
 
 
-def page_exchanges(document: Document) -> dict[str, Any]:
-    """The exchanges that a page holds, as many as fit into PAGE_EXCHANGES, by number.
+def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
+    """The exchanges that a page holds, as many as fit into PAGE_EXCHANGES, by number, as JSON data.
 
     What proves no violation comes with brief bodies.
     """
-    kept: dict[str, Any] = {}
+    kept: dict[str, dict[str, object]] = {}
     size = 0
-    for verdict, number in _ranked(document["cells"]):
-        one = document["exchanges"].get(str(number))
-        if one is None:
+    for verdict, number in _ranked(document.cells):
+        exchange = document.exchanges.get(str(number))
+        if exchange is None:
             continue
-        one = {key: value for key, value in one.items() if key not in ("call", "url", "started")}
-        if verdict not in ("failed", "error", "warning"):
-            for body in ("request_body", "response_body"):
-                one[body] = _brief(one[body])
-        size += len(json.dumps(one))
+        if verdict is not Verdict.ERROR and verdict not in VIOLATED:
+            exchange = replace(
+                exchange,
+                request_body=_brief(exchange.request_body),
+                response_body=_brief(exchange.response_body),
+            )
+        data = {key: value for key, value in codec.to_json(exchange).items() if key not in _HIDDEN}
+        size += len(json.dumps(data))
         if size > PAGE_EXCHANGES:
             break
-        kept[str(number)] = one
+        kept[str(number)] = data
     return kept
 
 
-def _ranked(cells: list[dict[str, Any]]) -> Iterator[tuple[str, int]]:
-    """Each exchange that a finding names, once, with the gravest verdict it proves.
+def _ranked(cells: Iterable[CaseRecord]) -> Iterator[tuple[Verdict, int]]:
+    """Each exchange that a finding names, once, with the most severe verdict it proves.
 
-    Those of the gravest findings come first, and of these the decisive ones before all others.
+    Those of the most severe findings come first, and of these the decisive ones before all others.
     """
     named = sorted(
-        (GRAVITY.index(finding["verdict"]), position, number)
-        for cell in cells
-        for finding in cell["findings"]
-        for position, number in enumerate(finding["exchanges"])
+        (SEVERITY.index(finding.verdict), position, number)
+        for case in cells
+        for finding in case.findings
+        for position, number in enumerate(finding.exchanges)
     )
     seen: set[int] = set()
-    for gravity, _, number in named:
+    for severity, _, number in named:
         if number not in seen:
             seen.add(number)
-            yield GRAVITY[gravity], number
+            yield SEVERITY[severity], number
 
 
-def _brief(body: dict[str, Any]) -> dict[str, Any]:
-    short = dict(body)
-    for key in ("text", "base64"):
-        if len(short.get(key, "")) > BRIEF_BODY:
-            # A multiple of four: base64 stays whole.
-            short[key], short["cut"] = short[key][:BRIEF_BODY], True
-    return short
+def _brief(body: BodyRecord) -> BodyRecord:
+    if body.text is not None and len(body.text) > BRIEF_BODY:
+        return replace(body, text=body.text[:BRIEF_BODY], cut=True)
+    if body.base64 is not None and len(body.base64) > BRIEF_BODY:
+        # A multiple of four: base64 stays whole.
+        return replace(body, base64=body.base64[:BRIEF_BODY], cut=True)
+    return body

@@ -21,10 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from conformance._files import read_toml, written
+from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
 from conformance.results.causes import VIOLATED
+from conformance.results.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 from conformance.results.model import CaseResult, Results
 
 _KEYS = ("rule", "operation", "reason", "expires")
@@ -134,25 +136,25 @@ class KnownFailures:
                 return entry.reason
         return ""
 
-    def to_plain(self, results: Results) -> dict[str, Any]:
-        """The list as JSON data, with the entries to delete."""
-        return {
-            "source": self.source,
-            "entries": [
-                {
-                    "line": one.line,
-                    "rule": one.rule,
-                    "operation": one.operation,
-                    "reason": one.reason,
-                    "expires": one.expires.isoformat() if one.expires else None,
-                }
-                for one in self.entries
-            ],
-            "stale": [
-                {"line": one.line, "rule": one.entry.rule, "operation": one.entry.operation, "why": one.why}
-                for one in self.apply(results)
-            ],
-        }
+    def to_record(self, results: Results) -> KnownFailuresRecord:
+        """The list as a report shows it, with the entries to delete."""
+        return KnownFailuresRecord(
+            source=clean(self.source),
+            entries=tuple(
+                KnownFailureRecord(
+                    entry.line,
+                    entry.rule,
+                    entry.operation,
+                    clean(entry.reason),
+                    entry.expires.isoformat() if entry.expires else None,
+                )
+                for entry in self.entries
+            ),
+            stale=tuple(
+                StaleRecord(stale.line, stale.entry.rule, stale.entry.operation, stale.why)
+                for stale in self.apply(results)
+            ),
+        )
 
 
 def _lines(text: str, entries: int) -> list[int]:

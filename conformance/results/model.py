@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
+from conformance._text import mapped, writable
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Finding, Verdict
+from conformance.results.document import BodyRecord, ExchangeRecord
 from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange, call_to_plain
 
-if TYPE_CHECKING:
-    from conformance.results.known_failures import KnownFailures
-    from conformance.results.outcome import Outcome
-    from conformance.results.pinned_choices import PinnedChoices
-
 #: Bytes of a body that the results keep.
 KEPT_BODY = 8 * 1024
+
+#: Response headers that the results keep.
+KEPT_HEADERS = 60
 
 
 @dataclass
@@ -62,19 +61,23 @@ class Timing:
     started: float
     elapsed: float
 
+    @classmethod
+    def of(cls, exchange: Exchange) -> Timing:
+        """The timing of an exchange."""
+        return cls(exchange.operation, exchange.status, exchange.started, exchange.elapsed)
+
 
 class Results:
-    """Collects findings from all workers; knows the verdict of the run and its exit status.
+    """Collects findings from all workers.
 
-    `exchanges` maps the numbers of exchanges to what `exchange_to_plain` makes of them; reports keep those
-    that are evidence. `timings` has every exchange of the run, by number. `lost` says how the server was
+    `exchanges` has the exchanges that workers handed on, by number; reports keep those that are evidence. `timings` has every exchange of the run, by number. `lost` says how the server was
     lost during the run. `selection` says how the user narrowed the run (`-k auth`, say, or `-x`): with it
     rules that were not run are the user's choice, without it they make the run incomplete.
     """
 
     def __init__(self, target: Target | None) -> None:
         self.cells: dict[tuple[str, str], CaseResult] = {}
-        self.exchanges: dict[int, dict[str, Any]] = {}
+        self.exchanges: dict[int, ExchangeRecord] = {}
         self.sent = 0
         self.errors: list[str] = []
         self.lost = ""
@@ -120,88 +123,45 @@ class Results:
         missing = [Verdict.INCONCLUSIVE] if self.selection else [Verdict.INCONCLUSIVE, Verdict.NOT_RUN]
         return self.with_verdict(*missing, levels=self.gating(fail_on))
 
-    def add_timing(self, exchange: Exchange) -> None:
-        """Notes when an exchange was sent and how long it took."""
-        self.timings[exchange.number] = Timing(
-            exchange.operation, exchange.status, exchange.started, exchange.elapsed
-        )
 
-    def outcome(
-        self,
-        fail_on: Level,
-        known: KnownFailures | None = None,
-        pinned: PinnedChoices | None = None,
-        interrupted: str = "",
-    ) -> Outcome:
-        """The verdict of the run: what every report says and the command exits with."""
-        from conformance.results.outcome import decide
+def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
+    """An exchange as reports show it: redacted, its bodies bounded, every text such that a file can hold it."""
 
-        return decide(self, fail_on, known, pinned, interrupted)
+    def text(value: str) -> str:
+        return writable(redactor.text(value))
 
-    def exit_status(
-        self,
-        fail_on: Level,
-        known: KnownFailures | None = None,
-        pinned: PinnedChoices | None = None,
-        interrupted: str = "",
-    ) -> int:
-        """0 conforms, 1 violations, 2 interrupted, 3 an error of the suite itself, 6 incomplete."""
-        return self.outcome(fail_on, known, pinned, interrupted).exit_status
+    def headers(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((writable(name), writable(value)) for name, value in redactor.headers(pairs))
 
-    def verdict_sentence(
-        self,
-        fail_on: Level,
-        known: KnownFailures | None = None,
-        pinned: PinnedChoices | None = None,
-        interrupted: str = "",
-    ) -> str:
-        """The verdict of the run in a sentence."""
-        return self.outcome(fail_on, known, pinned, interrupted).sentence
+    return ExchangeRecord(
+        number=exchange.number,
+        organization=exchange.organization,
+        operation=exchange.operation,
+        purpose=writable(exchange.purpose),
+        method=exchange.method,
+        url=text(exchange.url),
+        target=text(exchange.target),
+        request_headers=headers(exchange.request_headers),
+        request_body=_body(exchange.request_body, text),
+        status=exchange.status,
+        response_headers=headers(exchange.response_headers)[:KEPT_HEADERS],
+        response_body=_body(exchange.response_body, text),
+        truncated=exchange.truncated,
+        error=text(exchange.error) if exchange.error else None,
+        started=exchange.started,
+        elapsed=exchange.elapsed,
+        attempts=exchange.attempts,
+        call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
+    )
 
 
-def exchange_to_plain(exchange: Exchange, redactor: Redactor) -> dict[str, Any]:
-    """An exchange as JSON data for reports: redacted, its bodies bounded."""
-    return {
-        "number": exchange.number,
-        "organization": exchange.organization,
-        "operation": exchange.operation,
-        "purpose": exchange.purpose,
-        "method": exchange.method,
-        "url": redactor.text(exchange.url),
-        "target": redactor.text(exchange.target),
-        "request_headers": [list(pair) for pair in redactor.headers(exchange.request_headers)],
-        "request_body": _body(exchange.request_body, redactor),
-        "status": exchange.status,
-        "response_headers": [list(pair) for pair in redactor.headers(exchange.response_headers)][:60],
-        "response_body": _body(exchange.response_body, redactor),
-        "truncated": exchange.truncated,
-        "error": redactor.text(exchange.error) if exchange.error else None,
-        "started": exchange.started,
-        "elapsed": exchange.elapsed,
-        "attempts": exchange.attempts,
-        "call": _redacted(call_to_plain(exchange.call), redactor),
-    }
-
-
-def _redacted(value: Any, redactor: Redactor) -> Any:
-    if isinstance(value, str):
-        return redactor.text(value)[: 4 * KEPT_BODY]
-    if isinstance(value, Mapping):
-        return {key: _redacted(item, redactor) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_redacted(item, redactor) for item in value]
-    return value
-
-
-def _body(body: bytes, redactor: Redactor) -> dict[str, Any]:
-    """A body: its size, and its start as text, or as base64 where it is no UTF-8 text."""
+def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:
     kept = body[:KEPT_BODY]
     cut = len(body) > len(kept)
     try:
-        text = kept.decode("utf-8", "strict" if not cut else "ignore")
+        return BodyRecord(len(body), cut, redacted(kept.decode("utf-8", "strict" if not cut else "ignore")))
     except UnicodeDecodeError:
         # Only a secret in plain text could show here; then nothing of the body is kept.
-        if redactor.text(kept.decode("latin-1")) != kept.decode("latin-1"):
-            return {"size": len(body), "cut": True, "text": redactor.text(kept.decode("utf-8", "replace"))}
-        return {"size": len(body), "cut": cut, "base64": base64.b64encode(kept).decode()}
-    return {"size": len(body), "cut": cut, "text": redactor.text(text)}
+        if redacted(kept.decode("latin-1")) != kept.decode("latin-1"):
+            return BodyRecord(len(body), True, redacted(kept.decode("utf-8", "replace")))
+        return BodyRecord(len(body), cut, base64=base64.b64encode(kept).decode())

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cached_property
 
 from conformance._text import count, listed
 from conformance.contract.rules import Level
 from conformance.judging.findings import Verdict
+from conformance.results.causes import causes
+from conformance.results.document import DifferenceRecord
+from conformance.results.known_failures import KnownFailures, Stale
+from conformance.results.model import CaseResult, Results
+from conformance.results.pinned_choices import PinnedChoices
 
-if TYPE_CHECKING:
-    from conformance.results.known_failures import KnownFailures
-    from conformance.results.model import CaseResult, Results
-    from conformance.results.pinned_choices import PinnedChoices
-
-#: Name of a verdict -> exit status.
+#: Name of a verdict -> exit status. Only `conforms` says that a server of the user's keeps to every rule.
 EXIT_STATUS = {
     "conforms": 0,
+    "partial": 0,
+    "known failures": 0,
+    "embedded": 0,
     "violations": 1,
     "outdated": 1,
     "changed": 1,
@@ -28,9 +31,11 @@ EXIT_STATUS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The verdict of a run: `name` is a key of EXIT_STATUS, `notes` say what the sentence leaves out."""
+    """The verdict of a run: `name` is a key of EXIT_STATUS, `title` says it in a few words, `notes` say what
+    the sentence leaves out."""
 
     name: str
+    title: str
     sentence: str
     notes: tuple[str, ...] = ()
 
@@ -45,108 +50,207 @@ def decide(
     known: KnownFailures | None = None,
     pinned: PinnedChoices | None = None,
     interrupted: str = "",
+    *,
+    embedded: bool = False,
 ) -> Outcome:
     """Decides a run. An error of the suite comes before everything, then an interruption, then violations.
 
     A server that was lost interrupts nothing: what was seen until then decides, and is incomplete at best.
 
-    Marks the cells that `known` lists.
+    Marks the cases that `known` lists.
     """
     stale = known.apply(results) if known else []
     changed = pinned.compare(results) if pinned else []
-    gating = results.gating(fail_on)
-    violations, incomplete = results.violations(fail_on), results.incomplete(fail_on)
-    judged = results.with_verdict(Verdict.PASSED, Verdict.FAILED, Verdict.WARNING, levels=gating)
-    errors = [*results.errors, *(cell.summary for cell in results.with_verdict(Verdict.ERROR))]
-    notes = _notes(results, fail_on, gating)
-    if changed:
-        notes.append(f"{count(len(changed), 'choice differs', 'choices differ')} from the pinned ones")
-    if errors:
-        name = "error"
-        sentence = (
-            f"No verdict: the suite itself failed ({count(len(errors), 'error')}); "
-            "this says nothing about the server."
-        )
-    elif interrupted and not results.lost:
-        name = "interrupted"
-        sentence = f"No verdict: the run was interrupted ({interrupted})."
-        if violations:
-            sentence += f" Until then the server broke {_broken(results, violations)}."
-    elif violations:
-        name, sentence = (
-            "violations",
-            f"The server does not conform: it breaks {_broken(results, violations)}.",
-        )
-    elif stale:
-        name = "outdated"
-        sentence = (
-            "The list of known failures is out of date: delete "
-            f"{'line' if len(stale) == 1 else 'lines'} {listed([str(one.line) for one in stale], 10)}."
-        )
-    elif changed and fail_on is Level.IMPLIED:
-        name = "changed"
-        sentence = (
-            f"The server chooses otherwise than pinned on {count(len(changed), 'question')} "
-            "that the specification leaves open."
-        )
-    elif results.lost:
-        name = "incomplete"
-        sentence = (
-            f"Incomplete: the server was lost during the run ({results.lost}); "
-            "no violation was seen until then."
-        )
-    elif incomplete:
-        name = "incomplete"
-        sentence = (
-            f"Incomplete: no violation was seen, but {count(len(incomplete), 'case')} of "
-            f"{_rules(incomplete)} could not be exercised ({listed([cell.rule for cell in incomplete], 4)})."
-        )
-    elif not judged:
-        name, sentence = "incomplete", "Incomplete: no rule was exercised."
-    else:
-        name, sentence = "conforms", _conforms(results, gating)
-    if results.lost and name != "incomplete":
-        notes.insert(0, f"the server was lost during the run ({results.lost})")
-    return Outcome(name, sentence, tuple(notes))
+    decision = _Decision(results, fail_on, stale, changed, interrupted, embedded)
+    name, title, sentence = decision.verdict()
+    return Outcome(name, title, sentence, tuple(decision.notes(name)))
 
 
-def _conforms(results: Results, gating: tuple[Level, ...]) -> str:
-    passed = results.with_verdict(Verdict.PASSED, levels=gating)
-    known = [
-        cell for cell in results.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=gating) if cell.known
-    ]
-    which = "required" if len(gating) == 1 else "required or implied"
-    if results.selection:
-        left = len(results.with_verdict(Verdict.NOT_RUN, levels=gating))
+#: Name, title and sentence of a verdict.
+_Verdict = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """What a verdict is made of."""
+
+    results: Results
+    fail_on: Level
+    stale: list[Stale]
+    changed: list[DifferenceRecord]
+    interrupted: str
+    embedded: bool
+
+    @cached_property
+    def gating(self) -> tuple[Level, ...]:
+        return self.results.gating(self.fail_on)
+
+    @cached_property
+    def violations(self) -> list[CaseResult]:
+        return self.results.violations(self.fail_on)
+
+    @cached_property
+    def incomplete(self) -> list[CaseResult]:
+        return self.results.incomplete(self.fail_on)
+
+    @cached_property
+    def known(self) -> list[CaseResult]:
+        """The cases that would fail the run if they were not listed."""
+        cases = self.results.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=self.gating)
+        return [case for case in cases if case.known]
+
+    def verdict(self) -> _Verdict:
+        """The first of the possible verdicts that applies."""
         return (
-            f"No violation in the part that was run ({results.selection}): "
-            f"{count(len(passed), f'{which} case')} passed, {left:,} were left out."
+            self._error()
+            or self._interruption()
+            or self._broken()
+            or self._outdated()
+            or self._otherwise()
+            or self._missing()
+            or self._good()
         )
-    sentence = (
-        f"The server conforms: {_rules(passed)} hold on every operation "
-        f"({count(len(passed), f'{which} case')} passed)."
-    )
-    if known:
-        sentence = (
-            f"No new violation: {count(len(passed), f'{which} case')} passed, "
-            f"{count(len(known), 'known failure')} stand."
-        )
-    return sentence
 
+    # ------------------------------------------------------------------ verdicts that fail a run
 
-def _notes(results: Results, fail_on: Level, gating: tuple[Level, ...]) -> list[str]:
-    notes = []
-    if fail_on is Level.REQUIRED and (warned := results.with_verdict(Verdict.WARNING)):
-        notes.append(
-            f"{count(len(warned), 'warning')} on {_rules(warned)} that the specification only implies"
+    def _error(self) -> _Verdict | None:
+        errors = len(self.results.errors) + len(self.results.with_verdict(Verdict.ERROR))
+        if not errors:
+            return None
+        return (
+            "error",
+            "the suite failed",
+            f"No verdict: the suite itself failed ({count(errors, 'error')}); "
+            "this says nothing about the server.",
         )
-    if known := [cell for cell in results.cells.values() if cell.known]:
-        notes.append(f"{count(len(known), 'known failure')}")
-    if results.violations(fail_on) and (missing := results.incomplete(fail_on)):
-        notes.append(f"{count(len(missing), 'case')} could not be exercised")
-    if absent := results.with_verdict(Verdict.NOT_APPLICABLE, levels=gating):
-        notes.append(f"{count(len(absent), 'case')} not applicable by the target file")
-    return notes
+
+    def _interruption(self) -> _Verdict | None:
+        if not self.interrupted or self.results.lost:
+            return None
+        sentence = f"No verdict: the run was interrupted ({self.interrupted})."
+        if self.violations:
+            sentence += f" Until then the server broke {_broken(self.results, self.violations)}."
+        return "interrupted", "interrupted", sentence
+
+    def _broken(self) -> _Verdict | None:
+        if not self.violations:
+            return None
+        return (
+            "violations",
+            f"{_rules(self.violations)} broken",
+            f"The server does not conform: it breaks {_broken(self.results, self.violations)}.",
+        )
+
+    def _outdated(self) -> _Verdict | None:
+        if not self.stale:
+            return None
+        lines = listed([str(stale.line) for stale in self.stale], 10)
+        entries = "the entry that starts" if len(self.stale) == 1 else "the entries that start"
+        return (
+            "outdated",
+            "known failures outdated",
+            f"The list of known failures is out of date: delete {entries} on "
+            f"{'line' if len(self.stale) == 1 else 'lines'} {lines}.",
+        )
+
+    def _otherwise(self) -> _Verdict | None:
+        if not self.changed or self.fail_on is not Level.IMPLIED:
+            return None
+        return (
+            "changed",
+            "choices changed",
+            f"The server chooses otherwise than pinned on {count(len(self.changed), 'question')} "
+            "that the specification leaves open.",
+        )
+
+    def _missing(self) -> _Verdict | None:
+        judged = self.results.with_verdict(
+            Verdict.PASSED, Verdict.FAILED, Verdict.WARNING, levels=self.gating
+        )
+        if self.results.lost:
+            sentence = (
+                f"Incomplete: the server was lost during the run ({self.results.lost}); "
+                "no violation was seen until then."
+            )
+        elif self.incomplete:
+            names = listed([case.rule for case in self.incomplete], 4)
+            sentence = (
+                f"Incomplete: no violation was seen, but {count(len(self.incomplete), 'case')} of "
+                f"{_rules(self.incomplete)} could not be exercised ({names})."
+            )
+        elif not judged:
+            sentence = "Incomplete: no rule was exercised."
+        else:
+            return None
+        return "incomplete", "incomplete", sentence
+
+    # ------------------------------------------------------------------ verdicts that do not
+
+    def _good(self) -> _Verdict:
+        passed = self.results.with_verdict(Verdict.PASSED, levels=self.gating)
+        cases = count(len(passed), f"{'required' if len(self.gating) == 1 else 'required or implied'} case")
+        if self.results.selection:
+            return "partial", "partial", self._partly(cases)
+        if self.known:
+            title = f"conforms but for {count(len(self.known), 'known failure')}"
+            return (
+                "known failures",
+                title,
+                f"The {'embedded reference ' if self.embedded else ''}server {title}: {cases} passed, "
+                "and no new violation was seen.",
+            )
+        hold = f"{_rules(passed)} hold on every operation ({cases} passed)"
+        if self.embedded:
+            return (
+                "embedded",
+                "embedded server conforms",
+                f"The embedded reference server conforms; yours was not judged: {hold}.",
+            )
+        return "conforms", "conforms", f"The server conforms: {hold}."
+
+    def _partly(self, cases: str) -> str:
+        left = len(self.results.with_verdict(Verdict.NOT_RUN, levels=self.gating))
+        whose = " of the embedded reference server" if self.embedded else ""
+        rest = f"{left:,} were left out" if left else "generated and further requests were left out"
+        known = f", {count(len(self.known), 'known failure')}" if self.known else ""
+        return (
+            f"Partial: no violation in the part{whose} that was run ({self.results.selection}): "
+            f"{cases} passed{known}, {rest}."
+        )
+
+    # ------------------------------------------------------------------ beside the verdict
+
+    def notes(self, name: str) -> list[str]:
+        """What the sentence of the verdict of this name leaves out."""
+        results, notes = self.results, []
+        if results.lost and name != "incomplete":
+            notes.append(f"the server was lost during the run ({results.lost})")
+        if self.fail_on is Level.REQUIRED and (warned := results.with_verdict(Verdict.WARNING)):
+            notes.append(
+                f"{count(len(warned), 'warning')} on {_rules(warned)} that the specification only implies"
+            )
+        if known := [case for case in results.cells.values() if case.known]:
+            notes.append(count(len(known), "known failure"))
+        if self.violations and self.incomplete:
+            notes.append(f"{count(len(self.incomplete), 'case')} could not be exercised")
+        notes += self._not_applicable()
+        if self.changed:
+            notes.append(
+                f"{count(len(self.changed), 'choice differs', 'choices differ')} from the pinned ones"
+            )
+        return notes
+
+    def _not_applicable(self) -> list[str]:
+        """How many cases do not apply, and what makes them so."""
+        reasons: dict[str, int] = {}
+        for case in self.results.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating):
+            reasons[case.summary] = reasons.get(case.summary, 0) + 1
+        return [
+            f"{count(number, 'case')} not applicable: {reason}"
+            if reason
+            else f"{count(number, 'case')} not applicable"
+            for reason, number in reasons.items()
+        ]
 
 
 def _rules(cells: list[CaseResult]) -> str:
@@ -155,8 +259,6 @@ def _rules(cells: list[CaseResult]) -> str:
 
 def _broken(results: Results, violations: list[CaseResult]) -> str:
     """The broken rules in a few words, by those that the others come from."""
-    from conformance.results.causes import causes
-
     rules = {cell.rule for cell in violations}
     operations = {cell.operation for cell in violations}
     roots = [

@@ -9,7 +9,6 @@ Clients come to depend on such choices, even though the specification lets the s
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from conformance._files import read_toml, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.results.document import DifferenceRecord, PinnedChoicesRecord
 from conformance.results.model import Results
 
 #: Rule, operation, question.
@@ -25,17 +25,6 @@ Question = tuple[str, str, str]
 
 class PinnedChoicesError(ValueError):
     """The pinned choices cannot be used; the text is one paragraph that names the place and the remedy."""
-
-
-@dataclass(frozen=True)
-class Difference:
-    """A question that the server now answers otherwise than pinned."""
-
-    rule: str
-    operation: str
-    question: str
-    pinned: str
-    now: str
 
 
 def choices(results: Results) -> dict[Question, str]:
@@ -87,25 +76,25 @@ class PinnedChoices:
                     pinned[rule, operation, question] = answer
         return cls(pinned, str(path))
 
-    def compare(self, results: Results) -> list[Difference]:
+    def compare(self, results: Results) -> list[DifferenceRecord]:
         """The questions that were answered otherwise; one that was not asked again differs in nothing."""
         now = choices(results)
         return [
-            Difference(*question, pinned=answer, now=now[question])
+            DifferenceRecord(*question, pinned=clean(answer), now=now[question])
             for question, answer in self.pinned.items()
             if question in now and now[question] != answer
         ]
 
-    def to_plain(self, results: Results) -> dict[str, Any]:
-        """What is pinned, in numbers, and what differs, as JSON data."""
+    def to_record(self, results: Results) -> PinnedChoicesRecord:
+        """What is pinned, in numbers, and what differs."""
         now = choices(results)
-        return {
-            "source": self.source,
-            "pinned": len(self.pinned),
-            "asked": sum(question in now for question in self.pinned),
-            "new": sum(question not in self.pinned for question in now),
-            "differences": [asdict(one) for one in self.compare(results)],
-        }
+        return PinnedChoicesRecord(
+            source=clean(self.source),
+            pinned=len(self.pinned),
+            asked=sum(question in now for question in self.pinned),
+            new=sum(question not in self.pinned for question in now),
+            differences=tuple(self.compare(results)),
+        )
 
 
 def _table(value: Any, path: Path, place: str) -> dict[str, Any]:

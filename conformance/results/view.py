@@ -3,43 +3,53 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance._text import clean, listed, one_line
-from conformance.contract.rules import SPEC
+from conformance._text import clean, listed
+from conformance.contract.rules import Level
+from conformance.judging.findings import Verdict
+from conformance.results.codec import FormError
 from conformance.results.commands import replay, rerun
+from conformance.results.document import (
+    FORMAT,
+    CaseKey,
+    CaseRecord,
+    CauseRecord,
+    Document,
+    FindingRecord,
+    RuleRecord,
+)
 
-Document = dict[str, Any]
+#: Verdicts, the most severe first, as a summary of several shows them.
+SEVERITY = tuple(sorted(Verdict, key=lambda verdict: -verdict.severity))
 
-#: The version of the format; the first number changes when a reader of the old one would misread the new one.
-FORMAT = "1.0"
+VIOLATED = frozenset(verdict for verdict in Verdict if verdict.is_violation)
 
 #: Verdicts in the order in which tables show them, with the sign of each.
 SIGNS = {
-    "passed": "✓",
-    "failed": "✗",
-    "warning": "!",
-    "inconclusive": "?",
-    "error": "E",
-    "not run": "·",
-    "observed": "○",
-    "not applicable": "–",
+    Verdict.PASSED: "✓",
+    Verdict.FAILED: "✗",
+    Verdict.WARNING: "!",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.ERROR: "E",
+    Verdict.NOT_RUN: "·",
+    Verdict.OBSERVED: "○",
+    Verdict.NOT_APPLICABLE: "–",
 }
 
-
-#: Verdicts, the gravest first, as a summary of several shows them.
-GRAVITY = (
-    "failed",
-    "error",
-    "warning",
-    "inconclusive",
-    "observed",
-    "not run",
-    "passed",
-    "not applicable",
-)
+#: Name of a run's verdict -> what it means for a reader: good, part, known, unsure, bad or suite.
+TONES = {
+    "conforms": "good",
+    "embedded": "good",
+    "partial": "part",
+    "known failures": "known",
+    "interrupted": "unsure",
+    "incomplete": "unsure",
+    "error": "suite",
+}
 
 
 class DocumentError(ValueError):
@@ -51,7 +61,7 @@ def load(path: Path) -> Document:
     if path.is_dir():
         path = path / "results.json"
     try:
-        document = json.loads(path.read_text("utf-8"))
+        data = json.loads(path.read_text("utf-8"))
     except FileNotFoundError:
         raise DocumentError(
             f"{path}: there is no such file; a run writes results.json into its report folder."
@@ -60,122 +70,237 @@ def load(path: Path) -> Document:
         raise DocumentError(f"{path}: the results cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
         raise DocumentError(
-            f"{path}: this is no JSON, so no results of a run; name a results.json."
+            f"{path}: this is not JSON, so not the results of a run; name a results.json."
         ) from None
-    given = document.get("format") if isinstance(document, dict) else None
+    return _typed(data, path)
+
+
+def _typed(data: Any, path: Path) -> Document:
+    given = data.get("format") if isinstance(data, dict) else None
     if not isinstance(given, str):
-        raise DocumentError(f"{path}: these are no results of a run; name a results.json.")
+        raise DocumentError(f"{path}: these are not the results of a run; name a results.json.")
     if given.partition(".")[0] != FORMAT.partition(".")[0]:
         raise DocumentError(
             f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of "
             "the suite that wrote it."
         )
-    return dict(document)
+    try:
+        document = Document.from_json(data)
+    except FormError as error:
+        raise DocumentError(
+            f"{path}: the results do not fit spec/results.schema.json: {clean(str(error))}."
+        ) from None
+    if not _consistent(document):
+        raise DocumentError(f"{path}: the results contradict themselves; make them anew.")
+    return document
 
 
-def why_unreadable(document: Document, source: object) -> DocumentError:
-    """What is wrong with a document that a format could not be made of."""
-    from jsonschema import Draft202012Validator
-
-    schema = json.loads((SPEC / "results.schema.json").read_text("utf-8"))
-    error = next(Draft202012Validator(schema).iter_errors(document), None)
-    if error is None:
-        return DocumentError(f"{source}: the results contradict themselves; make them anew.")
-    place = "/".join(map(str, error.absolute_path)) or "the document"
-    return DocumentError(
-        f"{source}: the results do not fit spec/results.schema.json: {place}: {one_line(error.message, 200)}."
+def _consistent(document: Document) -> bool:
+    """Whether everything that is named is there."""
+    known, there = set(rules(document)), set(cells(document))
+    named = {
+        key
+        for cause in document.causes
+        for key in [
+            *((cause.rule, operation) for operation in cause.operations),
+            *(case.key for case in cause.took_along),
+        ]
+    }
+    counted = all(
+        set(row) == {str(verdict) for verdict in Verdict} for row in document.counts.values()
+    ) and set(document.counts) == {str(level) for level in Level}
+    return (
+        counted
+        and all(cause.operations for cause in document.causes)
+        and named <= there
+        and {rule for rule, _ in there} <= known
     )
 
 
-def cells(document: Document) -> dict[tuple[str, str], dict[str, Any]]:
-    """The cells by rule and operation."""
-    return {(cell["rule"], cell["operation"]): cell for cell in document["cells"]}
+# ---------------------------------------------------------------------- parts by name
 
 
-def rules(document: Document) -> dict[str, dict[str, Any]]:
+def cells(document: Document) -> dict[tuple[str, str], CaseRecord]:
+    """The cases by rule and operation."""
+    return {case.key: case for case in document.cells}
+
+
+def rules(document: Document) -> dict[str, RuleRecord]:
     """The rules by id."""
-    return {rule["id"]: rule for rule in document["rules"]}
+    return {rule.id: rule for rule in document.rules}
 
 
-def gating(document: Document) -> tuple[str, ...]:
+def gating(document: Document) -> tuple[Level, ...]:
     """The levels that decide the run."""
-    return ("required", "implied") if document["verdict"]["fail_on"] == "implied" else ("required",)
+    if document.verdict.fail_on is Level.IMPLIED:
+        return Level.REQUIRED, Level.IMPLIED
+    return (Level.REQUIRED,)
 
 
-def fails(document: Document, cell: dict[str, Any], level: str) -> bool:
-    """Whether a cell of a rule of this level fails the run."""
-    return cell["verdict"] in ("failed", "warning") and not cell["known"] and level in gating(document)
+def fails(document: Document, case: CaseRecord, level: Level) -> bool:
+    """Whether a case of a rule of this level fails the run."""
+    return case.verdict.is_violation and not case.known and level in gating(document)
 
 
-def decisive(cell: dict[str, Any]) -> dict[str, Any]:
-    """The gravest finding of a cell; empty texts where it has none."""
-    nothing = {
-        "expected": "",
-        "got": "",
-        "remedy": "",
-        "cause": "",
-        "check": "",
-        "exchanges": [],
-        "replay": "",
-        "confirmed": "",
-        "further": [],
-        "observations": {},
-        "summary": "",
-        "probes": 0,
-        "seconds": 0,
+def tone(document: Document) -> str:
+    """What the verdict means for a reader: a value of TONES, or bad."""
+    return TONES.get(document.verdict.name, "bad")
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def numbers(document: Document) -> dict[str, dict[str, int]]:
+    """Level -> verdict, or "known failures" -> number of cases; violations that are known count as these alone."""
+    found = {
+        str(level): {str(verdict): document.counts[level][verdict] for verdict in SIGNS}
+        | {"known failures": 0}
+        for level in Level
     }
-    found: dict[str, Any] = cell["findings"][0] if cell["findings"] else nothing
+    levels = {rule.id: str(rule.level) for rule in document.rules}
+    for case in document.cells:
+        if case.known:
+            found[levels[case.rule]][str(case.verdict)] -= 1
+            found[levels[case.rule]]["known failures"] += 1
     return found
 
 
-def reproduction(document: Document, cell: dict[str, Any], finding: dict[str, Any] | None = None) -> str:
-    """The command that repeats a cell's violation, given where the report is."""
-    if file := (finding or decisive(cell))["replay"]:
-        return replay(file, document["run"]["options"])
-    return rerun(cell["rule"], cell["operation"], document["run"]["options"])
+# ---------------------------------------------------------------------- causes
 
 
-def where(operations: list[str], document: Document) -> str:
+@dataclass(frozen=True)
+class Check:
+    """What one check saw of a broken rule: its first finding, and on which operations it failed."""
+
+    name: str
+    finding: FindingRecord
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause with the cases and findings behind it; `new` are its operations without the known ones."""
+
+    record: CauseRecord
+    rule: RuleRecord
+    cases: tuple[CaseRecord, ...]
+    checks: tuple[Check, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether every case is a known failure."""
+        return all(case.known for case in self.cases)
+
+    @property
+    def first(self) -> CaseRecord:
+        """The case that is shown: the first that is not known."""
+        return next((case for case in self.cases if not case.known), self.cases[0])
+
+    @property
+    def new(self) -> list[str]:
+        return [case.operation for case in self.cases if not case.known]
+
+    @property
+    def took_along(self) -> Sequence[CaseKey]:
+        return self.record.took_along
+
+
+def causes(document: Document) -> list[Cause]:
+    """The causes of all violations, in the document's order."""
+    there, catalogue = cells(document), rules(document)
+    found = []
+    for record in document.causes:
+        cases = tuple(there[record.rule, operation] for operation in record.operations)
+        found.append(Cause(record, catalogue[record.rule], cases, _checks(cases)))
+    return found
+
+
+def _checks(cases: Sequence[CaseRecord]) -> tuple[Check, ...]:
+    """The distinct checks that saw a rule broken, that of the first case's decisive finding first."""
+    seen: dict[str, list[tuple[FindingRecord, str]]] = {}
+    for case in sorted(cases, key=lambda case: bool(case.known)):
+        for finding in case.findings:
+            if finding.verdict.is_violation:
+                seen.setdefault(finding.check, []).append((finding, case.operation))
+    return tuple(
+        Check(name, rows[0][0], tuple(dict.fromkeys(operation for _, operation in rows)))
+        for name, rows in seen.items()
+    )
+
+
+def reproduction(document: Document, case: CaseRecord, finding: FindingRecord | None = None) -> str:
+    """The command that repeats a case's violation, given where the report is."""
+    if file := (finding or case.decisive).replay:
+        return replay(file, document.run.options)
+    return rerun(case.rule, case.operation, document.run.options)
+
+
+def where(operations: Sequence[str], document: Document) -> str:
     """The operations in a few words."""
-    if len(operations) == len(document["operations"]) > 1:
+    if len(operations) == len(document.operations) > 1:
         return f"all {len(operations)} operations"
     return listed(operations, 3)
 
 
-def inconclusive(document: Document) -> list[dict[str, Any]]:
-    """The reasons why cells are inconclusive, the commonest first: reason, remedy and cells of each.
+# ---------------------------------------------------------------------- what was not judged, or only observed
 
-    Cells that a violation kept from being judged are not among them: they stand with its cause.
+
+@dataclass(frozen=True)
+class Missing:
+    """Why cases are inconclusive, what the user can do, and the cases."""
+
+    reason: str
+    remedy: str
+    cases: tuple[CaseRecord, ...]
+
+
+def inconclusive(document: Document) -> list[Missing]:
+    """The reasons why cases are inconclusive, the commonest first.
+
+    Cases that a violation kept from being judged are not among them: they stand with its cause.
     """
-    blocked = {(one["rule"], one["operation"]) for cause in document["causes"] for one in cause["took_along"]}
-    groups: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for cell in document["cells"]:
-        if (cell["rule"], cell["operation"]) in blocked:
+    blocked = {case.key for cause in document.causes for case in cause.took_along}
+    levels = {rule.id: rule.level for rule in document.rules}
+    groups: dict[tuple[str, str], list[CaseRecord]] = {}
+    for case in document.cells:
+        if case.key in blocked:
             continue
-        if cell["verdict"] == "inconclusive":
-            groups.setdefault((cell["summary"], decisive(cell)["remedy"]), []).append(cell)
-        elif cell["verdict"] == "not run" and not document["run"]["selection"]:
-            groups.setdefault(("no check came to run", ""), []).append(cell)
+        if case.verdict is Verdict.INCONCLUSIVE:
+            groups.setdefault((case.summary, case.decisive.remedy), []).append(case)
+        elif (
+            case.verdict is Verdict.NOT_RUN
+            and not document.run.selection
+            and levels[case.rule] in gating(document)
+        ):
+            groups.setdefault(("no check came to run", ""), []).append(case)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    return [{"reason": reason, "remedy": remedy, "cells": found} for (reason, remedy), found in ordered]
+    return [Missing(reason, remedy, tuple(found)) for (reason, remedy), found in ordered]
 
 
-def observations(document: Document) -> Iterator[dict[str, Any]]:
-    """What the server does on each open question: rule, question, and answer -> operations."""
+@dataclass(frozen=True)
+class Observed:
+    """What the server does on an open question: answer -> operations."""
+
+    rule: str
+    question: str
+    answers: Mapping[str, list[str]]
+
+
+def observations(document: Document) -> Iterator[Observed]:
+    """What the server does on each open question."""
     grouped: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for cell in document["cells"]:
-        for finding in cell["findings"]:
-            for question, answer in finding["observations"].items():
-                operations = grouped.setdefault((cell["rule"], question), {}).setdefault(answer, [])
-                if cell["operation"] not in operations:
-                    operations.append(cell["operation"])
+    for case in document.cells:
+        for finding in case.findings:
+            for question, answer in finding.observations.items():
+                operations = grouped.setdefault((case.rule, question), {}).setdefault(answer, [])
+                if case.operation not in operations:
+                    operations.append(case.operation)
     for (rule, question), answers in grouped.items():
-        yield {"rule": rule, "question": question, "answers": answers}
+        yield Observed(rule, question, answers)
 
 
 def label(document: Document) -> str:
     """What was judged, in a few words."""
-    if document["run"]["embedded"]:
+    if document.run.embedded:
         return "the embedded reference server"
-    target = document["target"]
-    return str(target["base_url"]) if target else "no target"
+    return document.target.base_url if document.target else "no target"

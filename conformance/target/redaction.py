@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
+from conformance._text import mapped
 from conformance.contract import signing
 from conformance.target.file import Target
 
@@ -24,6 +26,10 @@ class Redactor:
         for key in self._keys:
             text = text.replace(key, abbreviated(key))
         return text
+
+    def data(self, value: Any) -> Any:
+        """JSON data without secrets, in members' names and values."""
+        return mapped(value, self.text)
 
     def headers(self, headers: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
         """Headers as they may be shown: credentials abbreviated, all else free of secrets."""

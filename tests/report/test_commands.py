@@ -67,12 +67,12 @@ def test_one_format_goes_where_it_is_told(folder: Path, capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("text", "names"),
     [
-        ("{", ["no JSON"]),
-        ("[1]", ["no results of a run"]),
-        ('{"format": 3}', ["no results of a run"]),
-        ('{"format": "2.0"}', ["2.0", "1.0"]),
+        ("{", ["not JSON"]),
+        ("[1]", ["not the results of a run"]),
+        ('{"format": 3}', ["not the results of a run"]),
+        ('{"format": "2.0"}', ["2.0", "1.1"]),
         ('{"format": "1.0"}', ["results.schema.json", "the document"]),
-        ("[" * 100_000, ["no JSON"]),
+        ("[" * 100_000, ["not JSON"]),
     ],
 )
 def test_what_is_no_result_is_one_clear_paragraph(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,11 @@ def test_what_was_not_judged_is_neither_mended_nor_broken(before: Verdict, after
 
 def test_a_rule_that_only_one_catalogue_has_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = document(whole_run()), document(whole_run({WALK: Verdict.FAILED}))
-    old["rules"] = [rule for rule in old["rules"] if rule["id"] != "list.walk"]
-    old["cells"] = [cell for cell in old["cells"] if cell["rule"] != "list.walk"]
+    old = replace(
+        old,
+        rules=tuple(rule for rule in old.rules if rule.id != "list.walk"),
+        cells=tuple(case for case in old.cells if case.rule != "list.walk"),
+    )
     found = compare({"old": old, "new": new})
     assert [(one.before, one.after) for one in found.broke] == [("absent", "failed")]
     assert "list.walk" in comparison_markdown(found)

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
+from conformance.results.document import StaleRecord
 from conformance.results.known_failures import KnownFailures, KnownFailuresError, write_known
 from conformance.results.model import Results
+from conformance.results.outcome import decide
 from tests.support.report_samples import document, finding, run_info, whole_run
 
 WALK = ("list.walk", "listWallets")
@@ -33,7 +35,7 @@ def entry(
 
 
 def status(results: Results, known: KnownFailures) -> int:
-    return results.exit_status(Level.REQUIRED, known)
+    return decide(results, Level.REQUIRED, known).exit_status
 
 
 def test_a_listed_failure_stays_visible_and_does_not_fail_the_run(tmp_path: Path) -> None:
@@ -41,14 +43,14 @@ def test_a_listed_failure_stays_visible_and_does_not_fail_the_run(tmp_path: Path
     assert status(results, known) == 0
     assert results.cells[WALK].verdict is Verdict.FAILED
     assert results.cells[WALK].known == "mended soon"
-    assert "known failure" in results.verdict_sentence(Level.REQUIRED, known)
+    assert "known failure" in decide(results, Level.REQUIRED, known).sentence
 
 
 def test_without_the_list_it_fails_the_run_again(tmp_path: Path) -> None:
     results = whole_run({WALK: Verdict.FAILED})
     assert status(results, load(tmp_path, entry())) == 0
     assert status(results, load(tmp_path, "")) == 1
-    assert results.exit_status(Level.REQUIRED) == 1
+    assert decide(results, Level.REQUIRED).exit_status == 1
     assert not results.cells[WALK].known
 
 
@@ -67,8 +69,8 @@ def test_a_failure_on_another_operation_fails_the_run(tmp_path: Path) -> None:
 def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path: Path) -> None:
     results, known = whole_run(), load(tmp_path, "# a comment\n\n" + entry())
     assert status(results, known) == 1
-    assert results.outcome(Level.REQUIRED, known).name == "outdated"
-    assert "line 3" in results.verdict_sentence(Level.REQUIRED, known)
+    assert decide(results, Level.REQUIRED, known).name == "outdated"
+    assert "line 3" in decide(results, Level.REQUIRED, known).sentence
     assert [one.line for one in known.apply(results)] == [3]
 
 
@@ -110,8 +112,8 @@ def test_an_entry_counts_on_its_last_day(tmp_path: Path) -> None:
 def test_a_known_warning_counts_under_fail_on_implied(tmp_path: Path) -> None:
     cell = ("payout.amount-in-usd", "createPayout")
     results, known = whole_run({cell: Verdict.WARNING}), load(tmp_path, entry(*cell))
-    assert results.exit_status(Level.IMPLIED) == 1
-    assert results.exit_status(Level.IMPLIED, known) == 0
+    assert decide(results, Level.IMPLIED).exit_status == 1
+    assert decide(results, Level.IMPLIED, known).exit_status == 0
 
 
 def test_an_incomplete_run_stays_incomplete(tmp_path: Path) -> None:
@@ -177,11 +179,11 @@ def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
     results = whole_run(None, *(finding(*cell, verdict(cell[0]), got=got) for cell in sorted(broken)))
     path = write_known(results, tmp_path_factory.mktemp("known") / "known.toml")
     known = KnownFailures.load(path)
-    assert results.exit_status(Level.IMPLIED, known) == 0
+    assert decide(results, Level.IMPLIED, known).exit_status == 0
     assert {key for key, cell in results.cells.items() if cell.known} == broken
     # One violation less makes its entry stale, or nothing if a wider entry covers it.
     if broken:
-        assert whole_run().exit_status(Level.IMPLIED, known) == 1
+        assert decide(whole_run(), Level.IMPLIED, known).exit_status == 1
 
 
 def test_reasons_survive_when_the_list_is_written_anew(tmp_path: Path) -> None:
@@ -203,12 +205,8 @@ def test_a_rule_that_fails_everywhere_is_written_as_one_entry(tmp_path: Path) ->
 def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:
     known = load(tmp_path, entry())
     made = document(whole_run(), known=known)
-    assert made["known_failures"]["stale"] == [
-        {
-            "line": 1,
-            "rule": "list.walk",
-            "operation": "listWallets",
-            "why": "the rule holds now on listWallets",
-        }
-    ]
-    assert run_info(known=known).outcome(whole_run()).exit_status == made["verdict"]["exit_status"] == 1
+    assert made.known_failures is not None
+    assert made.known_failures.stale == (
+        StaleRecord(1, "list.walk", "listWallets", "the rule holds now on listWallets"),
+    )
+    assert run_info(known=known).outcome(whole_run()).exit_status == made.verdict.exit_status == 1

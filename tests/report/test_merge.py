@@ -14,6 +14,7 @@ from conformance.plugin.selection import in_shard, scope
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
+from conformance.results.document import Document
 from conformance.results.shards import parse_shard
 from tests.support.running import faulty, run, write_target
 
@@ -92,7 +93,7 @@ def test_parts_that_do_not_belong_together(
     for key, value in change.items():
         parts[0][key] = {**parts[0][key], **value}
     with pytest.raises(ValueError, match=named):
-        merged(parts)
+        merged([Document.from_json(part) for part in parts])
 
 
 def test_unreadable_part(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from conformance._text import clean
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
+from conformance.results.document import PinnedChoicesRecord
 from conformance.results.model import Results
+from conformance.results.outcome import decide
 from conformance.results.pinned_choices import PinnedChoices, PinnedChoicesError, choices, write_pinned
 from tests.support.report_samples import document, finding, whole_run
 
@@ -30,18 +32,18 @@ def pinned(tmp_path: Path, results: Results) -> PinnedChoices:
 def test_the_same_choices_differ_in_nothing(tmp_path: Path) -> None:
     kept = pinned(tmp_path, run())
     assert kept.compare(run()) == []
-    assert run().exit_status(Level.IMPLIED, pinned=kept) == 0
+    assert decide(run(), Level.IMPLIED, pinned=kept).exit_status == 0
 
 
 def test_another_choice_warns_and_fails_under_fail_on_implied(tmp_path: Path) -> None:
     kept, now = pinned(tmp_path, run()), run(**{"status of a success": "200"})
     [difference] = kept.compare(now)
     assert (difference.question, difference.pinned, difference.now) == ("status of a success", "201", "200")
-    assert now.exit_status(Level.REQUIRED, pinned=kept) == 0
-    assert now.exit_status(Level.IMPLIED, pinned=kept) == 1
-    outcome = now.outcome(Level.IMPLIED, pinned=kept)
+    assert decide(now, Level.REQUIRED, pinned=kept).exit_status == 0
+    assert decide(now, Level.IMPLIED, pinned=kept).exit_status == 1
+    outcome = decide(now, Level.IMPLIED, pinned=kept)
     assert outcome.name == "changed"
-    assert any("differ" in note for note in now.outcome(Level.REQUIRED, pinned=kept).notes)
+    assert any("differ" in note for note in decide(now, Level.REQUIRED, pinned=kept).notes)
 
 
 def test_a_violation_says_more_than_a_choice(tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ def test_a_violation_says_more_than_a_choice(tmp_path: Path) -> None:
         {("list.walk", "listWallets"): Verdict.FAILED},
         finding(*STATUS, Verdict.OBSERVED, observations={"status of a success": "200"}),
     )
-    assert now.outcome(Level.IMPLIED, pinned=kept).name == "violations"
+    assert decide(now, Level.IMPLIED, pinned=kept).name == "violations"
 
 
 def test_a_question_that_was_not_asked_again_differs_in_nothing(tmp_path: Path) -> None:
@@ -61,13 +63,10 @@ def test_a_question_that_was_not_asked_again_differs_in_nothing(tmp_path: Path) 
 
 def test_a_new_question_is_no_difference_but_counted(tmp_path: Path) -> None:
     kept = pinned(tmp_path, run())
-    assert document(run(further="yes"), pinned=kept)["pinned_choices"] == {
-        "source": str(tmp_path / "pinned.toml"),
-        "pinned": 1,
-        "asked": 1,
-        "new": 1,
-        "differences": [],
-    }
+    record = document(run(further="yes"), pinned=kept).pinned_choices
+    assert record == PinnedChoicesRecord(
+        str(tmp_path / "pinned.toml"), pinned=1, asked=1, new=1, differences=()
+    )
 
 
 def test_two_checks_that_saw_different_things_give_one_answer_in_any_order() -> None:

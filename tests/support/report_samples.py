@@ -8,8 +8,9 @@ from typing import Any
 
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Finding, Verdict
-from conformance.results.document import RunInfo, build
-from conformance.results.model import Results, exchange_to_plain
+from conformance.results.building import RunInfo, build
+from conformance.results.document import Document
+from conformance.results.model import Results, Timing, exchange_record
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange
@@ -59,8 +60,8 @@ def exchange(
 def keep(results: Results, *exchanges: Exchange, target: Target | None = TARGET) -> None:
     """Records exchanges as a run does."""
     for one in exchanges:
-        results.exchanges[one.number] = exchange_to_plain(one, Redactor(target))
-        results.add_timing(one)
+        results.exchanges[one.number] = exchange_record(one, Redactor(target))
+        results.timings[one.number] = Timing.of(one)
         results.sent += one.attempts
 
 
@@ -100,7 +101,6 @@ def whole_run(
     return results
 
 
-def document(results: Results, target: Target | None = TARGET, **changes: Any) -> dict[str, Any]:
+def document(results: Results, target: Target | None = TARGET, **changes: Any) -> Document:
     """The document as a reader gets it: once through JSON."""
-    made: dict[str, Any] = json.loads(json.dumps(build(results, target, run_info(**changes))))
-    return made
+    return Document.from_json(json.loads(json.dumps(build(results, target, run_info(**changes)).to_json())))

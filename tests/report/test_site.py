@@ -1,0 +1,104 @@
+"""`conformance site`: implementations over time, from stored results."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from conformance.cli.main import main
+from conformance.judging.findings import Verdict
+from conformance.report.site import site, slug
+from conformance.report.write import FORMATS
+from conformance.results.document import Document
+from conformance.results.history import Implementation, read
+from conformance.results.view import DocumentError
+from tests.support.report_samples import document, whole_run
+
+WALK = ("list.walk", "listWallets")
+GOOD, BAD = document(whole_run()), document(whole_run({WALK: Verdict.FAILED}))
+
+
+def started(found: Document, moment: str) -> Document:
+    return replace(found, run=replace(found.run, started=moment))
+
+
+def store(folder: Path, name: str, found: Document) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(FORMATS["json"][1](found), "utf-8")
+
+
+def test_runs_are_read_in_the_order_of_their_start(tmp_path: Path) -> None:
+    store(tmp_path / "acme", "b.json", started(BAD, "2026-11-01T00:00:00Z"))
+    store(tmp_path / "acme", "a.json", started(GOOD, "2026-11-02T00:00:00Z"))
+    store(tmp_path / "acme" / "later", "results.json", started(BAD, "2026-11-03T00:00:00Z"))
+    [found] = read([tmp_path / "acme"])
+    assert found.name == "acme"
+    assert [run.run.started[:10] for run in found.runs] == ["2026-11-01", "2026-11-02", "2026-11-03"]
+    assert found.broken("listWallets") == 1 and found.broken("createAccount") == 0
+
+
+def test_index_shows_verdicts_and_operations() -> None:
+    pages = site([Implementation("good", (BAD, GOOD)), Implementation("bad", (GOOD, BAD))])
+    assert set(pages) == {"index.html", "good.html", "bad.html", "compare.html"}
+    row = re.search(r'<tr><th scope="row">listWallets.*?</tr>', pages["index.html"], re.DOTALL)
+    assert row and re.findall(r'<td class="(\w+)"', row[0]) == ["passed", "failed"]
+    assert "polyline" in pages["index.html"] and 'href="bad.html"' in pages["index.html"]
+    assert "list.walk" in pages["compare.html"]
+
+
+def test_one_implementation_is_compared_with_none() -> None:
+    assert "compare.html" not in site([Implementation("index", (GOOD,))])
+
+
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("acme", "acme"),
+        ("index", "index-report"),
+        ("../../etc", "etc"),
+        ("a b/c", "a-b-c"),
+        ("…", "implementation"),
+    ],
+)
+def test_names_stay_in_the_folder(name: str, made: str) -> None:
+    assert slug(name) == made
+
+
+def test_hostile_names_are_escaped() -> None:
+    pages = site([Implementation("<script>alert(1)</script>", (GOOD,)), Implementation("other", (GOOD,))])
+    assert "<script>alert" not in pages["index.html"] + pages["compare.html"]
+
+
+def test_command_writes_the_site(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store(tmp_path / "one", "results.json", GOOD)
+    store(tmp_path / "two", "results.json", BAD)
+    output = tmp_path / "site"
+    assert main(["site", str(tmp_path / "one"), str(tmp_path / "two"), "--output", str(output)]) == 0
+    assert sorted(path.name for path in output.iterdir()) == [
+        "compare.html",
+        "index.html",
+        "one.html",
+        "two.html",
+    ]
+    assert "index.html" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("wrong", ["missing", "empty", "no-results"])
+def test_folder_without_results_is_named(wrong: str, tmp_path: Path) -> None:
+    folder = tmp_path / wrong
+    if wrong != "missing":
+        folder.mkdir()
+    if wrong == "no-results":
+        (folder / "a.json").write_text("{}", "utf-8")
+    with pytest.raises(DocumentError, match=wrong):
+        read([folder])
+
+
+def test_two_folders_of_one_name_are_refused(tmp_path: Path) -> None:
+    for parent in ("a", "b"):
+        store(tmp_path / parent / "acme", "results.json", GOOD)
+    with pytest.raises(DocumentError, match="two folders are called 'acme'"):
+        read([tmp_path / "a" / "acme", tmp_path / "b" / "acme"])

@@ -33,8 +33,8 @@ def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ..
 
 def described(operation: str) -> dict[str, Any]:
     """An operation's object in openapi.yaml."""
-    found: dict[str, Any] = OPENAPI["paths"][OPERATIONS[operation].path]
-    return found[OPERATIONS[operation].method.lower()]
+    found: dict[str, Any] = OPENAPI["paths"][OPERATIONS[operation].path][OPERATIONS[operation].method.lower()]
+    return found
 
 
 def operations_with(holds: Callable[[Operation], bool]) -> set[str]:

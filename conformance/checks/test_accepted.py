@@ -77,7 +77,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     """The sample is sent as it is, without each and without all of its optional fields, in other words, and
     with each listed choice. Where the server takes at least one of these, it takes them all."""
     operation = ctx.operation.id
-    answers = []
+    answers: list[tuple[str, Exchange]] = []
     for what, body in bodies(place(ctx.run, operation), operation).items():
         # A wallet of one pair can be had only once in an account, so that each has a place of its own.
         fixture = place(ctx.run, operation)

@@ -11,7 +11,8 @@ from conformance.fixtures.corpora import amounts
 from conformance.fixtures.corpora.value import Use, values
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.side_effects import UNTOUCHED
 from conformance.judging.comparison import show
 from conformance.wire.messages import MISSING, Exchange
 

@@ -10,7 +10,8 @@ from conformance.fixtures.corpora.texts import UNASSIGNED_CODES, WRONG_CODES
 from conformance.fixtures.corpora.value import values
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.side_effects import UNTOUCHED
 
 
 @check("fields.enum", UNTOUCHED, operations=RULES["fields.enum"].operations)

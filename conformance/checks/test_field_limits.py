@@ -11,7 +11,8 @@ from conformance.fixtures.bodies import by_shape
 from conformance.fixtures.corpora.fields import email, email_with_long_name, longest, too_long
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.side_effects import UNTOUCHED
 from conformance.wire.messages import Call, Exchange
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.

@@ -8,7 +8,8 @@ from conformance.fixtures.bodies import AcceptedBodies, by_shape
 from conformance.fixtures.corpora.fields import wrong_optional_types, wrong_types
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.side_effects import UNTOUCHED
 
 #: Optional fields that another field's value may call for, with a sound value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}

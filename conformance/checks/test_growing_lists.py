@@ -114,6 +114,7 @@ class Growth:
                 return None
             if repeated and len({page.total for page in pages}) == 1:
                 break
+        assert last is not None, "there is a first look"
         expected = f"a walk after {len(self.acknowledged)} creates: each created element once"
         self.wrong.append((expected, f"{missing} missing, {repeated} more than once", last))
         return last

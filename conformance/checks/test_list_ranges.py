@@ -46,7 +46,8 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
                     list_fixture.call.with_query([("page", value), ("size", str(size))]),
                     f"page={value} at size {size}",
                 )
-                number = (found := page_of(exchange)) and found.page
+                found = page_of(exchange)
+                number = found.page if found is not None else None
                 if number is not None and number >= 1 and number not in valid:
                     valid[number] = ctx.send(
                         list_fixture.call.with_query(query(number, size)), f"page {number} of size {size}"

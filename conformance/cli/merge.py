@@ -72,7 +72,8 @@ def merged(parts: Sequence[Document]) -> Document:
     _same(parts, "--fail-on", lambda part: part.verdict.fail_on)
     if not all(part.run.embedded for part in parts):
         _same(parts, "base_url", lambda part: part.target.base_url if part.target else "none")
-    results, exchanges = Results(None), {}
+    results = Results(None)
+    exchanges: dict[int, SentExchange] = {}
     for index, part in enumerate(parts):
         shift = index * PART
         _take(results, part, shift)

@@ -91,7 +91,8 @@ def dialect() -> Any:
     def is_integer(checker: Any, instance: Any) -> bool:
         return isinstance(instance, int) and not isinstance(instance, bool)
 
-    return validators.extend(
+    # types-jsonschema leaves `extend` without types.
+    return validators.extend(  # type: ignore[no-untyped-call]
         Draft202012Validator,
         {"required": required, "pattern": pattern},
         type_checker=Draft202012Validator.TYPE_CHECKER.redefine("integer", is_integer),
@@ -137,7 +138,9 @@ def _named(types: str | list[str]) -> str:
 
 
 def _message(error: ValidationError) -> str:
-    wanted, value = error.validator_value, error.instance
+    wanted: Any = error.validator_value
+    value: Any = error.instance
+    schema = error.schema if isinstance(error.schema, Mapping) else {}
     match error.validator:
         case "required" | "required-nullable":
             return "is missing"
@@ -151,7 +154,7 @@ def _message(error: ValidationError) -> str:
         case "const":
             return f"is {shown(value)}, not {shown(wanted)}"
         case "pattern":
-            form = str(error.schema.get("description", wanted)).rstrip(".")
+            form = str(schema.get("description", wanted)).rstrip(".")
             return f"is {shown(value)}, which does not fit {form}"
         case "maxLength":
             return f"has {len(value)} characters, more than {wanted}"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call
@@ -24,6 +24,8 @@ from conformance.judging import effects
 from conformance.judging.effects import NONE, Document, Effect, Money
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, page_of, query, walk
+
+T = TypeVar("T")
 
 UNTOUCHED = "refusal.changes-nothing"
 
@@ -146,7 +148,7 @@ class Watch:
         last = done.exchanges[-1]
         return self._seen(last, effects.by_id(done.items) if done.broken is None else None)
 
-    def _seen(self, look: Exchange, shown: Any, reason: str = "", remedy: str = "") -> Any:
+    def _seen(self, look: Exchange, shown: T, reason: str = "", remedy: str = "") -> T:
         self.looks.insert(0, look)
         if shown is None:
             reason = reason or f"which shows the effect of requests, was answered {look.described()}"

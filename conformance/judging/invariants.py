@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from conformance.contract.operations import error_problems, response_problems
+from conformance.contract.operations import Problem, error_problems, response_problems
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judging.expectations import CannotTell, Expectation, Outcome
@@ -238,7 +238,7 @@ class Invariants:
             )
         self._unique(exchange)
 
-    def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list]) -> None:
+    def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list[Problem]]) -> None:
         problems = find() if exchange.document is not MISSING else None
         if problems is None:
             self._judge(

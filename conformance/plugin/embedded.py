@@ -56,7 +56,8 @@ class EmbeddedServer:
                     f"The embedded reference server did not start: {''.join(tail) or 'it took too long'}."
                 )
             time.sleep(0.01)
-        return json.loads(self._state.read_text("utf-8"))["target"]
+        tables: dict[str, Any] = json.loads(self._state.read_text("utf-8"))["target"]
+        return tables
 
     def stop(self) -> None:
         """Ends the server."""

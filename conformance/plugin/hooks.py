@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from conformance.harness.check import Check
     from conformance.harness.exploration import Exploration
     from conformance.judging.findings import Finding
+    from conformance.plugin.controller import Controller
     from conformance.plugin.worker import Worker
 
-_CONTROLLER = pytest.StashKey["Controller"]()
-_WORKER = pytest.StashKey["Worker"]()
-_STATE = pytest.StashKey["_State"]()
+_CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
+_WORKER: pytest.StashKey[Worker] = pytest.StashKey()
+_STATE: pytest.StashKey[_State] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
 #: The gravest first: what a test is shown as when its findings differ.
@@ -323,7 +324,8 @@ def pytest_collection_modifyitems(
     state = config.stash[_STATE]
     if state.shard is None and not state.rules:
         return
-    kept, left = [], []
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
     for item in items:
         ours = _ours(item)
         good = ours is None or (

@@ -32,6 +32,6 @@ def correct(config: pytest.Config) -> None:
             return
     except (ImportError, AttributeError, TypeError, ValueError):
         return
-    config._rootpath, config._inipath = root, settings  # type: ignore[attr-defined]
+    config._rootpath, config._inipath = root, settings
     setattr(config, inside, values)
     config._inicache.clear()

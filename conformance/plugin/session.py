@@ -107,7 +107,8 @@ class Run:
             return None
         from xdist.scheduler import LoadScopeScheduling
 
-        class ByScope(LoadScopeScheduling):
+        # pytest-xdist has no types.
+        class ByScope(LoadScopeScheduling):  # type: ignore[misc]
             def _split_scope(self, nodeid: str) -> str:
                 return selection.scope(nodeid)
 

@@ -9,7 +9,7 @@ import json
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from conformance._text import shown
 from conformance.contract.rules import SPEC
@@ -77,7 +77,10 @@ def _validator() -> Validator:
         )
 
     base = dialect()
-    finite = validators.extend(base, type_checker=base.TYPE_CHECKER.redefine("number", is_number))
+    # types-jsonschema leaves `extend` without types.
+    finite = validators.extend(  # type: ignore[no-untyped-call]
+        base, type_checker=base.TYPE_CHECKER.redefine("number", is_number)
+    )
     built: Validator = finite(schema())
     return built
 
@@ -93,7 +96,7 @@ def _paragraph(error: ValidationError, tables: Mapping[str, Any]) -> str:
     where, value = ".".join(names), functools.reduce(operator.getitem, names, tables)
     # A mistake inside a list is one of the list.
     inside = len(path) < len(error.absolute_path)
-    described = keys(".".join(names[:-1]))[names[-1]] if inside else error.schema
+    described: Any = keys(".".join(names[:-1]))[names[-1]] if inside else error.schema
     if "description" not in described:
         return f"{where}: it should be a table, written [{where}], not {shown(value)}."
     seen = "its value" if names[-1] == "secret" else shown(value)
@@ -101,8 +104,9 @@ def _paragraph(error: ValidationError, tables: Mapping[str, Any]) -> str:
 
 
 def _unknown(path: Sequence[str], error: ValidationError) -> str:
-    known = error.schema["properties"]
-    name = next(key for key in error.instance if key not in known)
+    described, instance = cast(Mapping[str, Any], error.schema), cast(Mapping[str, Any], error.instance)
+    known: Mapping[str, Any] = described["properties"]
+    name = next(key for key in instance if key not in known)
     where, hint = ".".join([*path, name]), closest(name, known)
     if not path:
         return f"{where}: unknown key{hint or ';'} the target file has {', '.join(known)}."

@@ -55,7 +55,7 @@ def wait_past(
         return 0.0
     now = time.time()
     arrived = now if received is None else min(received, now)
-    seconds = max(0.0, arrived + float(length) + _MARGIN * float(min(length * 10, 1)) - now)
+    seconds = max(0.0, arrived + float(length) + _MARGIN * min(float(length) * 10, 1.0) - now)
     if seconds:
         (sleep or time.sleep)(seconds)
     return seconds

@@ -348,7 +348,7 @@ def _body_to_plain(name: str, body: bytes | None) -> dict[str, str]:
 
 def _body_from_plain(name: str, plain: Mapping[str, Any]) -> bytes | None:
     if name in plain:
-        return plain[name].encode("utf-8")
+        return str(plain[name]).encode("utf-8")
     if f"{name}_base64" in plain:
         return base64.b64decode(plain[f"{name}_base64"], validate=True)
     return None

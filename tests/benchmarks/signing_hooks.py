@@ -15,7 +15,8 @@ import schemathesis
 
 from conformance.wire.requests_signer import RequestsSigner
 
-schemathesis.auth.set_from_requests(
+# schemathesis states the type of `auth` narrower than it is.
+schemathesis.auth.set_from_requests(  # type: ignore[attr-defined]
     RequestsSigner(os.environ["BENCHMARK_API_KEY"], os.environ["BENCHMARK_SECRET"])
 )
 _IDS: dict[str, str] = json.loads(os.environ["BENCHMARK_IDS"])

@@ -107,7 +107,13 @@ def broken() -> Results:
 def hostile() -> Results:
     """A run in which every text that a server has a say in is hostile."""
     body = json.dumps({HOSTILE: HOSTILE, "list": [HOSTILE]}).encode()
-    texts = {"got": HOSTILE, "expected": HOSTILE, "summary": HOSTILE, "further": [HOSTILE], "remedy": HOSTILE}
+    texts: dict[str, Any] = {
+        "got": HOSTILE,
+        "expected": HOSTILE,
+        "summary": HOSTILE,
+        "further": [HOSTILE],
+        "remedy": HOSTILE,
+    }
     results = whole_run(
         None,
         finding(*WALK, Verdict.FAILED, exchanges=[1, 2, 3], **texts),

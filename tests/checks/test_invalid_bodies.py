@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.harness.invalid_bodies import UNTOUCHED, InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.side_effects import UNTOUCHED
 from conformance.judging.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context

@@ -92,7 +92,7 @@ def test_what_was_sent_is_what_was_planned(wired: tuple[RunContext, Seeded, list
         assert exchange.request_body == (call.body or b"")
         assert (
             exchange.request_header("Idempotency-Key") == call.idempotency_key
-            or not call.idempotency_key.isascii()
+            or not (call.idempotency_key or "").isascii()
         )
         if call.body is not None:
             declared = [value for name, value in exchange.request_headers if name.lower() == "content-type"]

@@ -251,7 +251,7 @@ def program(name: str, tmp_path: Path) -> tuple[Language, Path]:
     if name == "go":
         (tmp_path / "go.mod").write_text("module client\n")
     if language.build:
-        cache = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod"}
+        cache: dict[str, Any] = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod"}
         run([*language.build], tmp_path, **cache)
     return language, tmp_path
 

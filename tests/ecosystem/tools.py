@@ -100,7 +100,7 @@ def sandbox(*options: str) -> Iterator[dict[str, Any]]:
         process.communicate()
 
 
-def credentials(target: dict[str, Any]) -> dict[str, str]:
+def credentials(target: dict[str, Any]) -> dict[str, Any]:
     """The environment that the example clients read."""
     primary = target["primary"]
     return {

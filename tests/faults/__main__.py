@@ -64,14 +64,14 @@ def main(arguments: list[str] | None = None) -> int:
     errors = Counter(error for outcome in outcomes for error in outcome.errors)
     for error, times in errors.most_common():
         print(f"raised {times} times: {error}")
-    others = _cross_talk(faults, outcomes) if options.all_checks else 0.0
+    share = _cross_talk(faults, outcomes) if options.all_checks else 0.0
     _summary(faults, survivors)
     sent = sum(outcome.sent for outcome in outcomes)
     print(
         f"{len(faults)} faults of {len(_kinds(faults))} kinds, {len(faults) - len(survivors)} caught, "
         f"{len(survivors)} survive; {sent} requests in {took:.0f} s"
     )
-    return 1 if survivors or errors or others > MOST_OTHERS else 0
+    return 1 if survivors or errors or share > MOST_OTHERS else 0
 
 
 def _kinds(faults: list[Fault]) -> set[tuple[str, str]]:

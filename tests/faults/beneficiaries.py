@@ -22,9 +22,6 @@ DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
 }
 
 
-# type: ignore[no-any-return]
-
-
 faults["beneficiary.destinations"] |= {
     "payout_destinations does not hold the beneficiary's destinations, each once.": seam(
         "destinations", lambda self, *_: self.value(self.usual()), each=DESTINATIONS

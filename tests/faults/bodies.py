@@ -182,8 +182,6 @@ faults["body.malformed"] |= {
         lambda self, ctx, body: self.value(body), each=BODIES
     ),
 }
-# type: ignore[no-any-return]
-
 
 # --------------------------------------------------------------------------- presence and type
 

@@ -323,7 +323,7 @@ class DeclinesChoice(Refuses):
 
     def refuses(self, body: dict[str, Any]) -> bool:
         name, value = self.value
-        return body.get(name) == value
+        return bool(body.get(name) == value)
 
 
 @fault(

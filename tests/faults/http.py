@@ -17,6 +17,13 @@ from .crashes import POSTS, Finishes, answer, succeeded
 
 # --------------------------------------------------------------------------- bodies of answers
 
+
+def _holding(literal: str) -> Callable[[Response], Response]:
+    """Puts a word that JSON does not have into an answer."""
+    member = b'{"load":%s,' % literal.encode()
+    return lambda response: Response(response.status, response.headers, member + response.body[1:])
+
+
 #: Kind -> the body of a success.
 SUCCESSES: dict[str, Callable[[Response], Response]] = {
     "empty": lambda response: Response(response.status, response.headers),
@@ -41,16 +48,8 @@ SUCCESSES: dict[str, Callable[[Response], Response]] = {
     "Latin-1": lambda response: Response(
         response.status, response.headers, b'{"city":"K\xf6ln",' + response.body[1:]
     ),
-    **{
-        literal: lambda response, literal=literal: Response(
-            response.status, response.headers, b'{"load":%s,' % literal.encode() + response.body[1:]
-        )
-        for literal in ("NaN", "Infinity", "-Infinity")
-    },
+    **{literal: _holding(literal) for literal in ("NaN", "Infinity", "-Infinity")},
 }
-
-
-# type: ignore[no-any-return]
 
 
 faults["http.success-json"] |= {
@@ -113,6 +112,17 @@ faults["http.content-type"] |= {
 
 # --------------------------------------------------------------------------- errors
 
+
+def _with(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+    """Replaces a member of an error; the word "missing" stands for none."""
+
+    def shape(error: dict[str, Any]) -> Any:
+        changed = {**error, name: value}
+        return {"error": {key: member for key, member in changed.items() if member != "missing"}}
+
+    return shape
+
+
 #: Kind -> the body of an error.
 SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "bare": lambda error: error,
@@ -122,9 +132,7 @@ SHAPES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "problem": lambda error: {"title": error["code"], "status": 400},
     "null": lambda error: None,
     **{
-        f"{name} {how}": lambda error, name=name, value=value: {
-            "error": {key: one for key, one in {**error, name: value}.items() if one != "missing"}
-        }
+        f"{name} {how}": _with(name, value)
         for name in ("type", "code", "message")
         for how, value in (("missing", "missing"), ("null", None), ("number", 4), ("array", ["x"]))
     },

@@ -190,4 +190,4 @@ class MixesInTheOther(SharesKeys):
         ):
             return response
         document = response.document
-        return response.with_document({**document, "id": self.ids.get(ctx.key, document["id"])})
+        return response.with_document({**document, "id": self.__dict__["ids"].get(ctx.key, document["id"])})

@@ -52,7 +52,7 @@ class TwoMayPass(Faulty):
             and nonce not in self.__dict__.setdefault("given", set())
         )
         if second:
-            self.given.add(nonce)
+            self.__dict__["given"].add(nonce)
         return claimed or second
 
 

@@ -77,7 +77,7 @@ REFUSALS = {
 
 
 def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
-    kinds = dict(REFUSALS)
+    kinds: dict[str, tuple[str, ...]] = dict(REFUSALS)
     if operation == "updateBeneficiary":
         kinds = {name: kinds[name] for name in kinds if "key" not in name.split() or name == "unknown key"}
         kinds.pop("conflict")

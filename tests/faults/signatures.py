@@ -7,7 +7,7 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from urllib.parse import (
     parse_qsl,
@@ -373,7 +373,7 @@ faults["auth.path-as-sent"] |= {
 
 
 #: Kind -> what a server signs instead of the query that was sent.
-QUERY_FORMS = {
+QUERY_FORMS: dict[str, Callable[[bytes], bytes]] = {
     "left out": lambda query: b"",
     "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),
     "decoded": lambda query: unquote_to_bytes(query),

@@ -192,13 +192,18 @@ faults["format.enum"] |= {
 }
 
 
+def _with(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
+    """Replaces a member."""
+    return lambda details: {**details, name: value}
+
+
 #: Kind -> what becomes of the bank details.
 DETAILS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "null": lambda details: None,
     "text": lambda details: "DE89",
     "array": lambda details: [details],
     **{
-        f"{name} {how}": lambda details, name=name, value=value: {**details, name: value}
+        f"{name} {how}": _with(name, value)
         for name in ("iban", "bic", "bank_name", "account_number", "routing_number")
         for how, value in (("number", 12345), ("object", {}))
     },

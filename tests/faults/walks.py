@@ -60,7 +60,8 @@ class OtherPage(Fetches):
     """A page does not hold what it should."""
 
     def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        return self.value(super(Fetches, self).page_of(ctx, listing), listing)
+        fetched: list[Record] = self.value(super(Fetches, self).page_of(ctx, listing), listing)
+        return fetched
 
 
 faults["list.walk"] |= {

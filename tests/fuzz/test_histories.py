@@ -83,7 +83,7 @@ def test_search_agrees_with_trying_every_order() -> None:
 
     verdicts = []
     for _ in range(300):
-        events = []
+        events: list[Event[Any]] = []
         for _ in range(rng.randint(1, 5)):
             invoked = rng.randint(0, 6)
             events.append(

@@ -87,7 +87,7 @@ class PerformsAgain(Behaviour):
 
 class SharesKeys(Behaviour):
     def answer_scope(self, ctx: Any) -> str:
-        return ctx.operation
+        return str(ctx.operation)
 
 
 class InclusiveEnd(Behaviour):

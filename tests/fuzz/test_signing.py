@@ -6,7 +6,7 @@ import hmac
 import socket
 import threading
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 import pytest
 import requests
@@ -36,7 +36,7 @@ class RawServer:
     def _talk(self, connection: socket.socket) -> None:
         # Whatever goes wrong closes the connection, so that no client waits for an answer for ever.
         with connection, connection.makefile("rwb") as stream:
-            self._answer(stream)
+            self._answer(cast(BinaryIO, stream))
 
     def _answer(self, stream: BinaryIO) -> None:
         while line := stream.readline():
@@ -108,11 +108,14 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
     import schemathesis
     from hypothesis import HealthCheck, Phase
     from schemathesis import GenerationMode
+    from schemathesis.core.result import Ok
 
     schema = schemathesis.openapi.from_dict(
         DOCUMENT, config=schemathesis.Config.from_dict({"generation": {"allow-x00": True}})
     )
-    operation = next(iter(schema.get_all_operations())).ok()
+    found = next(iter(schema.get_all_operations()))
+    assert isinstance(found, Ok)
+    operation = found.ok()
     signer, session, statuses = RequestsSigner("key", SECRET), requests.Session(), []
     session.trust_env = False
     base = f"http://127.0.0.1:{server.port}"
@@ -127,7 +130,7 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
             suppress_health_check=list(HealthCheck),
         )
         @hypothesis.given(operation.as_strategy(generation_mode=mode))
-        def send(case: schemathesis.Case) -> None:
+        def send(case: schemathesis.Case[Any]) -> None:
             statuses.append(
                 session.request(
                     **case.as_transport_kwargs(base_url=base), auth=signer, allow_redirects=False, timeout=10
@@ -151,10 +154,10 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
     ],
 )
 @pytest.mark.parametrize("body", [None, b"", b"\xff\x00", "\u00e9\u4e2d", {"form": "\u00e9"}])
-def test_odd_requests_are_accepted(server: RawServer, url: str, body: object) -> None:
+def test_odd_requests_are_accepted(server: RawServer, url: str, body: Any) -> None:
     answer = requests.post(
         f"http://127.0.0.1:{server.port}{url}", data=body, auth=RequestsSigner("key", SECRET), timeout=10
-    )  # type: ignore[arg-type]
+    )
     assert answer.status_code == 200
 
 

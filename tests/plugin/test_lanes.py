@@ -87,8 +87,12 @@ def test_nothing_begins_after_a_stop() -> None:
         gate.wait(10)
         return "done"
 
+    def begin(lane: int) -> str:
+        begun.append(lane)
+        return ""
+
     made = lanes(1)
-    made.start([("running", 1.0, wait), ("waiting", 0.0, lambda lane: begun.append(lane) or "")])
+    made.start([("running", 1.0, wait), ("waiting", 0.0, begin)])
     running.wait(10)
     threading.Timer(0.05, gate.set).start()
     made.stop()

@@ -15,8 +15,8 @@ import pytest
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
-from conformance.reference.seams.idempotency import Answer
 from conformance.reference.serving.listener import served
+from conformance.reference.store import Answer
 from tests.support.running import ROOT, Outcome, environment, faulty, run, write_target
 
 
@@ -226,7 +226,7 @@ def test_target_of_environment_alone(tmp_path: Path) -> None:
     server, tables = faulty()
     with served(server) as url:
         plain = tables(url)
-        variables = {
+        variables: dict[str, Any] = {
             f"CONFORMANCE_{table}_{key}".upper(): str(value)
             for table in ("primary", "secondary")
             for key, value in plain[table].items()

@@ -86,7 +86,7 @@ def _done_with_one_key(world: World) -> int:
 def _wallets(world: World) -> int:
     exchanges = _race(world, [world.call("createWallet") for _ in range(4)])
     assert {exchange.status for exchange in exchanges} <= {201, 409}
-    return world.make("listWallets")["total"]
+    return int(world.make("listWallets")["total"])
 
 
 @pytest.mark.parametrize(

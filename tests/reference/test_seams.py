@@ -113,7 +113,7 @@ def _foreign(world: World) -> Call:
 def _shared_key(world: World) -> bool:
     call = world.call("createAccount")
     mine, theirs = world.send(call), world.send(call.but(target=_foreign(world).target), "secondary")
-    return mine.get("id") == theirs.get("id")
+    return bool(mine.get("id") == theirs.get("id"))
 
 
 def _acted(world: World) -> bool:
@@ -124,13 +124,13 @@ def _acted(world: World) -> bool:
 
 def _conflicting(world: World) -> bool:
     call = world.call("createPayin")
-    return world.send(call).document == world.send(call.with_field("amount", "11")).document
+    return bool(world.send(call).document == world.send(call.with_field("amount", "11")).document)
 
 
 def _late(world: World) -> bool:
     first = world.send(world.call("listPayoutDestinations"))
     query = {"start_date": first.get("items", 0, "created")}
-    return world.send(world.call("listPayoutDestinations").with_query(query)).get("total") == 0
+    return bool(world.send(world.call("listPayoutDestinations").with_query(query)).get("total") == 0)
 
 
 FAULTS: list[tuple[type[Behaviour], Callable[[World], bool]]] = [

@@ -237,6 +237,7 @@ def test_wrong_usage_is_one_clear_sentence(
     said: str,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
+    status: str | int | None
     try:
         status = main(["serve", *options])
     except SystemExit as exit:

@@ -252,10 +252,10 @@ def test_calls_of_steps() -> None:
         "auth": {"omit": ["X-Nonce"], "nonce": "{{n}}"},
         "answered": {"status": 200},
     }
-    made = call_of(step, {"a.id": "1", "key_1": "k"}.get)
+    made = call_of(step, lambda name: {"a.id": "1", "key_1": "k"}.get(name))
     assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
     with pytest.raises(ReplayError, match="step 1 cannot be sent"):
-        call_of({**step, "auth": {"unknown": 1}}, {}.get)
+        call_of({**step, "auth": {"unknown": 1}}, lambda name: None)
 
 
 # ---------------------------------------------------------------------- files

@@ -24,7 +24,7 @@ from conformance.judging.findings import Finding, Verdict
 from conformance.plugin.worker import Worker
 from conformance.report import write
 from conformance.report.terminal import summary
-from conformance.report.write import FORMATS, WriteProblem, annotations, write_all
+from conformance.report.write import FORMATS, WriteProblem, write_all
 from conformance.results import evidence
 from conformance.results.building import build
 from conformance.results.causes import VIOLATED, causes
@@ -149,7 +149,7 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Results, d
     ElementTree.fromstring(texts["badge"])
     lines = [line for line, _ in summary(made, folder=None, width=10_000, verbose=False)]
     assert f"{sentence} Exit status {status}." in lines
-    assert any(line.startswith("::error ") for line in annotations(made)) == (status != 0)
+    assert any(line.startswith("::error ") for line in write.annotations(made)) == (status != 0)
 
 
 @pytest.mark.parametrize(
@@ -565,7 +565,7 @@ def test_annotations_are_single_escaped_commands() -> None:
         finding(*WALK, Verdict.FAILED, got="a%b\r\n::error::c"),
         finding("auth.unknown-key-status", "listAccounts", Verdict.WARNING),
     )
-    found = annotations(document(results))
+    found = write.annotations(document(results))
     assert [line.partition(" ")[0] for line in found] == ["::error", "::error", "::warning"]
     assert "a%25b" in found[1]
     assert all("\n" not in line and "\r" not in line for line in found)

@@ -113,9 +113,9 @@ class World:
         exchange = self.clients[who].send(call)
         assert exchange.status is not None and exchange.status < 500, (call, exchange.response_body)
         if self.conforming and call.operation:
-            problems = error_problems(exchange.document)
+            problems: list[object] = [*error_problems(exchange.document)]
             if exchange.succeeded:
-                problems = response_problems(call.operation, exchange.document)
+                problems = [*response_problems(call.operation, exchange.document)]
                 problems += undocumented_fields(call.operation, exchange.document)
             assert not problems, (call, exchange.document)
         return exchange
@@ -126,7 +126,7 @@ class World:
         return exchange.document
 
     def rows(self) -> int:
-        return self.server.store.query("SELECT COUNT(*) FROM resources")[0][0]
+        return int(self.server.store.query("SELECT COUNT(*) FROM resources")[0][0])
 
 
 def _client(name: str, tenant: Tenant, transport: InProcessTransport) -> Client:

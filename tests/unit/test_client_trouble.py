@@ -163,8 +163,14 @@ def hang_up(connection: socket.socket, index: int) -> bool:
     return False
 
 
+def sent(connection: socket.socket) -> bool:
+    """Answers, and says that it did."""
+    connection.sendall(OK)
+    return True
+
+
 def dropped_once(connection: socket.socket, index: int) -> bool:
-    return index > 0 and connection.sendall(OK) is None
+    return index > 0 and sent(connection)
 
 
 def test_lost_request_is_sent_again_with_another_nonce_and_the_same_key() -> None:
@@ -192,7 +198,7 @@ def test_lost_request_with_a_nonce_of_some_form_gets_another_of_the_form() -> No
 
 
 def test_lost_request_with_a_used_nonce_keeps_it() -> None:
-    with wire(lambda connection, index: index != 1 and connection.sendall(OK) is None) as server:
+    with wire(lambda connection, index: index != 1 and sent(connection)) as server:
         client = connect(server)
         used = client.send(list_accounts()).nonce
         exchange = client.send(list_accounts().signed(nonce=used))
@@ -210,7 +216,7 @@ def test_lost_request_goes_out_on_a_new_connection() -> None:
             everybody.wait(10)
         seen.append(id(connection))
         stale = index >= 4 and seen.index(id(connection)) < 4
-        return not stale and connection.sendall(OK) is None
+        return not stale and sent(connection)
 
     with wire(reply) as server:
         client = connect(server)
@@ -226,7 +232,7 @@ def test_lost_requests_of_a_race_are_sent_again(answer: bytes, monkeypatch: pyte
     def reply(connection: socket.socket, index: int) -> bool:
         if index == 2:
             return bool(answer)
-        return connection.sendall(OK) is None
+        return sent(connection)
 
     with wire(reply) as server:
         run = run_at(server.url)
@@ -300,7 +306,12 @@ def gone() -> Exception:
 
 
 def test_server_that_comes_back_is_not_given_up() -> None:
-    script = [gone(), gone(), gone(), gone(), httpx.Response(200, json={}), gone(), gone(), gone(), gone()]
+    answered = httpx.Response(200, json={})
+    script: list[Exception | httpx.Response] = [
+        *(gone() for _ in range(4)),
+        answered,
+        *(gone() for _ in range(4)),
+    ]
     run = run_at("http://test", transport=Scripted(*script, httpx.Response(200, json={})))
     for _ in range(6):
         run.send(run.client(), list_accounts(), "")

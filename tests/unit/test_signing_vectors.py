@@ -22,7 +22,7 @@ each_vector = pytest.mark.parametrize("vector", VECTORS, ids=[vector["id"] for v
 def content(vector: dict[str, Any], member: str) -> bytes:
     """A member's bytes, which are there as text or as base64."""
     if member in vector:
-        return vector[member].encode()
+        return str(vector[member]).encode()
     return base64.b64decode(vector[f"{member}_base64"], validate=True)
 
 

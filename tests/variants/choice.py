@@ -46,4 +46,5 @@ def choice(*rules: str, breaks: tuple[str, ...] = ()) -> Callable[[type[Behaviou
 
 def compose(*mixins: type[Behaviour]) -> Behaviour:
     """A server's behaviour that makes all these choices, the first having the last word."""
-    return type("Composed", (*mixins, Behaviour), {})()
+    composed: Behaviour = type("Composed", (*mixins, Behaviour), {})()
+    return composed

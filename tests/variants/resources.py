@@ -221,7 +221,8 @@ class DetailsDemanded(Behaviour):
     def check_destination_details(self, ctx: Context) -> None:
         super().check_destination_details(ctx)
         values = ctx.values
-        wanted = {"wallet": ("wallet_address", "network")}.get(str(values.get("type")), ())
+        details: dict[str, tuple[str, ...]] = {"wallet": ("wallet_address", "network")}
+        wanted = details.get(str(values.get("type")), ())
         if values.get("type") == "bank_account":
             wanted = (
                 ("account_name", "account_number", "routing_number", "account_type")

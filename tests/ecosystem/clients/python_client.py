@@ -10,6 +10,7 @@ import os
 import secrets
 import time
 import uuid
+from collections.abc import Generator
 
 import httpx
 from accounts_client import Client
@@ -25,7 +26,7 @@ class Signed(httpx.Auth):
     def __init__(self, api_key: str, secret: str) -> None:
         self.api_key, self.secret = api_key, secret.encode()
 
-    def auth_flow(self, request):
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
         timestamp, nonce = str(int(time.time())), secrets.token_hex(16)
         parts = request.method.encode() + request.url.raw_path + timestamp.encode() + nonce.encode()
         signature = hmac.new(self.secret, parts + request.content, hashlib.sha256).hexdigest()

@@ -18,7 +18,7 @@ from conformance.judging.findings import Finding, Verdict
 from conformance.report.write import write_all
 from conformance.results import view
 from conformance.results.building import RunInfo, build
-from conformance.results.document import CaseRecord, Document, FindingRecord, LatencyRecord
+from conformance.results.document import CaseRecord, Document, ExchangeRecord, FindingRecord, LatencyRecord
 from conformance.results.evidence import document_exchanges
 from conformance.results.latency import EDGES
 from conformance.results.model import Results
@@ -73,7 +73,7 @@ def merged(parts: Sequence[Document]) -> Document:
     if not all(part.run.embedded for part in parts):
         _same(parts, "base_url", lambda part: part.target.base_url if part.target else "none")
     results = Results(None)
-    exchanges: dict[int, SentExchange] = {}
+    exchanges: dict[int, ExchangeRecord] = {}
     for index, part in enumerate(parts):
         shift = index * PART
         _take(results, part, shift)

@@ -29,6 +29,12 @@ def renewed(valid: Sound, body: bytes, fresh: Mapping[str, Any]) -> tuple[Sound,
     return replace(valid, body={**valid.body, **changed}), body
 
 
+def owned(valid: Sound, body: Mapping[str, Any]) -> Sound:
+    """A sound body with the unique values of one that was made from a fresh sample."""
+    own = {name: body[name] for name in UNIQUE & valid.body.keys() if isinstance(body.get(name), str)}
+    return replace(valid, body={**valid.body, **own})
+
+
 def marked(valid: Sound, body: bytes, document: Mapping[str, Any]) -> bytes | None:
     """A plain body whose generated unique values carry a random word; None where that cannot be put in."""
     longest = {field.name: field.max_length or UNSTATED_LENGTH for field in request_fields(valid.operation)}

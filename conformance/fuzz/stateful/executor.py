@@ -9,6 +9,7 @@ from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema.bodies import judge_body
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
+from conformance.fuzz.schema.own_values import owned
 from conformance.fuzz.stateful.model import Document, Payee, Post, Thing
 from conformance.fuzz.stateful.repeating import Repeater
 from conformance.fuzz.stateful.walking import Walker
@@ -29,7 +30,8 @@ class Driver(Repeater, Walker):
             return None
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
         request = call(operation, ids, body)
-        verdict = judge_body(operation, request.body, self.valid.get(operation))
+        valid = self.valid.get(operation)
+        verdict = judge_body(operation, request.body, valid and owned(valid, body))
         exchange = self.send(
             request, f"create, {'plain' if verdict.plain else 'spoilt' if verdict.refusals else 'odd'}"
         )

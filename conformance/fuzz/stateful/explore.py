@@ -9,7 +9,9 @@ from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
+from conformance.fuzz.schema.own_values import UNIQUE
 from conformance.fuzz.stateful.executor import Driver, elsewhere
+from conformance.fuzz.stateful.model import Document
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Inconclusive
 
@@ -49,8 +51,12 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
         recorder.begin()
         return Driver(run, recorder, valid, others)
 
+    def fresh(operation: str) -> Document:
+        sample = OperationFixtures(run, operation, shared=True).fresh_body()
+        return {name: value for name, value in sample.items() if name in UNIQUE}
+
     context = Context(
-        start, valid, run.target.features.payouts, run.target.features.payins, run.samples.wallet_pairs
+        start, fresh, valid, run.target.features.payouts, run.target.features.payins, run.samples.wallet_pairs
     )
     base = MACHINES[theme]
     for round_seed in rounds(recorder, allowed, derive(settings.seed, "model", theme)):

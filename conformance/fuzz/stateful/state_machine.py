@@ -15,6 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from conformance.contract import fields
 from conformance.fixtures.account import call
+from conformance.fixtures.samples import marker
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
@@ -34,6 +35,8 @@ class Context:
     """What the machines of one part share: how an example starts, and the bodies that the server takes."""
 
     start: Callable[[], Driver]
+    #: Members of a new sample whose values a server may want unique.
+    fresh: Callable[[str], Document]
     valid: dict[str, Sound]
     payouts: bool
     payins: bool
@@ -120,10 +123,10 @@ class Machine(RuleBasedStateMachine):
     def body(self, operation: str, text: str) -> Document:
         """A sound body with a label that no other request of the example has."""
         self.count += 1
-        body = dict(self.context.valid[operation].body)
+        body = {**self.context.valid[operation].body, **self.context.fresh(operation)}
         for name in ("label", "display_name", "name", "description"):
             if name in body and name not in self.context.valid[operation].pinned:
-                body[name] = f"{text} {self.count}"
+                body[name] = f"{text} {self.count} {marker()}"
         return body
 
     def walk(self, operation: str, size: int, wish: Wish, payee: Payee | None = None) -> None:

@@ -23,7 +23,8 @@ from conformance.judging.findings import Finding, Verdict
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.report.failure import failure_text
-from conformance.results.model import exchange_to_plain
+from conformance.results import codec
+from conformance.results.model import exchange_record
 from conformance.target.file import build
 from conformance.wire.throttle import Pace
 from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
@@ -71,7 +72,7 @@ def test_every_check_comes_to_a_verdict(seed: int) -> None:
         assert len(text) < 100_000, finding.summary[:200]
     failure_text(findings, run.record.get, run.redactor).encode()
     for exchange in list(run.record.values())[-50:]:
-        json.dumps(exchange_to_plain(exchange, run.redactor))
+        json.dumps(codec.to_json(exchange_record(exchange, run.redactor)))
 
 
 def emptied(source: random.Random, response: httpx.Response) -> httpx.Response:

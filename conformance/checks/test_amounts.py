@@ -14,6 +14,7 @@ from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.harness.side_effects import UNTOUCHED
 from conformance.judging.comparison import show
+from conformance.judging.expectations import At, Equal
 from conformance.wire.messages import MISSING, Exchange
 
 #: No amount is drawn of which the account could not pay ten.
@@ -88,7 +89,7 @@ def _judge_value(ctx: CheckContext, rule: str, name: str, answer: Exchange, sent
         # Digits that are lost on the way to a JSON number are lost for that reason.
         ctx.skip_judgement(rule, f"{name} is {show(got)}, no string", answer, cause="format.money")
     else:
-        ctx.judge(rule, _decimal(got) == Decimal(sent), f'{name} of the value "{sent}"', show(got), answer)
+        ctx.judge(rule, Equal(f"{name} of the value", At(name), sent, "amount"), answer)
 
 
 def _decimal(value: Any) -> Decimal | None:

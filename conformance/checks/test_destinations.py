@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.fixtures import samples
@@ -12,7 +13,8 @@ from conformance.harness.beneficiaries import Beneficiary
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member
-from conformance.judging.comparison import document, objects, show, shown
+from conformance.judging.comparison import document, objects, shown
+from conformance.judging.expectations import At, Equal, predicate
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 
@@ -57,9 +59,8 @@ def ends_with(ctx: CheckContext, answer: Exchange, number: str, what: str) -> bo
     """Judges destination.last4 on an answer, where the server accepted the number; whether it did."""
     if not answer.succeeded:
         return False
-    last = answer.get("account_number_last4")
-    expected = f"{what}: account_number_last4 {show(number[-4:])}"
-    ctx.judge("destination.last4", last == number[-4:], expected, shown(last), answer)
+    ends = Equal(f"{what}: account_number_last4", At("account_number_last4"), number[-4:])
+    ctx.judge("destination.last4", ends, answer)
     return True
 
 
@@ -82,15 +83,9 @@ def test_last_four_digits(ctx: CheckContext) -> None:
     number = clabe()
     what = "a Mexican CLABE"
     answer = create(ctx, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
-    last = answer.get("clabe_last4")
-    if answer.succeeded and isinstance(last, str):
-        ctx.judge(
-            "destination.last4",
-            last == number[-4:],
-            f"{what}: clabe_last4 {show(number[-4:])}",
-            shown(last),
-            answer,
-        )
+    if answer.succeeded and isinstance(answer.get("clabe_last4"), str):
+        ends = Equal(f"{what}: clabe_last4", At("clabe_last4"), number[-4:])
+        ctx.judge("destination.last4", ends, answer)
     if not judged:
         raise Inconclusive(
             "the server accepts no destination with an account number",
@@ -132,11 +127,17 @@ def test_masked_numbers(ctx: CheckContext) -> None:
 
 def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
     """Judges destination.masked on one answer."""
-    masked = answer.get(member)
-    full = isinstance(masked, str) and squeezed(value) in squeezed(masked)
-    good = isinstance(masked, str) and masked != "" and not full
     expected = f"{what}: {member}, a text that hides the full value"
-    ctx.judge("destination.masked", good, expected, "the full value" if full else shown(masked), answer)
+    ctx.judge("destination.masked", masked(expected, member=member, value=value), answer)
+
+
+@predicate
+def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
+    """A member is a text that does not hold the full value."""
+    shown_value = exchanges[0].get(member)
+    if isinstance(shown_value, str) and squeezed(value) in squeezed(shown_value):
+        return "the full value"
+    return "" if isinstance(shown_value, str) and shown_value else shown(shown_value)
 
 
 @check("create.initial-state", operations=("createPayoutDestination",))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.contract.fields import Field, request_fields
@@ -13,6 +14,7 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.harness.side_effects import UNTOUCHED
+from conformance.judging.expectations import Sent, predicate
 from conformance.wire.messages import Call, Exchange
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
@@ -71,13 +73,15 @@ def _judge_longest(ctx: CheckContext, invalid: InvalidBodies, field: Field, valu
         if not control.succeeded:
             ctx.skip_judgement(rule, f"{what} was refused, but so was a shorter one", answer, control)
             return
-    if ctx.succeeded(rule, answer, what) and (harm := _harm(answer, field.name, value)):
-        ctx.judge(rule, False, f"{what} to come back whole", harm, answer)
+    if ctx.succeeded(rule, answer, what):
+        ctx.judge(rule, comes_back_whole(f"{what} to come back whole", name=field.name), answer)
 
 
-def _harm(answer: Exchange, name: str, value: str) -> str:
-    """How a value came back cut or with letters replaced; other differences are the matter of create.echo."""
-    got = answer.get(name)
+@predicate
+def comes_back_whole(exchanges: Sequence[Exchange], name: str) -> str:
+    """A value did not come back cut or with letters replaced; other differences are the matter of
+    create.echo."""
+    got, value = exchanges[0].get(name), Sent(name).read(exchanges)
     if not isinstance(got, str) or not got or got == value:
         return ""
     if value.startswith(got.rstrip(".\u2026")):

@@ -14,6 +14,7 @@ from conformance.harness.authentication import common_scene
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
+from conformance.judging.expectations import Accepted, Answered
 from conformance.wire.messages import Call, Exchange
 
 SURVIVES = "http.no-server-error"
@@ -34,9 +35,7 @@ def _survived(ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: 
     if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
         ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return
-    status = exchange.status
-    good = status is not None and (status < 500 or (status == 501 and ctx.operation.traits.under_development))
-    ctx.judge(SURVIVES, good, f"{what}: an answer with a status below 500", exchange.described(), exchange)
+    ctx.judge(SURVIVES, Answered(what, also=[501] * ctx.operation.traits.under_development), exchange)
 
 
 def _probe(ctx: CheckContext, probe: Call, what: str, *, may_hang_up: bool = False) -> Exchange:
@@ -197,9 +196,7 @@ def test_sound_answers(ctx: CheckContext) -> None:
     that the specification does not name, are recorded."""
     answer = ctx.send(ctx.valid(), "a sound request")
     if answer.status is not None and answer.status < 400:
-        ctx.judge(
-            "http.success-json", answer.succeeded, "a sound request: a 2xx answer", answer.described(), answer
-        )
+        ctx.judge("http.success-json", Accepted("a sound request"), answer)
     if not answer.succeeded or not isinstance(answer.document, dict):
         raise refusal_of_sound(answer)
     ctx.observe("http.success-status", "the status of a successful answer", str(answer.status), answer)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from conformance.fixtures.account import AccountFixture, new_key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import IdempotentRequest
+from conformance.judging.expectations import At, Equal, Outcome, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange
 
 RULE = "idempotency.other-organization"
@@ -52,57 +55,41 @@ def _judge_new(
     what = "another organization's request with the same key"
     if not ctx.usable(RULE, answer):
         return
-    ctx.judge(
-        RULE,
-        not _shows(answer, original),
-        f"{what}: nothing of the first organization's resource",
-        f"{answer.status} with its id",
-        original.exchange,
-        answer,
-    )
+    nothing = shows_no_id(f"{what}: nothing of the first organization's resource")
+    ctx.judge(RULE, nothing, original.exchange, answer)
     if answer.succeeded:
         expected = f"{what}: a resource of its own"
         if ctx.operation.id == "disableBeneficiary":
-            ctx.judge(
-                RULE,
-                answer.get("id") == fixture.beneficiary_id,
-                expected,
-                "the answer of another request",
-                original.exchange,
-                answer,
-            )
+            ctx.judge(RULE, Equal(expected, At("id"), fixture.beneficiary_id), answer, original.exchange)
         else:
-            ctx.judge(
-                RULE,
-                not _of_the_first(answer, original),
-                expected,
-                "a resource of the first's",
-                original.exchange,
-                answer,
-            )
+            ctx.judge(RULE, of_its_own(expected), original.exchange, answer)
         return
     again = own.but(idempotency_key=new_key())
     fresh = ctx.send(again, "the same request of the other organization with a fresh key", "secondary")
-    if fresh.succeeded or _differs(answer, fresh):
-        expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
-        ctx.judge(RULE, False, expected, answer.described(), original.exchange, answer, fresh)
-    else:
-        expected = f"{what}: the refusal that a fresh key brings"
-        ctx.judge(RULE, True, expected, answer.described(), answer, fresh)
+    expected = f"{what}: the answer that a fresh key brings, {fresh.described()}"
+    ctx.judge(RULE, as_with_a_fresh_key(expected), answer, fresh, original.exchange)
 
 
-def _differs(answer: Exchange, fresh: Exchange) -> bool:
-    return fresh.refused and _kind(answer) != _kind(fresh)
+@predicate
+def as_with_a_fresh_key(exchanges: Sequence[Exchange]) -> str | Outcome:
+    """The first request is answered in the same way as the second one, whose key is fresh."""
+    answer, fresh = exchanges[:2]
+    differs = fresh.refused and _kind(answer) != _kind(fresh)
+    accepted = fresh.succeeded and not answer.succeeded
+    return Outcome(False, answer.described(), answer=answer) if accepted or differs else ""
 
 
 def _kind(answer: Exchange) -> tuple[object, object, object]:
     return answer.status, answer.error_type, answer.error_code
 
 
-def _of_the_first(answer: Exchange, original: IdempotentRequest) -> bool:
-    """Whether a created resource names a parent of the first organization's."""
+@predicate
+def of_its_own(exchanges: Sequence[Exchange]) -> str:
+    """The second exchange created a resource that names no parent from the path of the first one."""
+    original, answer = exchanges[:2]
     named = [answer.get(name) for name in ("customer_id", "account_id", "beneficiary_id")]
-    return any(isinstance(one, str) and one in original.call.target.split("/") for one in named)
+    parents = original.call.target.split("/")
+    return "a resource of the first's" if any(isinstance(i, str) and i in parents for i in named) else ""
 
 
 def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
@@ -112,14 +99,7 @@ def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
     if not ctx.usable(RULE, answer):
         return
     ctx.refused(RULE, answer, what)
-    ctx.judge(
-        RULE,
-        not _body_repeats(answer, original),
-        f"{what}: nothing of the original response",
-        "parts of it",
-        original.exchange,
-        answer,
-    )
+    ctx.judge(RULE, repeats_nothing(f"{what}: nothing of the original response"), original.exchange, answer)
 
 
 def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
@@ -134,22 +114,22 @@ def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
             reason = "no used key brings the original response"
             ctx.skip_judgement(RULE, reason, answer, cause="idempotency.replay")
             return
-    ctx.judge(
-        RULE,
-        original.brings(answer),
-        f"{what}: the original response",
-        original.difference(answer),
-        original.exchange,
-        answer,
-    )
+    ctx.judge(RULE, SameAnswer(what), original.exchange, answer)
 
 
-def _shows(answer: Exchange, original: IdempotentRequest) -> bool:
-    return bool(answer.get("id") == original.id)
+@predicate
+def shows_no_id(exchanges: Sequence[Exchange]) -> str:
+    """The second answer is no resource with the id of the first one."""
+    original, answer = exchanges[:2]
+    return f"{answer.status} with its id" if answer.get("id") == original.get("id") else ""
 
 
-def _body_repeats(answer: Exchange, original: IdempotentRequest) -> bool:
-    """Whether an answer holds the original resource's id although the request did not name it."""
-    if original.id in original.call.target:
-        return _shows(answer, original)
-    return original.id.encode() in answer.response_body
+@predicate
+def repeats_nothing(exchanges: Sequence[Exchange]) -> str:
+    """The second answer does not hold the id of the first resource, where the request does not name it."""
+    original, answer = exchanges[:2]
+    made = str(original.get("id"))
+    repeated = made.encode() in answer.response_body
+    if made in original.call.target:
+        repeated = answer.get("id") == original.get("id")
+    return "parts of it" if repeated else ""

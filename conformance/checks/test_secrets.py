@@ -15,7 +15,7 @@ from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
-from conformance.judging.invariants import HIDDEN_FIELDS, telling_secrets
+from conformance.judging.invariants import HIDDEN_FIELDS, NoSecrets, telling_secrets
 from conformance.wire.messages import Call, Exchange
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.
@@ -85,33 +85,8 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
         *(vault.created if ctx.operation.id == "createPayoutDestination" else ()),
         *_answers(ctx, vault),
     ]:
-        if exchange.status is None:
-            ctx.skip_judgement(
-                "secrets.hidden",
-                f"{exchange.purpose} was not answered",
-                exchange,
-                cause="http.no-server-error",
-            )
-            continue
-        found = what_shows(ctx, exchange, vault.numbers)
-        ctx.judge(
-            "secrets.hidden",
-            not found,
-            f"{exchange.purpose}: an answer without secrets",
-            found or "that",
-            exchange,
-        )
-
-
-def what_shows(ctx: CheckContext, exchange: Exchange, numbers: list[tuple[str, str]]) -> str:
-    """Which secret an answer shows, in its body or its headers; empty if none."""
-    text = exchange.response_body.decode("utf-8", "replace") + "\n".join(
-        value for _, value in exchange.response_headers
-    )
-    if any(secret in text for secret in telling_secrets(ctx.target)):
-        return "a signing secret"
-    plain = squeezed(text)
-    return next((f"the full {name} of a destination" for name, value in numbers if value in plain), "")
+        without = NoSecrets(f"{exchange.purpose}: an answer without secrets", vault.numbers)
+        ctx.judge("secrets.hidden", without, exchange)
 
 
 def _vault(ctx: CheckContext) -> Vault:

@@ -14,6 +14,7 @@ from conformance.fixtures.samples import marker
 from conformance.harness.authentication import AuthProbes, common_scene, reworded
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
+from conformance.judging.expectations import Refused
 from conformance.wire.messages import MANGLES, Call, to_json
 
 #: Letters of two, three and four bytes in UTF-8.
@@ -165,13 +166,8 @@ def test_query_is_signed(ctx: CheckContext) -> None:
         # A server that leaves the query out refuses the sound request, and accepts this one.
         answer = probes.send(probe, f"a request signed {how}")
         if ctx.usable(rule, answer) and not answer.refused_authentication:
-            ctx.judge(
-                rule,
-                False,
-                f"a request signed {how}: 401 authentication_error/invalid_signature",
-                answer.described(),
-                answer,
-            )
+            refused = Refused(f"a request signed {how}", 401, "authentication_error", "invalid_signature")
+            ctx.judge(rule, refused, answer)
         else:
             ctx.skip_judgement(
                 rule, f"{what} was answered {valid.described()}", valid, cause="auth.query-as-sent"

@@ -133,14 +133,8 @@ def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
             cause=FOREIGN_PARENT,
         )
         return
-    shown = facts.shown_by(answer)
-    ctx.judge(
-        LEAK,
-        not shown,
-        f"{answer.purpose}: a refusal that shows nothing of the other organization",
-        f"{answer.status} that shows {shown}" if shown else "nothing",
-        answer,
-    )
+    sentence = f"{answer.purpose}: a refusal that shows nothing of the other organization"
+    ctx.judge(LEAK, facts.hidden_from(sentence), answer, *facts.exchanges)
 
 
 @check("tenancy.unknown-parent")

@@ -13,7 +13,7 @@ from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, Aut
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
-from conformance.judging.expectations import SameAnswer
+from conformance.judging.expectations import Refused, SameAnswer
 from conformance.wire.messages import Auth, Call, Exchange
 
 #: How a request fails authentication, and the status that tells it; None where 401 is only implied.
@@ -65,15 +65,14 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
             answer = ctx.send(call.but(auth=auth), probe)
             if not ctx.usable(rule, answer):
                 continue
-            good = _fails(answer, status)
-            if not good and not _fails(
+            expected = Refused(probe, status or 0, "authentication_error")
+            if not expected.judge([answer]).good and not _fails(
                 probes.send(probes.call().but(auth=auth), f"a control: a request {how}"), status
             ):
                 reason = f"a request {how} is not refused as such in any case"
                 ctx.skip_judgement(rule, reason, answer, cause="auth.signature")
                 continue
-            expected = f"{probe}: {status or 'any 4xx'} authentication_error"
-            ctx.judge(rule, good, expected, answer.described(), answer)
+            ctx.judge(rule, expected, answer)
 
 
 def _fails(answer: Exchange, status: int | None) -> bool:

@@ -3,7 +3,7 @@ account."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.fixtures.account import AccountFixture, new_key
@@ -11,8 +11,8 @@ from conformance.fixtures.creations import creations
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.comparison import identifiers, objects, same, shown
-from conformance.judging.expectations import SameAnswer
-from conformance.wire.messages import MISSING, Exchange
+from conformance.judging.expectations import Accepted, CannotTell, SameAnswer, predicate
+from conformance.wire.messages import Exchange
 
 
 @check("wallet.addresses")
@@ -20,10 +20,16 @@ def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
     """Wallets of every pair the target offers have at least one address, with a tag that is a text or
     null."""
     for made in creations(ctx.run, "createWallet"):
-        addresses = made.exchange.get("addresses")
         what = f"a new wallet of {_pair(made.body)}: at least one address, each with address and tag"
-        good = isinstance(addresses, list) and bool(addresses) and all(map(_sound, addresses))
-        ctx.judge("wallet.addresses", good, what, shown(addresses), made.exchange)
+        ctx.judge("wallet.addresses", has_addresses(what), made.exchange)
+
+
+@predicate
+def has_addresses(exchanges: Sequence[Exchange]) -> str:
+    """A wallet has at least one address, each with its members."""
+    addresses = exchanges[0].get("addresses")
+    good = isinstance(addresses, list) and bool(addresses) and all(map(_sound, addresses))
+    return "" if good else shown(addresses)
 
 
 def _sound(address: object) -> bool:
@@ -85,8 +91,8 @@ def _judge_other_pair(
         for one in duplicates
     )
     if alone.succeeded and taken_for_one:
-        expected = f"a wallet of {_pair(body)} beside one of another pair: accepted"
-        ctx.judge("wallet.duplicate", False, expected, answer.described(), answer, alone)
+        beside = Accepted(f"a wallet of {_pair(body)} beside one of another pair")
+        ctx.judge("wallet.duplicate", beside, answer, alone)
 
 
 def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]) -> None:
@@ -103,21 +109,26 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
             cause="list.envelope",
         )
         return
-    wanted = sorted(str(one.get("id")) for one in made)
-    extra = [one for one in ids if one not in wanted]
-    expected = f"after refused duplicates: {len(made)} in the list of wallets"
-    ctx.judge("wallet.duplicate", not extra, expected, f"{len(extra)} more", listing)
-    labels = {one.get("id"): one.get("label") for one in made}
+    expected = f"after refused duplicates: {len(made)} in the list of wallets, with their labels"
+    ctx.judge("wallet.duplicate", only_these_wallets(expected), *made, listing)
+
+
+@predicate
+def only_these_wallets(exchanges: Sequence[Exchange]) -> str:
+    """The last exchange lists only wallets that one of the others created, each with its label."""
+    *creates, listing = exchanges
+    made = [create for create in creates if create.succeeded]
+    ids = identifiers(listing.get("items"))
+    if ids is None:
+        raise CannotTell(f"the list of wallets was answered {listing.described()}", "list.envelope")
+    if extra := [wallet for wallet in ids if wallet not in [create.get("id") for create in made]]:
+        return f"{len(extra)} more"
+    labels = {create.get("id"): create.get("label") for create in made}
     for item in objects(listing.get("items")):
-        label = labels.get(item.get("id"), MISSING)
-        if isinstance(label, str) and isinstance(item.get("label"), str) and label == label.strip():
-            ctx.judge(
-                "wallet.duplicate",
-                item["label"] == label,
-                f"after refused duplicates: the first wallet's label, {shown(label)}",
-                shown(item["label"]),
-                listing,
-            )
+        label, now = labels.get(item.get("id")), item.get("label")
+        if isinstance(label, str) and isinstance(now, str) and label == label.strip() and now != label:
+            return f"the label {shown(now)} instead of {shown(label)}"
+    return ""
 
 
 @check("wallet.pair-elsewhere")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from conformance.contract import timestamps
@@ -14,7 +14,8 @@ from conformance.fixtures.account import AccountFixture, call, parameters, unkno
 from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
 from conformance.fixtures.samples import marker
-from conformance.judging.comparison import same
+from conformance.judging.comparison import document, same
+from conformance.judging.expectations import CannotTell, Holds, predicate
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 
@@ -113,46 +114,77 @@ class PrivateData:
     """What a scene's resources are like: what no refusal may show to another organization.
 
     Only documented members count: a server may have others that all its answers carry, whoever asks.
+    `exchanges` created the resources of the scene, and after them those of the stranger's scene.
     """
 
     def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
-        self.documents = _documents(fixture)
-        organization = fixture.client.organization
-        known = {text for document in _documents(stranger) for text in _texts(document)}
-        known |= {stranger.customer_id}
-        found = {text for document in self.documents for text in _texts(document)}
-        found |= {fixture.customer_id, organization.api_key}
-        # What both organizations' resources hold alike is a constant, and tells nothing.
-        self._telling = {text for text in found - known if _is_telling(text)}
+        private, known = _created(fixture), _created(stranger)
+        self.exchanges = [*private, *known]
+        self._of_the_other = len(private)
+        self._texts = [fixture.customer_id, fixture.client.organization.api_key]
+        self._known = [stranger.customer_id]
 
-    def shown_by(self, answer: Exchange) -> str:
-        """Which of the facts an answer shows although the request did not hold it; empty if none."""
-        sent = answer.call.target + "\n" + (answer.call.body or b"").decode("utf-8", "replace")
-        given = set(_texts(_json(answer.call)))
-        shown = list(_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
-        shown += [value for _, value in answer.response_headers]
-        for fact in sorted(self._telling):
-            if fact not in sent and any(fact in text for text in shown):
-                return f"{fact[:60]!r} of the other's resource"
-        for name, value in _members(answer.document):
-            if value in (None, "", [], {}):
-                continue
-            if isinstance(value, str) and (value in given or value in sent or _may_be_now(value)):
-                continue
-            if any(name in document and same(document[name], value) for document in self.documents):
-                return f"the member {name[:60]!r} of the other's resource"
-        return ""
+    def hidden_from(self, sentence: str) -> Holds:
+        """The expectation that an answer shows none of it, judged of the answer and then `exchanges`."""
+        return shows_nothing_of(sentence, others=self._of_the_other, texts=self._texts, known=self._known)
 
 
-def _documents(fixture: AccountFixture) -> list[dict[str, Any]]:
-    """What a scene's resources were answered as in documented members, those that can be created."""
+@predicate
+def shows_nothing_of(
+    exchanges: Sequence[Exchange], others: int, texts: Sequence[str], known: Sequence[str]
+) -> str:
+    """A refusal, first, shows nothing that only the next `others` exchanges answered, and none of the texts;
+    what the rest answered, and the known texts, the caller may see."""
+    answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
+    if not answer.refused:
+        raise CannotTell(f"{answer.purpose} was answered {answer.described()}, not refused")
+    familiar = {text for exchange in own for text in _texts(_documented(exchange))} | set(known)
+    found = {text for exchange in private for text in _texts(_documented(exchange))} | set(texts)
+    # What both organizations' resources hold alike is a constant, and tells nothing.
+    facts = sorted(text for text in found - familiar if _is_telling(text))
+    shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
+    return f"{answer.status} that shows {shown}" if shown else ""
+
+
+def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
+    """Which of the facts an answer shows although the request did not hold it; empty if none."""
+    sent = _sent(answer)
+    shown = list(_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
+    shown += [value for _, value in answer.response_headers]
+    for fact in facts:
+        if fact not in sent and any(fact in text for text in shown):
+            return f"{fact[:60]!r} of the other's resource"
+    return ""
+
+
+def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
+    """Which member of the documents an answer has, its value included; empty if none."""
+    sent, given = _sent(answer), set(_texts(_json(answer.call)))
+    for name, value in _members(answer.document):
+        if value in (None, "", [], {}):
+            continue
+        if isinstance(value, str) and (value in given or value in sent or _may_be_now(value)):
+            continue
+        if any(name in private and same(private[name], value) for private in documents):
+            return f"the member {name[:60]!r} of the other's resource"
+    return ""
+
+
+def _documented(made: Exchange) -> dict[str, Any]:
+    names = documented(made.operation or "")
+    return {name: value for name, value in document(made).items() if name in names}
+
+
+def _sent(answer: Exchange) -> str:
+    return answer.call.target + "\n" + (answer.call.body or b"").decode("utf-8", "replace")
+
+
+def _created(fixture: AccountFixture) -> list[Exchange]:
+    """The exchanges that created a scene's resources, those that the server lets be created."""
     found = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
         with contextlib.suppress(Inconclusive):
-            made: Exchange = getattr(fixture, part)
-            names = documented(made.operation or "")
-            if isinstance(made.document, dict):
-                found.append({name: value for name, value in made.document.items() if name in names})
+            found.append(getattr(fixture, part))
     return found
 
 

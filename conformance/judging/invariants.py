@@ -106,6 +106,26 @@ def telling_secrets(target: Target) -> list[str]:
     ]
 
 
+@dataclass(frozen=True)
+class NoSecrets(Expectation, kind="no-secrets"):
+    """An answer shows no signing secret of the target, and none of these numbers in full: pairs of what it is
+    and its text without spacing, in lower case."""
+
+    numbers: Sequence[Sequence[str]] = ()
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        exchange = exchanges[0]
+        if exchange.status is None:
+            raise CannotTell(f"{exchange.purpose} was not answered", "http.no-server-error")
+        text = exchange.response_body.decode("utf-8", "replace")
+        text += "\n".join(value for _, value in exchange.response_headers)
+        if target is not None and any(secret in text for secret in telling_secrets(target)):
+            return Outcome(False, "a signing secret")
+        plain = _squeezed(text)
+        shown = next((name for name, value in self.numbers if value in plain), "")
+        return Outcome(not shown, f"the full {shown} of a destination")
+
+
 class Invariants:
     """Judges exchanges as they come in and keeps one tally for each rule and operation."""
 

@@ -1,7 +1,7 @@
-"""Replay files: a failure as the smallest sequence of requests that shows it, for anyone to send again.
+"""Replay files: a failure as the requests that show it, for anyone to send again.
 
-A file (its form is in replay.schema.json) holds the steps with ids, keys and credentials as symbols, and how
-to tell from the answers whether the rule is still broken."""
+A file (its form is in replay.schema.json) holds the steps with ids, keys and credentials as symbols, and the
+finding's own expectation, which judges the new answers as it judged the old ones."""
 
 from conformance.replay.curl import as_curl
 from conformance.replay.document import ReplayError, load

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import shlex
 from typing import Any
 
 from conformance.contract import signing
-from conformance.replay.document import Document, Step
+from conformance.replay.document import SECRET, TARGET_VALUES, Document, Step, check
 from conformance.replay.symbols import SYMBOL
 from conformance.wire.messages import NAME_CASES
+from conformance.wire.mutations import MUTATIONS
 
 _HEAD = r"""#!/usr/bin/env bash
 # {title}
@@ -30,12 +32,17 @@ uuid() {{ # VERSION VARIANT
   local h; h=$(openssl rand -hex 16)
   printf '%s-%s-%s%s-%s%s-%s' "${{h:0:8}}" "${{h:8:4}}" "$1" "${{h:13:3}}" "$2" "${{h:17:3}}" "${{h:20:12}}"
 }}
-quoted() {{ # TEXT: percent-encoded
+encoded() {{ # TEXT FORMAT LETTERS: these letters percent-encoded
   local LC_ALL=C text=$1 at c
   for ((at = 0; at < ${{#text}}; at++)); do
     c=${{text:at:1}}
-    case $c in [A-Za-z0-9._~-]) printf %s "$c" ;; *) printf '%%%02X' "'$c" ;; esac
+    case $3 in *"$c"*) printf "$2" "'$c" ;; *) printf %s "$c" ;; esac
   done
+}}
+encoded_at() {{ # TEXT POSITION: the letter there percent-encoded
+  local LC_ALL=C text=$1 at=$2
+  ((at >= 0)) || at=$((at + ${{#text}}))
+  printf '%s%%%02X%s' "${{text:0:at}}" "'${{text:at:1}}" "${{text:at+1}}"
 }}
 moved() {{ # TIMESTAMP SECONDS (whole ones; finer steps only with the Python script)
   date -u -d "${{1%.*}} ${{2%.*}} seconds" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || printf %s "$1"
@@ -48,23 +55,30 @@ sign() {{ # SECRET: the signature of standard input
 }}
 """
 
-_MANGLED = {
-    "upper": '$(printf %s "$signature" | tr a-f A-F)',
-    "first-half": "${signature:0:32}",
-    "one-short": "${signature:0:63}",
-    "one-more": "${signature}0",
-    "zeros": "0" * 64,
-    "not-hexadecimal": "z" * 64,
-    "flip": '${signature:0:32}$( [ "${signature:32:1}" = 0 ] && echo 1 || echo 0 )${signature:33}',
-    "flip-last": '${signature:0:63}$( [ "${signature:63:1}" = 0 ] && echo 1 || echo 0 )',
-    "flip-first": '$( [ "${signature:0:1}" = 0 ] && echo 1 || echo 0 )${signature:1}',
-    "base64": "$(printf %s \"$signature\" | tr -d '\\n' | sed 's/../\\\\x&/g' | xargs -0 printf %b | base64 -w0)",
-}
+
+def _mutated(mutation: str) -> str:
+    """What a mutation makes of $signature, as a word of bash."""
+    return "".join(_piece(piece) for piece in MUTATIONS[mutation])
+
+
+def _piece(piece: str) -> str:
+    if piece.startswith("="):
+        return shlex.quote(piece[1:])
+    if piece.startswith("!"):
+        at = int(piece[1:])
+        return f'"$([ "${{signature:{at}:1}}" = 0 ] && echo 1 || echo 0)"'
+    if piece == "upper":
+        return '"$(printf %s "$signature" | tr a-f A-F)"'
+    if piece == "base64":
+        return '"$(printf "$(printf %s "$signature" | sed \'s/../\\\\x&/g\')" | base64 | tr -d \'\\n\')"'
+    start, _, end = piece.partition(":")
+    return f'"${{signature:{int(start)}:{int(end) - int(start)}}}"'
 
 
 def as_curl(document: Document) -> str:
     """The script. It takes base URL and credentials from the environment, under the names of the target
-    file."""
+    file. Raises ReplayError for what is no replay file."""
+    check(document, "the replay file")
     organizations = sorted({step["organization"] for step in document["steps"]})
     variables = [
         "CONFORMANCE_BASE_URL",
@@ -119,21 +133,47 @@ def _words(text: str) -> str:
     for found in SYMBOL.finditer(text):
         if found.start() > at:
             pieces.append(shlex.quote(text[at : found.start()]))
-        name, shift, form = found.groups()
+        name, shift, forms = found.groups()
         at = found.end()
         if name in ("now", "now_ms"):
             pieces.append(f"$(( ($(date +%s) {'' if name == 'now' else '* 1000 '}) {shift or ''} ))")
             continue
-        organization = name.partition(".")[0]
+        organization, _, member = name.partition(".")
+        if organization in ("primary", "secondary") and member not in TARGET_VALUES:
+            pieces.append(shlex.quote(found[0]))
+            continue
         variable = (
             f"${{{'CONFORMANCE_' if organization in ('primary', 'secondary') else ''}{_variable(name)}}}"
         )
         value = f'"{variable}"' if not shift else f'"$(moved "{variable}" {shift})"'
-        filters = {"|quoted": f'"$(quoted {value})"', "|upper": f'"$(printf %s {value} | tr a-f A-F)"'}
-        pieces.append(filters.get(form, value))
+        for form in filter(None, forms.split("|")):
+            with contextlib.suppress(ValueError):
+                value = _formed(value, form)
+        pieces.append(value)
     if at < len(text):
         pieces.append(shlex.quote(text[at:]))
     return "".join(pieces) or "''"
+
+
+def _formed(value: str, form: str) -> str:
+    """A word of bash after one form of a symbol (see conformance.replay.symbols)."""
+    name, _, argument = form.partition(".")
+    cases = {"upper": ("a-z", "A-Z"), "lower": ("A-Z", "a-z"), "swapped": ("a-zA-Z", "A-Za-z")}
+    match name:
+        case "upper" | "lower" | "swapped":
+            return f'"$(printf %s {value} | tr {cases[name][0]} {cases[name][1]})"'
+        case "but":
+            return f'"$(printf %s {value} | head -c -{int(argument)})"'
+        case "second":
+            return f'"$(printf %s {value} | cut -c 1-19)Z"'
+        case "day":
+            return f'"$(printf %s {value} | cut -c 1-10)T00:00:00Z"'
+        case "encoded":
+            code = "'%%%02x'" if argument != argument.upper() else "'%%%02X'"
+            return f'"$(encoded {value} {code} {shlex.quote(bytes.fromhex(argument).decode("latin-1"))})"'
+        case "at":
+            return f'"$(encoded_at {value} {int(argument)})"'
+    return value
 
 
 def _bytes_to(file: str, source: dict[str, Any], name: str) -> list[str]:
@@ -167,7 +207,10 @@ def _step(step: Step) -> list[str]:
     nonce = _words(auth["nonce"]) if "nonce" in auth else "$(hexadecimal 16)"
     signed_target = f'"$PREFIX"{_words(auth["signed_target"])}' if "signed_target" in auth else '"$target"'
     separator = shlex.quote(auth.get("separator", ""))
-    secret = _words(auth["secret"]) if "secret" in auth else f'"${{{owner}_SECRET}}"'
+    secret = f'"${{{owner}_SECRET}}"'
+    if "secret" in auth:
+        found = SECRET.fullmatch(auth["secret"])
+        secret = f'"${{CONFORMANCE_{found[1].upper()}_SECRET}}"' if found else shlex.quote(auth["secret"])
     parts = [
         shlex.quote(auth.get("signed_method", step["method"])),
         signed_target,
@@ -183,7 +226,7 @@ def _step(step: Step) -> list[str]:
     ]
     signature = '"$signature"'
     if auth.get("mangle"):
-        signature = f'"{_MANGLED[auth["mangle"]]}"'
+        signature = _mutated(auth["mangle"])
     if "signature" in auth:
         signature = _words(auth["signature"])
     values = {

@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 from conformance.contract.rules import RULES, SPEC
-from conformance.replay.symbols import rendered
+from conformance.judging.expectations import ExpectationError, from_plain
+from conformance.replay.symbols import filled
+from conformance.target.file import Target
 from conformance.wire.messages import Call, call_from_plain
 
 #: The number of the files' form; it grows when an older suite could not read them.
-FORMAT = 1
+FORMAT = 2
 
 SCHEMA = SPEC / "replay.schema.json"
+
+#: What of the target file symbols may stand for in a request. Its secrets sign, and stand nowhere else.
+TARGET_VALUES = ("customer_id", "other_customer_id", "funded_account_id", "api_key")
+
+#: The only place of a secret, as the key of a signature.
+SECRET = re.compile(r"\{\{(primary|secondary)\.secret\}\}")
 
 Document = dict[str, Any]
 Step = dict[str, Any]
@@ -72,6 +80,12 @@ def check(document: Any, name: str) -> None:
     identifiers = [step["id"] for step in document["steps"]]
     if len(set(identifiers)) != len(identifiers):
         raise ReplayError(f"{name}: no replay file: two steps have the same id.")
+    if unknown := set(document["judged"]) - set(identifiers):
+        raise ReplayError(f"{name}: no replay file: there is no step {min(unknown)[:20]}, which is judged.")
+    try:
+        from_plain(document["expectation"])
+    except ExpectationError as error:
+        raise ReplayError(f"{name}: no replay file: expectation: {error}.") from None
 
 
 def write(document: Document, path: Path) -> Path:
@@ -89,22 +103,20 @@ def file_name(rule: str, operation: str, check_name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", f"{rule}.{operation}.{short}")[:150] + ".json"
 
 
-def call_of(step: Step, value: Callable[[str], str | None]) -> Call:
+def call_of(step: Step, value: Callable[[str], str | None], target: Target) -> Call:
     """The call of a step, symbols replaced. Raises ReplayError for a step that makes no call."""
-
-    def filled(one: Any) -> Any:
-        if isinstance(one, str):
-            return rendered(one, value)
-        if isinstance(one, dict):
-            return {name: filled(member) for name, member in one.items()}
-        return [filled(member) for member in one] if isinstance(one, list) else one
-
     try:
         plain: dict[str, Any] = {
-            name: filled(step[name])
+            name: filled(step[name], value)
             for name in ("target", "body", "idempotency_key", "headers", "auth")
             if name in step
         }
+        auth = plain.get("auth", {})
+        if found := SECRET.fullmatch(auth.get("secret", "")):
+            organization = getattr(target, found[1])
+            if organization is None:
+                raise ReplayError(f"step {step['id']} is signed with a secret that the target does not have.")
+            auth["secret"] = organization.secret
         # Bytes in base64 hold no symbols, and what is not said has its default.
         kept: dict[str, Any] = {
             name: step[name]

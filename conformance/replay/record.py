@@ -1,91 +1,69 @@
-"""Writes replay files: which exchanges a failure needs, and what in them is a symbol."""
+"""Writes replay files: the exchanges that a failure needs as steps, and what in them is a symbol."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
-from conformance.replay import verify
 from conformance.replay.document import FORMAT, Document, Step, file_name, write
-from conformance.replay.symbols import Names
+from conformance.replay.needs import needed, request_text
+from conformance.replay.symbols import SHORTEST, Names, braced
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
-
-#: Steps of a file; what a finding needs beyond that nobody would read.
-MAX_STEPS = 60
-
-#: Steps that only make what a decisive answer shows.
-MAX_LISTED = 30
 
 #: Pauses as long as this belong to the failure: a check that waited for a clock.
 PAUSE = 0.3
 
-#: Words between the separators of paths, queries and JSON: whatever can be an id.
-_WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
-
 #: Members of an answer that later requests may name.
 _NAMED = ("id", "created", "updated")
 
+#: How many elements of a list are named.
+_ELEMENTS = 40
 
-#: How many exchanges of the record were looked at, and id -> number of the exchange that created it.
-_MAKERS = Key[tuple[int, dict[str, int]]]("what created each id")
 
-
-def save(
-    finding: Finding,
-    exchanges: list[Exchange],
-    run: RunContext,
-    folder: Path,
-    decisive: Iterable[int] | None = None,
-) -> Path | None:
+def save(finding: Finding, exchanges: list[Exchange], run: RunContext, folder: Path) -> Path | None:
     """Writes the replay file of a failed finding and returns its path; None where no request shows the
     failure.
 
     `exchanges` are those of the check in their order. What they rest on and was made before, such as the
-    account that checks share, is found in the suite's record. Raises OSError when the folder cannot be
+    account that checks share, is found in the run's record. Raises OSError when the folder cannot be
     written."""
-    document = document_of(finding, exchanges, run, decisive)
+    document = document_of(finding, exchanges, run)
     if document is None:
         return None
     return write(document, folder / file_name(finding.rule, finding.operation, finding.check))
 
 
-def document_of(
-    finding: Finding, exchanges: list[Exchange], run: RunContext, shows: Iterable[int] | None = None
-) -> Document | None:
+def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) -> Document | None:
     """The replay document of a failed finding, free of credentials; None where no request shows the
     failure."""
-    numbered = finding.exchanges if shows is None else shows
-    decisive = [run.record[number] for number in numbered if number in run.record] or exchanges[-2:]
-    decisive = [one for one in decisive if one.organization in ("primary", "secondary")]
-    if not decisive:
+    expectation = finding.expectation
+    judged = [run.record[number] for number in finding.judged if number in run.record]
+    if expectation is None or not judged or len(judged) < len(finding.judged):
         return None
-    kept = needed(finding.rule, decisive, exchanges, run)
+    if any(exchange.organization not in ("primary", "secondary") for exchange in judged):
+        return None
+    plain = expectation.to_plain()
+    kept = needed(judged, exchanges, run, effects=expectation.of_effects)
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
     names = Names()
     _name_target(names, run.target)
+    decisive = {exchange.number for exchange in judged}
+    told = json.dumps(plain, ensure_ascii=False)
     written = [
-        _step(identifier, exchange, names, steps, decisive, run) for identifier, exchange in steps.items()
+        _step(identifier, exchange, names, steps, exchange.number in decisive, told, run)
+        for identifier, exchange in steps.items()
     ]
     _pauses(written, steps)
     numbers = {exchange.number: identifier for identifier, exchange in steps.items()}
-    case = verify.Case(
-        finding.rule,
-        finding.operation,
-        run.target,
-        steps,
-        [numbers[one.number] for one in decisive if one.number in numbers],
-        {symbol: value for value, symbol in names.known.items()},
-    )
     rule = RULES[finding.rule]
     document = {
         "format": FORMAT,
@@ -98,119 +76,11 @@ def document_of(
         "got": finding.got,
         "fresh": names.fresh,
         "steps": written,
-        "judgement": verify.choose(case, finding.expected),
+        "expectation": names.data(plain),
+        "judged": [numbers[exchange.number] for exchange in judged],
     }
     redacted: Document = _redacted(document, run)
     return redacted
-
-
-# ---------------------------------------------------------------------- which exchanges
-
-
-def needed(rule: str, decisive: list[Exchange], exchanges: list[Exchange], run: RunContext) -> list[Exchange]:
-    """The decisive exchanges and all that they rest on, in the order in which they were sent."""
-    makers = _makers(run)
-    kept = {one.number: one for one in decisive}
-    waiting = list(decisive)
-    last = max(kept)
-    # Where only a change counts, what else there is does not.
-    for number in _listed(decisive, makers, run) if rule not in verify.UNCHANGING else ():
-        if number < last and number not in kept and number in run.record:
-            kept[number] = run.record[number]
-            waiting.append(run.record[number])
-    while waiting and len(kept) < MAX_STEPS:
-        one = waiting.pop()
-        others = [
-            run.record[makers[word]]
-            for word in _words(one)
-            if makers.get(word, one.number) < one.number and makers[word] in run.record
-        ]
-        others += [other for other in exchanges if other.number < last and _related(other, one)]
-        if rule in verify.UNCHANGING:
-            others += [
-                other
-                for other in exchanges
-                if other.number < one.number
-                and other.method == "GET" == one.method
-                and other.call.target == one.call.target
-            ][-1:]
-            others += [
-                other
-                for other in exchanges
-                if other.number < last and other.method != "GET" and other.refused
-            ]
-        for other in others:
-            if other.number not in kept and len(kept) < MAX_STEPS:
-                kept[other.number] = other
-                waiting.append(other)
-    return sorted(kept.values(), key=lambda one: (one.started, one.number))
-
-
-def _makers(run: RunContext) -> dict[str, int]:
-    """Id -> the number of the exchange that created it, for everything in the record."""
-    seen, makers = run.cache.find(_MAKERS) or (0, {})
-    numbers = list(run.record)
-    for number in numbers[seen:]:
-        exchange = run.record[number]
-        if exchange.method == "POST" and exchange.succeeded and exchange.operation != "disableBeneficiary":
-            identifier = exchange.get("id")
-            if isinstance(identifier, str) and identifier:
-                makers.setdefault(identifier, number)
-    run.cache.put(_MAKERS, (len(numbers), makers))
-    return makers
-
-
-def _listed(decisive: list[Exchange], makers: Mapping[str, int], run: RunContext) -> list[int]:
-    """The exchanges that made what the decisive answers show, or should: all but the customer's accounts,
-    which are everybody's."""
-    lists = [one for one in decisive if one.operation != "listAccounts" and one.succeeded]
-    shown = {word for one in lists for word in _WORDS.findall(one.response_body.decode("utf-8", "replace"))}
-    paths = {one.call.path for one in lists if one.operation and OPERATIONS[one.operation].is_list}
-    return sorted(
-        {
-            number
-            for identifier, number in makers.items()
-            if identifier in shown
-            or (paths and number in run.record and run.record[number].call.path in paths)
-        }
-    )[-MAX_LISTED:]
-
-
-def _words(exchange: Exchange) -> set[str]:
-    """Whatever in a request can be an id."""
-    return set(_WORDS.findall(_text(exchange)))
-
-
-def _text(exchange: Exchange) -> str:
-    """All of a request in which an id can stand, its target also as it reads unencoded."""
-    call = exchange.call
-    body = (call.body or b"").decode("utf-8", "replace")
-    return f"{call.target} {unquote(call.target)} {call.auth.signed_target or ''} {body}"
-
-
-def _related(earlier: Exchange, later: Exchange) -> bool:
-    """Whether an earlier request of the same check bears on a later one: it used its key or nonce, or changed
-    what it is about."""
-    if earlier.number >= later.number:
-        return False
-    first, second = earlier.call, later.call
-    if first.idempotency_key is not None and first.idempotency_key == second.idempotency_key:
-        return True
-    fixed = (second.auth.nonce, second.auth.signed_nonce, second.auth.signature)
-    if earlier.nonce in fixed or earlier.request_header(signing.SIGNATURE) in fixed:
-        return True
-    if earlier.method == "GET":
-        return False
-    about, changed = second.path.rstrip("/"), first.path.rstrip("/")
-    if about.endswith("/balances"):
-        about = "/v1/accounts/" + about.split("/")[-2]
-    if later.method == "POST" and changed == about and later.operation != "createWallet":
-        return False  # one more beside it
-    return earlier.succeeded and (
-        changed == about
-        or changed.startswith(about + "/")
-        or (about.startswith(changed + "/") and later.method != "GET")
-    )
 
 
 # ---------------------------------------------------------------------- one step
@@ -221,7 +91,7 @@ def _name_target(names: Names, target: Target) -> None:
         organization = getattr(target, name)
         if organization is None:
             continue
-        for member in ("customer_id", "other_customer_id", "funded_account_id", "api_key", "secret"):
+        for member in ("customer_id", "other_customer_id", "funded_account_id", "api_key"):
             value = getattr(organization, member)
             if value:
                 names.known.setdefault(value, f"{name}.{member}")
@@ -232,25 +102,28 @@ def _step(
     exchange: Exchange,
     names: Names,
     steps: Mapping[str, Exchange],
-    decisive: list[Exchange],
+    decisive: bool,
+    told: str,
     run: RunContext,
 ) -> Step:
+    """One exchange as a step; `told` is the text of the expectation, which may name what is answered."""
     plain = call_to_plain(exchange.call)
     step: Step = {"id": identifier, "purpose": exchange.purpose, "organization": exchange.organization}
     if "idempotency_key" in plain:
         plain["idempotency_key"] = names.fresh_value("key", plain["idempotency_key"])
     if "auth" in plain:
         plain["auth"] = _auth(plain["auth"], exchange, names, run)
-    plain["target"] = names.symbolized(plain["target"], quoted=True)
+    plain["target"] = names.symbolized(plain["target"], target=True)
     if "headers" in plain:
         plain["headers"] = [[name, names.symbolized(value)] for name, value in plain["headers"]]
     if "body" in plain:
+        names.mark(plain["body"])
         plain["body"] = names.symbolized(plain["body"])
     step |= plain
     _name_signing(identifier, exchange, names, steps.values())
-    if captures := _captures(exchange, names, steps.values()):
+    if captures := _captures(exchange, names, steps.values(), told):
         step["captures"] = captures
-    if any(one.number == exchange.number for one in decisive):
+    if decisive:
         step["decisive"] = True
     step["answered"] = {"status": exchange.status}
     if isinstance(exchange.error_type, str) and isinstance(exchange.error_code, str):
@@ -266,8 +139,10 @@ def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContex
             value = names.braced(value) or names.fresh_value("nonce", value)
         elif name in ("timestamp", "signed_timestamp") and isinstance(value, str):
             value = names.braced(value) or _moment(value, int(exchange.started + run.clock.offset))
+        elif name == "secret":
+            value = _secret(value, run.target)
         elif isinstance(value, str):
-            value = names.symbolized(value)
+            value = names.symbolized(value, target=name == "signed_target")
         written[name] = value
     return written
 
@@ -293,30 +168,54 @@ def _moment(text: str, now: int) -> str:
     return "{{" + symbol + format(int(text) - base, "+d") + "}}"
 
 
-def _captures(exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> dict[str, list[str | int]]:
-    """What of an answer later requests name, as symbols."""
+def _captures(
+    exchange: Exchange, names: Names, steps: Iterable[Exchange], told: str
+) -> dict[str, list[str | int]]:
+    """What of an answer later requests, or the expectation, name, as symbols."""
     if not exchange.succeeded:
         return {}
-    later = [one for one in steps if one.number > exchange.number]
-    text = "\n".join(map(_text, later))
+    later = [step for step in steps if step.number > exchange.number]
+    text = "\n".join([*map(request_text, later), told]).lower()
     kind = OPERATIONS[exchange.operation].resource if exchange.operation else "answer"
-    places: list[list[str | int]] = [[name] for name in _NAMED]
-    items = exchange.get("items")
-    if isinstance(items, list):
-        places += [["items", at, name] for at in range(min(len(items), 20)) for name in _NAMED]
+    dated = bool(re.search("_date=", text))
     captures: dict[str, list[str | int]] = {}
     name = ""
-    dated = bool(re.search("_date=", text))
-    for place in places:
+    for place in _places(exchange):
         value = exchange.get(*place)
-        if not isinstance(value, str) or len(value) < 6 or value in names.known:
+        if not isinstance(value, str) or len(value) < SHORTEST or value in names.known:
             continue
-        if value in text or (dated and place[-1] == "created"):
+        if _named(value, text) or (dated and place[-1] == "created"):
             name = name or names.number(kind)
-            member = "_".join(map(str, place))
+            member = re.sub(r"[^a-z0-9_]", "", "_".join(map(str, place)).lower())
             names.known[value] = f"{name}.{member}"
             captures[f"{name}.{member}"] = list(place)
     return captures
+
+
+def _places(exchange: Exchange) -> list[list[str | int]]:
+    """Where values stand in an answer that others may name."""
+    places: list[list[str | int]] = [[name] for name in _NAMED]
+    for list_name in ("items", "payout_destinations"):
+        items = exchange.get(list_name)
+        if isinstance(items, list):
+            at_most = range(min(len(items), _ELEMENTS))
+            places += [[list_name, at, name] for at in at_most for name in _NAMED]
+    return places
+
+
+def _named(value: str, text: str) -> bool:
+    """Whether a text in lower case holds a value, or the value without its last character, in any letter
+    case."""
+    return value[:-1].lower() in text
+
+
+def _secret(secret: str, target: Target) -> str:
+    """The secret that a request is signed with: a symbol where it is one of the target's."""
+    for name in ("primary", "secondary"):
+        organization = getattr(target, name)
+        if organization is not None and organization.secret == secret:
+            return braced(f"{name}.secret")
+    return secret
 
 
 def _pauses(written: list[Step], steps: Mapping[str, Exchange]) -> None:

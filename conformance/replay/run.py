@@ -6,13 +6,12 @@ import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from conformance.fixtures.run_context import RunContext
+from conformance.judging.expectations import ExpectationError, Outcome, from_plain
 from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.replay import verify
-from conformance.replay.document import Document, ReplayError, Step, call_of
-from conformance.replay.symbols import new_value
+from conformance.replay.document import TARGET_VALUES, Document, ReplayError, Step, call_of
+from conformance.replay.symbols import filled, new_value
 from conformance.wire.client import race
 from conformance.wire.messages import MISSING, Exchange
 
@@ -41,7 +40,7 @@ class _Values:
         if symbol in ("now", "now_ms"):
             return str(self.run.clock.now() * (1000 if symbol == "now_ms" else 1))
         organization, _, member = symbol.partition(".")
-        if organization in ("primary", "secondary"):
+        if organization in ("primary", "secondary") and member in TARGET_VALUES:
             value = getattr(getattr(self.run.target, organization), member, None)
             return value if isinstance(value, str) else None
         return None
@@ -78,34 +77,23 @@ def perform(
                 answers[step["id"]] = exchange
                 shown(step, exchange)
                 values.sent(step, exchange)
-                _as_recorded(step, exchange, document["judgement"])
+                _as_recorded(step, exchange, document)
                 values.capture(step, exchange)
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
-    decisive = [step["id"] for step in document["steps"] if step.get("decisive")] or [
-        document["steps"][-1]["id"]
-    ]
-    case = verify.Case(
-        document["rule"],
-        document["operation"],
-        run.target,
-        answers,
-        decisive,
-        values.known | _target_values(run),
-    )
-    got = verify.broken(case, document["judgement"])
-    return Replayed(REPRODUCED if got else NOT_REPRODUCED, got, answers)
+    outcome = _judged(document, values, answers, run)
+    verdict = {True: NOT_REPRODUCED, False: REPRODUCED, None: UNDECIDED}[outcome.good]
+    return Replayed(verdict, outcome.got, answers)
 
 
-def _target_values(run: RunContext) -> dict[str, str]:
-    target = run.target
-    return {
-        f"{name}.{member}": value
-        for name in ("primary", "secondary")
-        if (organization := getattr(target, name))
-        for member in ("customer_id", "other_customer_id", "funded_account_id")
-        if (value := getattr(organization, member))
-    }
+def _judged(document: Document, values: _Values, answers: dict[str, Exchange], run: RunContext) -> Outcome:
+    """What the finding's own expectation says of the new answers."""
+    try:
+        expectation = from_plain(filled(document["expectation"], values))
+        exchanges = [answers[identifier] for identifier in document["judged"]]
+        return expectation.judge(exchanges, run.target)
+    except (ExpectationError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        return Outcome(None, f"the answers cannot be judged as the file says ({error})")
 
 
 def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]:
@@ -119,18 +107,24 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
             raise ReplayError(
                 f"step {step['id']} is sent by another organization, but {missing.reason}."
             ) from None
-        calls.append((client, call_of(step, values), step.get("purpose", "")))
+        calls.append((client, call_of(step, values, run.target), step.get("purpose", "")))
     if len(calls) == 1:
         return [run.send(*calls[0])]
     return race([(client, client.prepare(call, purpose)) for client, call, purpose in calls])
 
 
-def _as_recorded(step: Step, exchange: Exchange, judgement: dict[str, Any]) -> None:
+def _as_recorded(step: Step, exchange: Exchange, document: Document) -> None:
     """A step that only prepares the ground must be answered as it was then, or nothing can be said."""
     recorded = step["answered"]["status"]
-    if step.get("decisive") or recorded is None or not 200 <= recorded < 300 or exchange.succeeded:
+    if (
+        step["id"] in document["judged"]
+        or recorded is None
+        or not 200 <= recorded < 300
+        or exchange.succeeded
+    ):
         return
-    if judgement.get("error") == [exchange.error_type, exchange.error_code]:
+    expectation = document["expectation"]
+    if exchange.names_error and expectation.get("code") == exchange.error_code:
         return  # the refusal that was missed then comes earlier now
     raise Inconclusive(
         f"step {step['id']} was answered {exchange.described()}, not {recorded} as when it was recorded"

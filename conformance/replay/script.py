@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from conformance.replay.document import Document
+from conformance.replay.document import Document, check
+from conformance.wire.mutations import MUTATIONS
 
-#: The script; the line with the document is put in.
-TEMPLATE = Path(__file__).with_name("script_template.txt")
-
-_PLACE = "DOCUMENT = json.loads(r'''{}''')"
+#: The script; its two empty documents are replaced.
+TEMPLATE = Path(__file__).with_name("script_template.py")
 
 
 def as_python(document: Document) -> str:
     """The script. It takes base URL and credentials from the environment, under the names of the target
-    file."""
-    text = json.dumps(document, indent=1, ensure_ascii=True)
+    file. Raises ReplayError for what is no replay file."""
+    check(document, "the replay file")
+    text = TEMPLATE.read_text("utf-8")
+    for name, data in (
+        ("DOCUMENT: dict[str, Any]", document),
+        ("MUTATIONS: dict[str, list[str]]", MUTATIONS),
+    ):
+        text = text.replace(f'{name} = json.loads("{{}}")', f"{name} = json.loads({_literal(data)})")
+    return text
+
+
+def _literal(data: Any) -> str:
+    """JSON data as a raw string of Python."""
+    text = json.dumps(data, indent=1, ensure_ascii=True)
     # In a raw string the quotes may not stand, and JSON can do without them.
-    text = text.replace("'", "\\u0027")
-    return TEMPLATE.read_text("utf-8").replace(_PLACE, f"DOCUMENT = json.loads(r'''{text}''')")
+    return "r'''" + text.replace("'", "\\u0027") + "'''"

@@ -2,32 +2,41 @@
 fresh Idempotency-Key, `{{primary.customer_id}}` for a value of the target file, `{{now+310}}` for server
 time.
 
-`|quoted` after a name percent-encodes the value, `|upper` writes it in capital letters; `+0.000001` after a
-timestamp moves it by seconds."""
+`+N` or `-N` after a name moves a time by seconds. Forms after it, each behind a `|`, change the text: see
+FORMS. A symbol that nothing defines stays as it is.
+"""
 
 from __future__ import annotations
 
 import re
 import secrets
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from typing import Any
-from urllib.parse import quote
 
 from conformance.contract import timestamps
 
-SYMBOL = re.compile(r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9.]+)?(\|quoted|\|upper)?\}\}")
+SYMBOL = re.compile(
+    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]+(?:\.[0-9]+)?)?((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]+)?)*)\}\}"
+)
 
 _UUID = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-([0-9a-fA-F])[0-9a-fA-F]{3}-([0-9a-fA-F])[0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
 )
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16,}")
 _STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?Z")
+_STAMP_IN_TARGET = re.compile(_STAMP.pattern.replace(":[", "(?::|%3A|%3a)["))
 
-#: Timestamps as near to one another as this are taken to be said of one another.
+#: Words that mark what one request made (conformance.fixtures.samples.marker).
+_MARKER = re.compile(r"\bcf([0-9a-f]{12})\b")
+
+#: Timestamps as near to one another as this, in seconds, are taken to be said of one another.
 NEAR = 3600
+
+#: Values shorter than this may stand anywhere by chance.
+SHORTEST = 6
 
 
 def fresh_like(text: str) -> dict[str, Any] | None:
@@ -56,6 +65,100 @@ def braced(name: str) -> str:
     return "{{" + name + "}}"
 
 
+# ---------------------------------------------------------------------- forms
+
+
+def _code(letter: str, *, lower: bool) -> str:
+    codes = "".join(f"%{byte:02X}" for byte in letter.encode())
+    return codes.lower() if lower else codes
+
+
+def _encoded(text: str, argument: str) -> str:
+    """Percent-encodes the characters whose codes are listed, in the letter case of the list."""
+    lower = argument != argument.upper()
+    letters = bytes.fromhex(argument).decode("latin-1")
+    return "".join(_code(letter, lower=lower) if letter in letters else letter for letter in text)
+
+
+def _encoded_at(text: str, argument: str) -> str:
+    """Percent-encodes one character, by its position."""
+    at = int(argument) % len(text) if text else 0
+    return text[:at] + _code(text[at : at + 1], lower=False) + text[at + 1 :]
+
+
+def _second(text: str, argument: str) -> str:
+    return timestamps.whole_second(text) or text
+
+
+def _day(text: str, argument: str) -> str:
+    return text[:10] + "T00:00:00Z"
+
+
+#: Form -> what it makes of a text, and of the argument that follows it behind a dot.
+FORMS: Mapping[str, Callable[[str, str], str]] = {
+    "upper": lambda text, argument: text.upper(),
+    "lower": lambda text, argument: text.lower(),
+    "swapped": lambda text, argument: text.swapcase(),
+    "but": lambda text, argument: text[: -int(argument)],
+    "second": _second,
+    "day": _day,
+    "encoded": _encoded,
+    "at": _encoded_at,
+}
+
+
+def changed(text: str, forms: str) -> str:
+    """A text after `|form.argument|…`; unknown forms and arguments leave it as it is."""
+    for form in filter(None, forms.split("|")):
+        name, _, argument = form.partition(".")
+        try:
+            text = FORMS[name](text, argument)
+        except (KeyError, ValueError, IndexError):
+            continue
+    return text
+
+
+def rendered(text: str, value: Callable[[str], str | None]) -> str:
+    """The text with its symbols replaced; those that `value` does not know (None) stay as they are."""
+
+    def replaced(found: re.Match[str]) -> str:
+        name, shift, forms = found.groups()
+        known = value(name)
+        if known is None:
+            return found[0]
+        return changed(moved(known, shift) if shift else known, forms)
+
+    return SYMBOL.sub(replaced, text)
+
+
+def filled(plain: Any, value: Callable[[str], str | None]) -> Any:
+    """JSON data with the symbols in its texts replaced."""
+    if isinstance(plain, str):
+        return rendered(plain, value)
+    if isinstance(plain, dict):
+        return {name: filled(member, value) for name, member in plain.items()}
+    return [filled(member, value) for member in plain] if isinstance(plain, list) else plain
+
+
+def moved(text: str, shift: str) -> str:
+    """A timestamp, or a number of seconds, moved by `+N` or `-N` seconds."""
+    if text.isdigit():
+        return str(int(text) + int(Fraction(shift)))
+    instant = timestamps.parse(text)
+    if instant is None:
+        return text
+    later = instant + Fraction(shift)
+    start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(later // 1))
+    digits = len(shift.partition(".")[2])
+    found = _STAMP.fullmatch(text)
+    digits = max(digits, len(found[1]) if found and found[1] else 0)
+    fraction = f".{int(later % 1 * 10**digits):0{digits}d}" if digits else ""
+    return start.strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"
+
+
+# ---------------------------------------------------------------------- writing
+
+
 class Names:
     """Gives symbols to values while a file is written."""
 
@@ -79,6 +182,13 @@ class Names:
             self.fresh[self.known[text]] = form
         return braced(self.known[text])
 
+    def mark(self, text: str) -> None:
+        """Takes in the markers of a body: each replay makes its own, as names may have to be unique."""
+        for found in _MARKER.finditer(text):
+            if found[1] not in self.known:
+                self.known[found[1]] = self.number("marker")
+                self.fresh[self.known[found[1]]] = {"kind": "hex", "length": 12}
+
     def braced(self, text: str) -> str | None:
         """The symbol of a value that has one, in braces."""
         if text in self.known:
@@ -86,69 +196,74 @@ class Names:
         lower = text.lower()
         return braced(f"{self.known[lower]}|upper") if lower in self.known and lower.upper() == text else None
 
-    def symbolized(self, text: str, *, quoted: bool = False) -> str:
-        """The text with every known value replaced by its symbol."""
+    def symbolized(self, text: str, *, target: bool = False) -> str:
+        """The text with every known value replaced by its symbol, also where it stands in another form;
+        percent-encoded ones only in a `target`."""
         for value in sorted(self.known, key=len, reverse=True):
-            if len(value) < 6:
+            if len(value) < SHORTEST:
                 continue
             symbol = self.known[value]
-            if quoted and (encoded := quote(value, safe="")) != value:
-                text = text.replace(encoded, braced(f"{symbol}|quoted"))
+            if target and "%" in text:
+                text = _encoded_form(value).sub(lambda found: _decoded(found[0], value, symbol), text)  # noqa: B023
             text = text.replace(value, braced(symbol))
-        return self._moments(text, quoted)
+            for form, other in _other_forms(value):
+                pattern = rf"(?<![\w]){re.escape(other)}(?![\w])"
+                text = re.sub(pattern, braced(f"{symbol}|{form}").replace("\\", r"\\"), text)
+        return self._moments(text)
 
-    def _moments(self, text: str, quoted: bool) -> str:
-        """Timestamps that were computed from an answered one, as that one and a number of seconds."""
-        moments = [
-            (value, symbol, instant)
-            for value, symbol in self.known.items()
-            if (instant := timestamps.parse(value)) is not None
-        ]
+    def data(self, plain: Any) -> Any:
+        """JSON data with every known value in its texts replaced by its symbol."""
+        if isinstance(plain, str):
+            return self.symbolized(plain)
+        if isinstance(plain, dict):
+            return {name: self.data(member) for name, member in plain.items()}
+        return [self.data(member) for member in plain] if isinstance(plain, list) else plain
+
+    def _moments(self, text: str) -> str:
+        """Timestamps that were computed from an answered one: its second or its day, or so much later."""
+        moments = {value: instant for value in self.known if (instant := timestamps.parse(value)) is not None}
 
         def relative(found: re.Match[str]) -> str:
             plain = found[0].replace("%3A", ":").replace("%3a", ":")
+            form = "|encoded.3A" if "%3A" in found[0] else "|encoded.3a" if "%" in found[0] else ""
+            for kind in ("second", "day"):
+                for value in moments:
+                    if FORMS[kind](value, "") == plain:
+                        return braced(f"{self.known[value]}|{kind}{form}")
             instant = timestamps.parse(plain)
-            near = (
-                [(abs(instant - other), instant - other, symbol) for _, symbol, other in moments]
-                if instant is not None
-                else []
-            )
-            if not near or min(near)[0] > NEAR:
+            if instant is None:
                 return found[0]
-            _, shift, symbol = min(near)
-            text = f"{float(shift):+.9f}".rstrip("0").rstrip(".")
-            return braced(symbol + text + ("|quoted" if "%" in found[0] else ""))
+            distance, shift, symbol = min(
+                (abs(instant - other), instant - other, self.known[value]) for value, other in moments.items()
+            )
+            if distance > NEAR:
+                return found[0]
+            return braced(symbol + f"{float(shift):+.9f}".rstrip("0").rstrip(".") + form)
 
-        stamp = _STAMP.pattern.replace(":", "(?::|%3A|%3a)").replace("(?(?::|%3A|%3a)", "(?:")
-        return re.sub(stamp, relative, text) if moments else text
-
-
-def rendered(text: str, value: Callable[[str], str | None]) -> str:
-    """The text with its symbols replaced; those that `value` does not know (None) stay as they are."""
-
-    def one(found: re.Match[str]) -> str:
-        name, shift, form = found.groups()
-        known = value(name)
-        if known is None:
-            return found[0]
-        if shift:
-            known = moved(known, shift)
-        return quote(known, safe="") if form == "|quoted" else known.upper() if form else known
-
-    return SYMBOL.sub(one, text)
+        return _STAMP_IN_TARGET.sub(relative, text) if moments else text
 
 
-def moved(text: str, shift: str) -> str:
-    """A timestamp, or a number of seconds, moved by `+N` or `-N` seconds."""
-    if text.isdigit():
-        return str(int(text) + int(Fraction(shift)))
-    instant = timestamps.parse(text)
-    if instant is None:
-        return text
-    later = instant + Fraction(shift)
-    start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(later // 1))
-    digits = len(shift.partition(".")[2])
-    found = _STAMP.fullmatch(text)
-    digits = max(digits, len(found[1]) if found and found[1] else 0)
-    fraction = f".{int(later % 1 * 10**digits):0{digits}d}" if digits else ""
-    return start.strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"
+def _other_forms(value: str) -> Iterator[tuple[str, str]]:
+    """How else a value may be written on purpose."""
+    if timestamps.parse(value) is None and not value.isdigit():
+        for form in ("upper", "lower", "swapped"):
+            if (other := changed(value, form)) != value:
+                yield form, other
+        if len(value) > 2 * SHORTEST:
+            yield "but.1", value[:-1]
+
+
+def _encoded_form(value: str) -> re.Pattern[str]:
+    """A value with some of its characters percent-encoded."""
+    letters = (f"(?:{re.escape(letter)}|{_code(letter, lower=False)})" for letter in value)
+    return re.compile("".join(letters), re.IGNORECASE)
+
+
+def _decoded(text: str, value: str, symbol: str) -> str:
+    """The symbol of a value that is written with percent-encoded characters; the text where no form fits."""
+    if text == value:
+        return braced(symbol)
+    codes = "".join(dict.fromkeys(re.findall("%([0-9A-Fa-f]{2})", text)))
+    forms = [f"encoded.{codes}", f"encoded.{codes.upper()}", f"encoded.{codes.lower()}", "at.-1", "at.0"]
+    forms += [f"at.{at}" for at in range(1, len(value))]
+    return next((braced(f"{symbol}|{form}") for form in forms if changed(value, form) == text), text)

@@ -10,13 +10,13 @@ def scripts(document: Document, finding: FindingRecord) -> list[tuple[str, str]]
     replay = document.replays.get(finding.replay)
     if not finding.replay or replay is None:
         return []
-    from conformance.replay import as_curl, as_python
+    from conformance.replay import ReplayError, as_curl, as_python
 
     try:
         return [
             ("as a shell script with curl", as_curl(dict(replay))),
             ("as a Python script", as_python(dict(replay))),
         ]
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except ReplayError:
         # Written by hand, or by another version: the command says what is wrong with it.
         return []

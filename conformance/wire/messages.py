@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -12,6 +13,7 @@ from urllib.parse import quote, urlencode
 from conformance._text import writable
 from conformance.contract import signing
 from conformance.wire import json_text
+from conformance.wire.mutations import MUTATIONS, mutated
 
 
 class _Missing:
@@ -61,25 +63,9 @@ class Auth:
     name_case: str = ""
 
 
-def _flip(text: str) -> str:
-    """The signature with one hexadecimal digit changed, in the middle, where a prefix check misses it."""
-    middle = len(text) // 2
-    return text[:middle] + ("0" if text[middle] != "0" else "1") + text[middle + 1 :]
-
-
 #: Ways to spoil (or only restyle) a computed signature.
 MANGLES: Mapping[str, Callable[[str], str]] = {
-    "": lambda text: text,
-    "upper": str.upper,
-    "first-half": lambda text: text[: len(text) // 2],
-    "one-short": lambda text: text[:-1],
-    "one-more": lambda text: text + "0",
-    "flip": _flip,
-    "flip-last": lambda text: text[:-1] + ("0" if text[-1] != "0" else "1"),
-    "flip-first": lambda text: ("0" if text[0] != "0" else "1") + text[1:],
-    "zeros": lambda text: "0" * len(text),
-    "not-hexadecimal": lambda text: "z" * len(text),
-    "base64": lambda text: base64.b64encode(bytes.fromhex(text)).decode(),
+    name: functools.partial(mutated, mutation=name) for name in MUTATIONS
 }
 
 #: Ways to write the names of the authentication headers.

@@ -64,6 +64,13 @@ def run_on_fault(behaviour: Behaviour) -> RunContext:
     return run_on(behaviour, LossyTransport)
 
 
+def same_server(run: RunContext) -> RunContext:
+    """A new suite at work on the server of another one."""
+    again = RunContext(run.target, transport=run._transport)
+    again.write_patience = run.write_patience
+    return again
+
+
 def checks_of(rule: str, operation: str) -> list[Check]:
     """The checks that cite a rule and run on an operation."""
     return [one for one in load_checks().values() if rule in one.rules and operation in one.operations]
@@ -92,7 +99,7 @@ def catch(fault: Fault) -> Outcome:
     checks of the operation, until one exchange has shown it broken.
     """
     run, outcome = run_on_fault(fault.make()), Outcome()
-    for _ in _stimuli(fault, run, outcome):
+    for _ in stimuli(fault, run, outcome):
         _passive(run, outcome)
         if outcome.shows(fault):
             break
@@ -100,7 +107,7 @@ def catch(fault: Fault) -> Outcome:
     return outcome
 
 
-def _stimuli(fault: Fault, run: RunContext, outcome: Outcome) -> Iterator[None]:
+def stimuli(fault: Fault, run: RunContext, outcome: Outcome) -> Iterator[None]:
     own = checks_of(fault.rule, fault.operation)
     for check in own:
         _run(check, fault.operation, run, outcome)

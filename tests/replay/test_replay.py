@@ -15,21 +15,21 @@ import pytest
 from conformance.cli.main import main
 from conformance.fixtures.account import call, new_key
 from conformance.fixtures.run_context import RunContext
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging import recorder
+from conformance.judging.expectations import AtMostOne, Expectation, Refused, SameAnswer
+from conformance.judging.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_text
 from conformance.reference.serving.listener import served
 from conformance.replay import ReplayError, as_curl, as_python, document_of, load, perform, save
 from conformance.replay.document import call_of, file_name
 from conformance.replay.symbols import Names, fresh_like, moved, new_value, rendered
-from conformance.wire.messages import Call
+from conformance.wire.messages import Call, Exchange
 from tests.support.runs import run_on
 
 
-def finding(rule: str, operation: str, expected: str, got: str, *numbers: int) -> Finding:
-    return Finding(
-        rule, operation, Verdict.FAILED, "test_x.test_y", expected=expected, got=got, exchanges=list(numbers)
-    )
+def finding(rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> Finding:
+    return recorder.judge(expectation, exchanges).finding(rule, operation, "test_x.test_y")
 
 
 class PerformsAgain(Behaviour):
@@ -54,14 +54,7 @@ def replayed_twice(run: RunContext) -> Finding:
     request = fixture.call("createPayoutDestination")
     first = run.send(fixture.client, request, "first")
     again = run.send(fixture.client, request, "again")
-    return finding(
-        "idempotency.replay",
-        "createPayoutDestination",
-        "the original answer",
-        "another body",
-        again.number,
-        first.number,
-    )
+    return finding("idempotency.replay", "createPayoutDestination", SameAnswer("again"), first, again)
 
 
 def used_nonce(run: RunContext) -> Finding:
@@ -70,13 +63,8 @@ def used_nonce(run: RunContext) -> Finding:
     again = run.send(
         fixture.client, fixture.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again"
     )
-    return finding(
-        "auth.nonce-replay",
-        "getBeneficiary",
-        "a used nonce: 401 authentication_error/nonce_replay",
-        again.described(),
-        again.number,
-    )
+    used = Refused("a used nonce", 401, "authentication_error", "nonce_replay")
+    return finding("auth.nonce-replay", "getBeneficiary", used, again)
 
 
 def long_title(run: RunContext) -> Finding:
@@ -86,13 +74,7 @@ def long_title(run: RunContext) -> Finding:
         fixture.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}),
         "too long",
     )
-    return finding(
-        "fields.max-length",
-        "updateBeneficiary",
-        "a title of 30: a refusal (4xx)",
-        patch.described(),
-        patch.number,
-    )
+    return finding("fields.max-length", "updateBeneficiary", Refused("a title of 30"), patch)
 
 
 CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, long_title)]
@@ -160,7 +142,7 @@ def test_requests_sent_together_are_sent_together_again(run: RunContext) -> None
     exchanges = fixture.client.race([fixture.call("createWallet") for _ in range(3)])
     for number, exchange in enumerate(exchanges):
         exchange.started, exchange.elapsed = 1000.0 + number / 1000, 0.5
-    found = finding("wallet.race", "createWallet", "one wallet", "two", *(one.number for one in exchanges))
+    found = finding("wallet.race", "createWallet", AtMostOne("one wallet"), *exchanges)
     document = document_of(found, exchanges, run)
     assert document is not None
     groups = [step.get("together") for step in document["steps"] if step["operation"] == "createWallet"]
@@ -169,7 +151,7 @@ def test_requests_sent_together_are_sent_together_again(run: RunContext) -> None
 
 
 def test_nothing_is_written_without_a_request(tmp_path: Path) -> None:
-    assert save(finding("wallet.race", "createWallet", "a", "b"), [], run_on(), tmp_path) is None
+    assert save(finding("wallet.race", "createWallet", AtMostOne("a")), [], run_on(), tmp_path) is None
     assert not list(tmp_path.iterdir())
 
 
@@ -200,7 +182,10 @@ def test_symbols() -> None:
         "now": "1000",
         "nonce_1": "ab",
     }
-    assert rendered("/v1/{{account_1.id}}?d={{account_1.id|quoted}}", values.get) == "/v1/acc_1 x?d=acc_1%20x"
+    assert (
+        rendered("/v1/{{account_1.id}}?d={{account_1.id|encoded.20}}", values.get)
+        == "/v1/acc_1 x?d=acc_1%20x"
+    )
     assert rendered("{{now+310}} {{now-5}}", values.get) == "1310 995"
     assert rendered("{{wallet_1.created+0.000001}}", values.get) == "2025-01-01T00:00:00.500001Z"
     assert rendered("{{nonce_1|upper}}", values.get) == "AB"
@@ -230,14 +215,76 @@ def test_fresh_values_keep_their_form(text: str) -> None:
 def test_computed_timestamps_become_relative() -> None:
     names = Names()
     names.known["2025-01-01T10:00:00.250Z"] = "wallet_1.created"
-    assert (
-        names.symbolized("?end_date=2025-01-01T10%3A00%3A00.250001Z", quoted=True)
-        == "?end_date={{wallet_1.created+0.000001|quoted}}"
-    )
-    assert (
-        names.symbolized("?end_date=2020-01-01T10%3A00%3A00Z", quoted=True)
-        == "?end_date=2020-01-01T10%3A00%3A00Z"
-    )
+    for text, symbol in (
+        ("2025-01-01T10%3A00%3A00.250Z", "{{wallet_1.created|encoded.3A}}"),
+        ("2025-01-01T10%3A00%3A00Z", "{{wallet_1.created|second|encoded.3A}}"),
+        ("2025-01-01T00:00:00Z", "{{wallet_1.created|day}}"),
+        ("2025-01-01T10%3A00%3A00.250001Z", "{{wallet_1.created+0.000001|encoded.3A}}"),
+        ("2020-01-01T10%3A00%3A00Z", "2020-01-01T10%3A00%3A00Z"),
+    ):
+        assert names.symbolized(f"?end_date={text}", target=True) == f"?end_date={symbol}"
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ("acc_04e673dcb73f64af", "{{account_1.id}}"),
+        ("acc%5F04e673dcb73f64af", "{{account_1.id|encoded.5F}}"),
+        ("acc%5f04e673dcb73f64af", "{{account_1.id|encoded.5f}}"),
+        ("%61cc_04e673dcb73f64af", "{{account_1.id|at.0}}"),
+        ("acc_04e673dcb73f64a%66", "{{account_1.id|at.-1}}"),
+        ("ACC_04E673DCB73F64AF", "{{account_1.id|upper}}"),
+        ("acc_04e673dcb73f64a", "{{account_1.id|but.1}}"),
+        ("acc_04e673dcb73f64af0", "{{account_1.id}}0"),
+        ("acc_04e673dcb73f64ae", "acc_04e673dcb73f64ae"),
+    ],
+)
+def test_other_forms_of_ids_are_forms_of_their_symbols(text: str, symbol: str) -> None:
+    names = Names()
+    names.known["acc_04e673dcb73f64af"] = "account_1.id"
+    assert names.symbolized(f"/v1/accounts/{text}/wallets", target=True) == f"/v1/accounts/{symbol}/wallets"
+    assert rendered(symbol, {"account_1.id": "acc_04e673dcb73f64af"}.get) == text
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        {"target": "@elsewhere.test/v1/accounts"},
+        {"id": "1; id"},
+        {"method": "GET /x HTTP/1.1\r\nHost: elsewhere.test\r\n\r\nGET"},
+        {"captures": {"x$(id).y": ["id"]}},
+        {"captures": {"primary.secret": ["id"]}},
+        {"headers": [["X-A: b\r\nX-C", "d"]]},
+        {"auth": {"mangle": "$(id)"}},
+        {"wait": 3600},
+    ],
+    ids=lambda member: next(iter(member)),
+)
+def test_files_that_are_no_replay_of_requests_are_refused(
+    member: dict[str, Any], tmp_path: Path, file: Path
+) -> None:
+    document = load(file)
+    document["steps"][0] |= member
+    path = tmp_path / "crafted.json"
+    path.write_text(json.dumps(document), "utf-8")
+    with pytest.raises(ReplayError, match="no replay file"):
+        load(path)
+
+
+def test_secrets_stand_in_no_request(file: Path) -> None:
+    document = load(file)
+    step = document["steps"][-1]
+    step["target"] += "?shown={{primary.secret}}"
+    step["headers"] = [["X-Shown", "{{secondary.secret}}"]]
+    step["auth"] = {"secret": "{{primary.secret}}", "signed_target": "/{{primary.secret}}"}
+    run = run_on(NoNonces())
+    replayed = perform(document, run)
+    sent = replayed.answers[step["id"]]
+    told = sent.target + str(sent.request_headers) + str(sent.call.auth.signed_target)
+    assert not any(secret in told for secret in run.target.secrets)
+    assert sent.call.auth.secret == run.target.primary.secret
+    script = as_curl(document)
+    assert "{{primary.secret}}" in script and "SECONDARY_SECRET" not in script
 
 
 def test_calls_of_steps() -> None:
@@ -252,10 +299,11 @@ def test_calls_of_steps() -> None:
         "auth": {"omit": ["X-Nonce"], "nonce": "{{n}}"},
         "answered": {"status": 200},
     }
-    made = call_of(step, lambda name: {"a.id": "1", "key_1": "k"}.get(name))
+    target = run_on().target
+    made = call_of(step, lambda name: {"a.id": "1", "key_1": "k"}.get(name), target)
     assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
     with pytest.raises(ReplayError, match="step 1 cannot be sent"):
-        call_of({**step, "auth": {"unknown": 1}}, lambda name: None)
+        call_of({**step, "auth": {"unknown": 1}}, lambda name: None, target)
 
 
 # ---------------------------------------------------------------------- files
@@ -270,12 +318,13 @@ def test_calls_of_steps() -> None:
         (
             json.dumps(
                 {
-                    "format": 1,
+                    "format": 2,
                     "rule": "no.such",
                     "operation": "x",
                     "expected": "",
                     "got": "",
-                    "judgement": {"kind": "passive"},
+                    "expectation": {"kind": "accepted", "what": "x"},
+                    "judged": ["1"],
                     "steps": [
                         {
                             "id": "1",
@@ -402,9 +451,7 @@ def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:
         )
     )
     document = document_of(
-        finding(
-            "body.malformed", "createAccount", "x: a refusal (4xx)", "y", *(one.number for one in exchanges)
-        ),
+        finding("body.malformed", "createAccount", Refused("'`$(x)` \n"), *exchanges),
         exchanges,
         run,
     )

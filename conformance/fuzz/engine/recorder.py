@@ -163,7 +163,7 @@ class Recorder:
                     exchanges = [
                         self.run.record[number] for number in failure.exchanges if number in self.run.record
                     ]
-                    path = save(finding, exchanges, self.run, folder, finding.judged)
+                    path = save(finding, exchanges, self.run, folder)
                     finding.replay = f"{folder.name}/{path.name}" if path else ""
         return findings
 
@@ -185,14 +185,14 @@ class Recorder:
 
     def _rest(self, rule: str, failure: Failure) -> list[int]:
         """The exchanges of a failure's example that it rests on."""
-        from conformance.replay.record import needed
+        from conformance.replay.needs import needed
 
         record = self.run.record
         example = [record[number] for number in failure.exchanges if number in record]
         decisive = [record[number] for number in failure.judgement.exchanges if number in record]
         if not decisive:
             return failure.exchanges
-        return [exchange.number for exchange in needed(rule, decisive, example, self.run)]
+        return [exchange.number for exchange in needed(decisive, example, self.run)]
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:

@@ -10,10 +10,10 @@ A check sends, states an expectation, and hands over the exchanges that it is ab
     ctx.judge(rule, AtMostOne("8 requests with one nonce", through="authentication"), *answers)
 
 The exchanges are known by their positions: `of=1` is the second one handed over. An expectation is frozen,
-holds plain JSON values only, and judges by nothing but those and the exchanges (and, for a few, the target):
+holds plain JSON values only, and judges by nothing but those and the exchanges (and, for a few, the target),
 never by what the check remembers. `judge` comes to an `Outcome`: it holds, it does not (with what was got
-instead), or it cannot be told (with the reason). Whether an answer can be judged at all is for the expectation
-to say: those of one answer leave alone what was throttled, not answered, or answered 5xx.
+instead), or it cannot be told (with the reason). Whether an answer can be judged at all is for the
+expectation to say: those of one answer leave alone what was throttled, not answered, or answered 5xx.
 
 A judgement that is a check's own is a predicate: a function of exchanges and plain parameters, which returns
 what was got, or "" where the expectation holds; raise `CannotTell` where the exchanges do not show it. Called
@@ -34,6 +34,7 @@ from conformance.judging.expectations.answers import (
     Accepted,
     Answered,
     Authenticated,
+    Documented,
     Refused,
     RefusedOrIgnored,
     Status,
@@ -61,6 +62,7 @@ __all__ = [
     "AtMostOne",
     "Authenticated",
     "CannotTell",
+    "Documented",
     "Equal",
     "Expectation",
     "ExpectationError",

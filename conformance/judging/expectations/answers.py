@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.judging.expectations.base import CannotTell, Expectation, Outcome, by_answer
+from conformance.contract.operations import response_problems
+from conformance.judging.expectations.base import CannotTell, Expectation, Outcome, by_answer, outcome
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 
@@ -47,12 +48,13 @@ class Refused(_Answer, kind="refused"):
     def expected(self) -> str:
         if not self.type:
             return f"{self.what}: " + (str(self.status) if self.status else "a refusal (4xx)")
-        return f"{self.what}: {self.status or 'any 4xx'} {self.type}/{self.code}"
+        named = f"{self.type}/{self.code}" if self.code else self.type
+        return f"{self.what}: {self.status or 'any 4xx'} {named}"
 
     def _fits(self, exchange: Exchange) -> bool:
         good = exchange.status == self.status if self.status else exchange.refused
-        named = exchange.error_type == self.type and exchange.error_code == self.code
-        return good and (named or not self.type)
+        good = good and self.type in ("", exchange.error_type)
+        return good and self.code in ("", exchange.error_code)
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,29 @@ class Accepted(_Answer, kind="accepted"):
 
 
 @dataclass(frozen=True)
+class Documented(Expectation, kind="documented"):
+    """The body of a 2xx answer breaks no part of its schema that a rule states; `what` is the sentence."""
+
+    rule: str = ""
+    operation: str = ""
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        exchange = exchanges[0]
+        if not exchange.succeeded:
+            raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
+        problems = response_problems(self.operation, exchange.document)
+        broken = [problem for problem in problems if problem.rule == self.rule]
+        return outcome(
+            "; ".join(f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
+        )
+
+
+@dataclass(frozen=True)
 class Answered(Expectation, kind="answered"):
-    """Answered with a status below 500, whatever it is; 2xx or 4xx where `documented`."""
+    """Answered with a status below 500, whatever it is, or with one of `also`; 2xx or 4xx if `documented`."""
 
     documented: bool = False
+    also: Sequence[int] = ()
 
     @property
     def expected(self) -> str:
@@ -123,6 +144,6 @@ class Answered(Expectation, kind="answered"):
             raise CannotTell(f"{exchange.purpose} was still answered {exchange.status} after waiting")
         if exchange.unsent:
             raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
-        below = exchange.status is not None and exchange.status < 500
+        below = exchange.status is not None and (exchange.status < 500 or exchange.status in self.also)
         fits = exchange.succeeded or exchange.refused
         return by_answer(fits if self.documented else below, exchange)

@@ -77,6 +77,11 @@ class Expectation:
         """The sentence that completes "expected …" in a report."""
         return self.what
 
+    @property
+    def of_effects(self) -> bool:
+        """Whether it compares looks at something that the requests between them may have changed."""
+        return False
+
     def judge(self, exchanges: Sequence[Exchange], target: Target | None = None) -> Outcome:
         """Whether the exchanges are as expected. Never raises for what a server answered."""
         try:
@@ -183,7 +188,7 @@ def _place(plain: Any) -> list[str | int]:
 
 
 @dataclass(frozen=True)
-class Told(Expectation):
+class Told(Expectation, kind="told"):
     """What was judged elsewhere: only its words are known, so that it cannot be judged again."""
 
     good: bool = True

@@ -58,6 +58,10 @@ class Unchanged(Expectation, kind="unchanged"):
     def expected(self) -> str:
         return f"{self.what}: nothing changed"
 
+    @property
+    def of_effects(self) -> bool:
+        return True
+
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
         before, after = exchanges[:2]
         for look in (before, after):

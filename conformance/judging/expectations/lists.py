@@ -66,7 +66,7 @@ class NotShown(Expectation, kind="not-shown"):
 
 @dataclass(frozen=True)
 class OncePerWalk(Expectation, kind="once-per-walk"):
-    """The pages, read one after the other, show every element once, and as many as the first one's `total`."""
+    """The pages, read one after the other, show every element once, and as many as `total` says."""
 
     @property
     def expected(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 from conformance.judging.expectations.base import Expectation, ExpectationError, Outcome, outcome
 from conformance.target.file import Target
@@ -15,6 +16,9 @@ Judge = Callable[..., str | Outcome]
 
 _JUDGES: dict[str, Judge] = {}
 
+#: Names of the predicates that compare looks at something.
+_OF_EFFECTS: set[str] = set()
+
 
 @dataclass(frozen=True)
 class Holds(Expectation, kind="holds"):
@@ -23,6 +27,10 @@ class Holds(Expectation, kind="holds"):
     name: str = ""
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def of_effects(self) -> bool:
+        return self.name in _OF_EFFECTS
+
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
         if self.name not in _JUDGES:
             raise ExpectationError(f"there is no predicate {self.name[:60]!r} in this version of the suite")
@@ -30,17 +38,33 @@ class Holds(Expectation, kind="holds"):
         return got if isinstance(got, Outcome) else outcome(got)
 
 
-def predicate(judge: Judge) -> Callable[..., Holds]:
+@overload
+def predicate(judge: Judge) -> Callable[..., Holds]: ...
+
+
+@overload
+def predicate(*, effects: bool) -> Callable[[Judge], Callable[..., Holds]]: ...
+
+
+def predicate(judge: Judge | None = None, *, effects: bool = False) -> Any:
     """Registers a function as a predicate and returns what states it: called with the sentence and the
-    parameters (JSON values only) it gives the expectation. Raises KeyError where the name is taken."""
+    parameters (JSON values only) it gives the expectation. `effects` says that it compares looks at something
+    that the requests between them may have changed. Raises KeyError where the name is taken."""
+    if judge is None:
+        return functools.partial(_register, effects=effects)
+    return _register(judge, effects=False)
+
+
+def _register(judge: Judge, effects: bool) -> Callable[..., Holds]:
     name = f"{judge.__module__.rpartition('.')[2].removeprefix('test_')}.{judge.__name__.strip('_')}"
     if name in _JUDGES:
         raise KeyError(f"two predicates are called {name}")
     _JUDGES[name] = judge
+    if effects:
+        _OF_EFFECTS.add(name)
 
     def stated(sentence: str, **parameters: Any) -> Holds:
         return Holds(sentence, name, parameters)
 
     stated.__doc__, stated.__name__ = judge.__doc__, judge.__name__
-    stated.judge = judge  # type: ignore[attr-defined]
     return stated

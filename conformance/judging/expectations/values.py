@@ -20,7 +20,7 @@ def _same_ids(got: Any, expected: Any) -> bool:
     return comparison.identifiers(got) is not None and comparison.identifiers(got) == sorted(expected)
 
 
-#: How two values are compared: as JSON, as amounts, as account ids, or as an array's ids with an array of ids.
+#: How two values are compared: as JSON, amounts, account ids, or an array of resources with one of ids.
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "json": comparison.same,
     "amount": comparison.same_amount,
@@ -43,6 +43,8 @@ class Equal(Expectation, kind="equal"):
 
     @property
     def expected(self) -> str:
+        if self.by == "ids":
+            return f"{self.what}: exactly the {len(self.to)} expected ones"
         return self.what if isinstance(self.to, (At, Sent)) else f"{self.what} {shown(self.to)}"
 
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
@@ -51,6 +53,8 @@ class Equal(Expectation, kind="equal"):
         good = alike(got, read(self.to, exchanges))
         if not good and self.otherwise is not MISSING:
             good = alike(got, read(self.otherwise, exchanges))
+        if self.by == "ids" and (ids := comparison.identifiers(got)) is not None:
+            return outcome("" if good else f"{len(ids)}, of which {len(set(ids) & set(self.to))} are of them")
         return outcome("" if good else shown(got))
 
 

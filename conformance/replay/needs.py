@@ -1,0 +1,141 @@
+"""Which exchanges a failure rests on: those that were judged, what made the things they are about, and what
+bears on them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.cache import Key
+from conformance.fixtures.run_context import RunContext
+from conformance.wire.messages import Exchange
+
+#: Steps of a file; what a finding needs beyond that nobody would read.
+MAX_STEPS = 60
+
+#: The same where any of many requests may have had the effect that was seen.
+MAX_STEPS_OF_EFFECTS = 200
+
+#: Steps that only make what a judged answer shows.
+MAX_LISTED = 30
+
+#: Words between the separators of paths, queries and JSON: whatever can be an id.
+_WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
+
+#: How many exchanges of the record were looked at, and id -> number of the exchange that created it.
+_MAKERS = Key[tuple[int, dict[str, int]]]("what created each id")
+
+
+def needed(
+    judged: list[Exchange], exchanges: list[Exchange], run: RunContext, *, effects: bool = False
+) -> list[Exchange]:
+    """The judged exchanges and all that they rest on, in the order in which they were sent.
+
+    `exchanges` are those of the check. With `effects`, looks are compared: then all requests between them
+    count, and what else there is does not."""
+    makers = _makers(run)
+    kept = {exchange.number: exchange for exchange in judged}
+    waiting = list(judged)
+    first, last = min(kept), max(kept)
+    if effects:
+        between = [
+            exchange for exchange in exchanges if first < exchange.number < last and exchange.method != "GET"
+        ]
+        most = MAX_STEPS_OF_EFFECTS
+    else:
+        listed = _listed(judged, makers, run)
+        between = [run.record[number] for number in listed if number < last and number in run.record]
+        most = MAX_STEPS
+    for exchange in between:
+        if exchange.number not in kept:
+            kept[exchange.number] = exchange
+            waiting.append(exchange)
+    while waiting and len(kept) < most:
+        later = waiting.pop()
+        for exchange in [*_made(later, makers, run), *_bearing(later, exchanges, last)]:
+            if exchange.number not in kept and len(kept) < most:
+                kept[exchange.number] = exchange
+                waiting.append(exchange)
+    return sorted(kept.values(), key=lambda exchange: (exchange.started, exchange.number))
+
+
+def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[Exchange]:
+    """What created the things that a request names."""
+    numbers = {makers[word] for word in _words(later) if word in makers}
+    return [
+        run.record[number] for number in sorted(numbers) if number < later.number and number in run.record
+    ]
+
+
+def _bearing(later: Exchange, exchanges: list[Exchange], last: int) -> list[Exchange]:
+    return [exchange for exchange in exchanges if exchange.number < last and _related(exchange, later)]
+
+
+def _makers(run: RunContext) -> dict[str, int]:
+    """Id -> the number of the exchange that created it, for everything in the record."""
+    seen, makers = run.cache.find(_MAKERS) or (0, {})
+    numbers = list(run.record)
+    for number in numbers[seen:]:
+        exchange = run.record[number]
+        if exchange.method == "POST" and exchange.succeeded and exchange.operation != "disableBeneficiary":
+            identifier = exchange.get("id")
+            if isinstance(identifier, str) and identifier:
+                makers.setdefault(identifier, number)
+    run.cache.put(_MAKERS, (len(numbers), makers))
+    return makers
+
+
+def _listed(judged: list[Exchange], makers: Mapping[str, int], run: RunContext) -> list[int]:
+    """The exchanges that made what the decisive answers show, or should: all but the customer's accounts,
+    which are everybody's."""
+    lists = [one for one in judged if one.operation != "listAccounts" and one.succeeded]
+    shown = {word for one in lists for word in _WORDS.findall(one.response_body.decode("utf-8", "replace"))}
+    paths = {one.call.path for one in lists if one.operation and OPERATIONS[one.operation].is_list}
+    return sorted(
+        {
+            number
+            for identifier, number in makers.items()
+            if identifier in shown
+            or (paths and number in run.record and run.record[number].call.path in paths)
+        }
+    )[-MAX_LISTED:]
+
+
+def _words(exchange: Exchange) -> set[str]:
+    """Whatever in a request can be an id."""
+    return set(_WORDS.findall(request_text(exchange)))
+
+
+def request_text(exchange: Exchange) -> str:
+    """All of a request in which an id can stand, its target also as it reads unencoded."""
+    call = exchange.call
+    body = (call.body or b"").decode("utf-8", "replace")
+    return f"{call.target} {unquote(call.target)} {call.auth.signed_target or ''} {body}"
+
+
+def _related(earlier: Exchange, later: Exchange) -> bool:
+    """Whether an earlier request of the same check bears on a later one: it used its key or nonce, or changed
+    what it is about."""
+    if earlier.number >= later.number:
+        return False
+    first, second = earlier.call, later.call
+    if first.idempotency_key is not None and first.idempotency_key == second.idempotency_key:
+        return True
+    fixed = (second.auth.nonce, second.auth.signed_nonce, second.auth.signature)
+    if earlier.nonce in fixed or earlier.request_header(signing.SIGNATURE) in fixed:
+        return True
+    if earlier.method == "GET":
+        return False
+    about, changed = second.path.rstrip("/"), first.path.rstrip("/")
+    if about.endswith("/balances"):
+        about = "/v1/accounts/" + about.split("/")[-2]
+    if later.method == "POST" and changed == about and later.operation != "createWallet":
+        return False  # one more beside it
+    return earlier.succeeded and (
+        changed == about
+        or changed.startswith(about + "/")
+        or (about.startswith(changed + "/") and later.method != "GET")
+    )

@@ -7,7 +7,7 @@ matter how finely a server shows or stores instants.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from conformance.contract.rules import RULES
@@ -27,6 +27,8 @@ from conformance.harness.filters import (
 )
 from conformance.harness.list_reading import item_fields, status_filter
 from conformance.harness.pagination import walk
+from conformance.judging.expectations import predicate
+from conformance.judging.expectations.lists import keeps_what_fits
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Parameters, page_of, pages_of, statuses
 
@@ -230,14 +232,9 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     done = walk(ctx, lists.call, size=size, filters=parameters)
     if not kept or not paging.whole(ctx, _COMBINE, done, kept, what):
         return
-    extra = (set(done.ids) & lists.ids) - set(kept)
-    ctx.judge(
-        _COMBINE,
-        not extra,
-        f"{what}: none but the {len(kept)} elements that fit",
-        f"{len(extra)} others",
-        *done.exchanges[:4],
-    )
+    sentence = f"{what}: none but the {len(kept)} elements that fit"
+    fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
+    ctx.judge(_COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
     if len(set(done.ids)) == len(kept):
         paging.totals(ctx, _COMBINE, done.pages, len(kept), what)
     for found in done.pages:
@@ -245,13 +242,14 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
         # Only the number of pages of all elements is sure to be a mistake about the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
         if found.pages is not None and right != unfiltered:
-            ctx.judge(
-                _COMBINE,
-                found.pages != unfiltered,
-                f"{what}: pages {right}, as many as the {len(kept)} elements fill",
-                f"pages {found.pages}, which is those of all {len(lists.ids)} elements",
-                found.exchange,
-            )
+            sentence = f"{what}: pages {right}, as many as the {len(kept)} elements fill"
+            ctx.judge(_COMBINE, not_pages_of_all(sentence, pages=unfiltered), found.exchange)
+
+
+@predicate
+def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
+    """A filtered list does not have so many pages as it has without its filters."""
+    return f"pages {pages}, which is those of all elements" if exchanges[0].get("pages") == pages else ""
 
 
 def _no_period(ctx: CheckContext, lists: Filtered) -> None:

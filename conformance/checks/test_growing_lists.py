@@ -13,6 +13,8 @@ from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.harness.pagination import walk
 from conformance.harness.patience import pauses
+from conformance.judging.expectations import Expectation, Listed
+from conformance.judging.expectations.lists import no_element_twice
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of
 
@@ -36,7 +38,7 @@ class Growth:
     ctx: CheckContext
     fixture: AccountFixture
     acknowledged: set[str] = field(default_factory=set)
-    wrong: list[tuple[str, str, Exchange]] = field(default_factory=list)
+    wrong: list[tuple[Expectation, list[Exchange]]] = field(default_factory=list)
     #: How many elements there were before.
     since: int = 0
 
@@ -85,9 +87,10 @@ class Growth:
             if answer.operation == self.create:
                 if isinstance(answer.get("id"), str):
                     self.acknowledged.add(str(answer.get("id")))
-            elif twice := _twice(answer):
-                expected = f"{answer.call.query} while elements are created: no element twice"
-                self.wrong.append((expected, f"{twice} twice", answer))
+            else:
+                once = no_element_twice(f"{answer.call.query} while elements are created: no element twice")
+                if once.judge([answer]).good is False:
+                    self.wrong.append((once, [answer]))
 
     # ------------------------------------------------------------------ afterwards
 
@@ -115,8 +118,8 @@ class Growth:
             if repeated and len({page.total for page in pages}) == 1:
                 break
         assert last is not None, "there is a first look"
-        expected = f"a walk after {len(self.acknowledged)} creates: each created element once"
-        self.wrong.append((expected, f"{missing} missing, {repeated} more than once", last))
+        listed = Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=True)
+        self.wrong.append((listed, [page.exchange for page in pages]))
         return last
 
     def _read(self) -> tuple[list[Page], bool, Exchange]:
@@ -144,13 +147,12 @@ def test_list_while_it_grows(ctx: CheckContext) -> None:
     number = sum(len(growth.acknowledged) for growth in growths)
     if wrong and not _sound_one_by_one(ctx):
         reason = "the list is wrong, too, when elements are created one by one"
-        ctx.skip_judgement(RULE, reason, wrong[0][2], cause="list.walk")
+        ctx.skip_judgement(RULE, reason, wrong[0][1][-1], cause="list.walk")
         return
-    for expected, got, exchange in wrong:
-        ctx.judge(RULE, False, expected, got, exchange)
+    for expectation, exchanges in wrong:
+        ctx.judge(RULE, expectation, *exchanges)
     if not wrong and number and last[-1] is not None:
-        expected = f"{number} simultaneous creates: each element once in the list"
-        ctx.judge(RULE, True, expected, "each once", last[-1])
+        ctx.judge(RULE, no_element_twice(f"{number} simultaneous creates: each element once"), last[-1])
     elif not number:
         ctx.skip_judgement(RULE, "none of the simultaneous creates was accepted")
 

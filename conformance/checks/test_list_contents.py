@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.contract.operations import response_problems
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO
+from conformance.fixtures.account import identifier
 from conformance.fixtures.run_context import refusal_of_sound
 from conformance.harness import paging
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.list_reading import active, compared, in_order, mistyped, stocked
+from conformance.harness.list_reading import active, compared, documented_items, in_order, stocked
 from conformance.harness.pagination import steady, walk
-from conformance.judging.comparison import show
+from conformance.judging.expectations import At, Documented, Equal, Listed, lists
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
@@ -36,7 +36,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
 
     pages, cut = steady(ctx, list_fixture.call, read)
     shown = [one for page in pages for one in page.ids]
-    exchanges = [page.exchange for page in pages[:3]]
+    exchanges = [page.exchange for page in pages]
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
     missing = [one for one in [*list_fixture.created, *list_fixture.known] if one not in shown]
@@ -47,45 +47,21 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
             *exchanges,
         )
     else:
-        ctx.judge(
-            "list.complete",
-            not missing,
-            f"each of {len(list_fixture.created) + len(list_fixture.known)} known elements in the list",
-            f"{len(missing)} are not" if missing else "they are",
-            *exchanges,
-        )
+        known = [*list_fixture.created, *list_fixture.known]
+        ctx.judge("list.complete", Listed("all that is known to be there", known), *exchanges)
     paging.belongs(
         ctx, shown, list_fixture.created, list_fixture.strangers, list_fixture.exact, "the list", *exchanges
     )
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (one for one in _SCHEMA_RULES if one in ctx.rules):
-        problems = [
-            (problem, page)
-            for page in pages
-            for problem in response_problems(ctx.operation.id, page.exchange.document)
-            if problem.rule == rule
-        ]
-        got = f"{problems[0][0].pointer}: {problems[0][0].message}" if problems else "as stated"
-        ctx.judge(
-            rule,
-            not problems,
-            RULES[rule].statement,
-            got,
-            problems[0][1].exchange if problems else exchanges[0],
-        )
-    for name in ("total", "page", "size", "pages"):
-        # To JSON Schema 12.0 is an integer, to most clients it is none.
-        value = pages[0].exchange.get(name)
-        if isinstance(value, float):
-            ctx.judge("list.envelope", False, f"{name}: an integer", show(value), pages[0].exchange)
-    wrong = [one for page in pages for one in mistyped(ctx.operation.id, page.items)]
+        ctx.judge(rule, Documented(RULES[rule].statement, rule, ctx.operation.id), *exchanges)
     ctx.judge(
-        "list.item-fields",
-        not wrong,
-        "each item with its documented fields, of their types",
-        wrong[0] if wrong else "they are there",
-        *exchanges,
+        "list.envelope", lists.integers_in_envelope("total, page, size and pages: integers"), *exchanges
     )
+    typed = documented_items(
+        "each item with its documented fields, of their types", operation=ctx.operation.id
+    )
+    ctx.judge("list.item-fields", typed, *exchanges)
     ctx.observe("list.order", "in which order?", in_order(shown, list(list_fixture.created)), exchanges[0])
 
 
@@ -115,22 +91,14 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         )
         shown |= set(last.ids if (last := page_of(rest)) else ())
     else:
-        gone = set(before.ids) - shown
-        ctx.judge(
-            "list.complete",
-            not gone,
-            f"{what}: all that it showed before",
-            f"{len(gone)} are gone",
-            after.pages[-1].exchange,
-        )
+        still = Listed(f"{what}: all that it showed before", before.ids)
+        ctx.judge("list.complete", still, *after.page_exchanges)
     if created.get("id") in shown or not after.cut:
         ctx.judge(
             "list.complete",
-            created.get("id") in shown,
-            f"{what}: that account in it",
-            f"{len(shown)} others",
-            created,
-            after.pages[-1].exchange,
+            Listed(f"{what}: that account in it", [identifier(created)]),
+            *after.page_exchanges,
+            *([rest] if after.cut else []),
         )
     else:
         ctx.skip_judgement(
@@ -174,10 +142,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         exchange = ctx.send(listing.with_query(query(1, DEFAULT_SIZE)), what)
         found = paging.page(ctx, "list.complete", exchange, what)
         if found is not None:
-            missing = [one for one in made if one not in found.ids]
-            ctx.judge(
-                "list.complete", not missing, f"{what}: each of them", f"{len(missing)} missing", exchange
-            )
+            ctx.judge("list.complete", Listed(what, list(made)), exchange)
             paging.belongs(ctx, found.ids, made, {}, True, what, exchange)
 
 
@@ -193,11 +158,9 @@ def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) ->
     found = paging.page(ctx, "list.empty", exchange, what)
     if found is None:
         if exchange.succeeded and exchange.get("items") is not MISSING:
-            ctx.judge(
-                "list.empty", False, f"{what}: items []", f"items {show(exchange.get('items'))}", exchange
-            )
+            ctx.judge("list.empty", Equal(f"{what}: items", At("items"), []), exchange)
         return
-    ctx.judge("list.empty", not found.items, f"{what}: no items", f"{len(found.items)} items", exchange)
+    ctx.judge("list.empty", lists.no_items(f"{what}: no items"), exchange)
     paging.number(ctx, "list.empty", found, "total", 0, what)
     if not found.items:
         paging.count_of_pages(ctx, found, size, what, 0)

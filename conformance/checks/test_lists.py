@@ -8,6 +8,7 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import PageReading, active, read_at_all_sizes, stocked
 from conformance.harness.pagination import steady
+from conformance.judging.expectations import Listed, lists
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
 
@@ -39,14 +40,8 @@ def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
     reading = read_at_all_sizes(ctx, list_fixture.call, (50, 10, 1))
     _judge_walks(ctx, reading)
     _judge_numbers(ctx, reading)
-    missing = [one for one in list_fixture.created if one not in reading.known]
-    ctx.judge(
-        "list.complete",
-        not missing,
-        f"each of {len(list_fixture.created)} created elements in the list",
-        f"{len(missing)} are not" if missing else "they are",
-        *reading.walks[0].exchanges,
-    )
+    walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
+    ctx.judge("list.complete", Listed("what was created", list(list_fixture.created)), *walked)
     for value in ("0", "-1", "101", "1000"):
         probe = ctx.send(
             list_fixture.call.with_query([("size", value)]),
@@ -62,13 +57,8 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
         what = f"pages of size {done.size}"
         valid = paging.whole(ctx, "list.walk", done, known, what)
         if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
-            ctx.judge(
-                "list.stable",
-                done.ids == first.ids,
-                f"{what}: the order that size {MAX_SIZE} shows",
-                "another one",
-                *done.exchanges[:2],
-            )
+            order = lists.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
+            ctx.judge("list.stable", order, *first.page_exchanges, *done.page_exchanges)
         if not any(one.cut for one in reading.walks):
             paging.totals(ctx, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
@@ -76,14 +66,9 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
         found = paging.page(ctx, "list.walk", exchange, what)
         part = first.ids[(number - 1) * size : number * size]
         if found is not None and reading.in_order and (part or not first.cut):
-            others = len(set(found.ids) - set(part))
-            ctx.judge(
-                "list.walk",
-                found.ids == part,
-                f"{what}: the {len(part)} elements that follow those of page {number - 1}",
-                f"{len(found.ids)} elements, {others} of them others",
-                exchange,
-            )
+            sentence = f"{what}: the {len(part)} elements that follow those of page {number - 1}"
+            follows = lists.part_of_walk(sentence, number=number, size=size)
+            ctx.judge("list.walk", follows, exchange, *first.page_exchanges)
 
 
 def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
@@ -156,14 +141,8 @@ def _judge_defaults(
             "list.defaults", f"what page={number}&size={size} shows changes", explicit, cause="list.stable"
         )
     else:
-        ctx.judge(
-            "list.defaults",
-            False,
-            f"{what}: the {len(expected.items)} items of page={number}&size={size}",
-            f"{len(found.items)} items, {len(set(found.ids) - set(expected.ids))} of them others",
-            found.exchange,
-            explicit,
-        )
+        sentence = f"{what}: the {len(expected.items)} items of page={number}&size={size}"
+        ctx.judge("list.defaults", lists.same_each_time(sentence), explicit, found.exchange)
 
 
 @check("list.stable")
@@ -190,17 +169,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
 
     for what, exchanges in steady(ctx, list_fixture.call, read).items():
         found = [paging.page(ctx, "list.stable", one, what) for one in exchanges]
-        orders = [one.ids for one in found if one is not None]
-        changed = [index for index, ids in enumerate(orders, 1) if ids != orders[0]]
-        if orders:
-            ctx.judge(
-                "list.stable",
-                not changed,
-                f"{what}, read {len(orders)} times: the same elements in the same order",
-                f"a difference at the {_ordinal(changed[0])} time" if changed else "the same",
-                *exchanges[:2],
-            )
-
-
-def _ordinal(number: int) -> str:
-    return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
+        readings = [page.exchange for page in found if page is not None]
+        if readings:
+            sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
+            ctx.judge("list.stable", lists.same_each_time(sentence), *readings)

@@ -7,6 +7,7 @@ one. What counts is who got through and what exists afterwards.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from decimal import Decimal
 
 from conformance.contract import signing
@@ -18,8 +19,15 @@ from conformance.harness.pagination import walk
 from conformance.harness.races import Rounds
 from conformance.harness.side_effects import SideEffects
 from conformance.judging.comparison import objects
-from conformance.judging.effects import EXACT
-from conformance.judging.expectations import Answered, AtMostOne, SameAnswer
+from conformance.judging.effects import EXACT, amounts, movement
+from conformance.judging.expectations import (
+    Answered,
+    AtMostOne,
+    CannotTell,
+    SameAmongAccepted,
+    difference,
+    predicate,
+)
 from conformance.wire.messages import Call, Exchange
 
 #: Simultaneous requests, and how often: the first round also opens the connections for the second one.
@@ -70,7 +78,7 @@ def test_one_key(ctx: CheckContext) -> None:
     """Simultaneous requests with one key and body: every 2xx answer is the same response, the operation is
     done once, and a later repetition brings that response."""
     rule = "idempotency.race"
-    doubled: list[bool] = []
+    doubled: list[list[Exchange]] = []
     rounds = Rounds(ctx, ROUNDS)
     for _ in rounds:
         fixture = own_place(ctx) if ctx.operation.id != "createPayout" else ctx.fixture()
@@ -81,29 +89,25 @@ def test_one_key(ctx: CheckContext) -> None:
             if winner is None:
                 continue
             if ctx.operation.traits.moves_money:
-                doubled.append(_spent_more(ctx, effects, one))
+                doubled.append(_looks_around(ctx, effects, one))
             elif ctx.operation.id != "disableBeneficiary":
                 effects.accepted.add(identifier(winner))
                 effects.judge(
                     rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers
                 )
-    if doubled and all(doubled):
+    what = "simultaneous requests with one key and body: the balances change as by one of them"
+    as_one = moves_as_one(what, operation=ctx.operation.id)
+    if doubled and all(as_one.judge(looks).good is False for looks in doubled):
         # Once may be somebody else's payout at the same moment.
-        ctx.judge(
-            rule,
-            False,
-            "simultaneous requests with one key and body: the balances change as by one of them",
-            "they change by more",
-        )
+        ctx.judge(rule, as_one, *doubled[0])
 
 
 def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchange]) -> Exchange | None:
     """Judges what the simultaneous requests were answered; the first 2xx answer, if need be a later one's."""
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
-    for answer in succeeded[1:]:
-        if not ctx.judge(rule, SameAnswer(f"{what}, answered 2xx"), succeeded[0], answer):
-            break
+    if len(succeeded) > 1:
+        ctx.judge(rule, SameAmongAccepted(f"{what}: those that are answered 2xx"), *answers)
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
             ctx.judge(rule, Answered(what, documented=True), answer)
@@ -118,24 +122,35 @@ def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchan
         reason = f"neither one of the simultaneous requests nor a later one was accepted: {later.described()}"
         ctx.skip_judgement(rule, reason, later, answers[0])
         return None
-    ctx.judge(rule, SameAnswer(f"{what}, repeated later"), succeeded[0], later)
+    if ctx.usable(rule, later):
+        again = one_of_them_again(f"{what}: the same response when they are repeated later")
+        ctx.judge(rule, again, later, *answers)
     return succeeded[0]
 
 
-def _spent_more(ctx: CheckContext, effects: SideEffects, one: Call) -> bool:
-    """Whether the simultaneous requests moved a balance by a multiple of what a single request moves it by;
-    the amount is of digits that no others have."""
-    raced = effects.moved()
-    if not raced:
-        return False
+def _looks_around(ctx: CheckContext, effects: SideEffects, one: Call) -> list[Exchange]:
+    """The balances before and after the simultaneous requests, and before and after a single one of the same
+    amount, whose digits no others have."""
+    effects.moved()
+    looks = [*effects.looks_before[-1:], *effects.looks[-1:]]
     effects.start()
     ctx.send(ctx.fixture().call(ctx.operation.id, one.document), "a single request of the same amount")
-    single = effects.moved()
-    return any(member in raced and raced[member] in _multiples(amount) for member, amount in single.items())
+    effects.moved()
+    return [*looks, *effects.looks_before[-1:], *effects.looks[-1:]]
 
 
-def _multiples(amount: Decimal) -> list[Decimal]:
-    return [EXACT.multiply(amount, Decimal(times)) for times in range(2, KEYS + 1)]
+@predicate(effects=True)
+def moves_as_one(exchanges: Sequence[Exchange], operation: str) -> str:
+    """Between the first two looks no balance moves by a multiple of what it moves by between the others."""
+    money = [amounts(look.get("balances")) for look in exchanges[:4]]
+    if any(not shown for shown in money) or len(money) < 4:
+        raise CannotTell("the balances are not shown")
+    before, after, start, end = (shown or {} for shown in money)
+    raced, single = movement(operation, before, after), movement(operation, start, end)
+    for member, amount in single.items():
+        if raced.get(member) in [EXACT.multiply(amount, Decimal(times)) for times in range(2, KEYS + 1)]:
+            return f"{member[1]} {member[0]} changes by more"
+    return ""
 
 
 # ---------------------------------------------------------------------- one wallet
@@ -165,7 +180,7 @@ def test_one_wallet(ctx: CheckContext) -> None:
             ]
             found = {str(one.get("id")) for one in of_pair}
         if len(answered) == len(answers) and not succeeded and found is not None and not found:
-            _judge_none(ctx, rule, index, answers[0])
+            _judge_none(ctx, rule, index, answers)
             continue
         if succeeded:
             ctx.judge(rule, AtMostOne(what), *answers)
@@ -174,24 +189,50 @@ def test_one_wallet(ctx: CheckContext) -> None:
         elif succeeded and not found:
             ctx.skip_judgement(rule, "listWallets does not show the wallet", listed, cause="list.complete")
         elif found:
-            got = f"{len(found)}"
-            ctx.judge(
-                rule, len(found) <= 1, f"{what}: one wallet in listWallets", got, listed, *succeeded[:2]
+            currency, network = pairs[index]
+            only = one_wallet_of_pair(
+                f"{what}: one wallet in listWallets", currency=currency, network=network
             )
+            ctx.judge(rule, only, listed, *answers)
 
 
-def _judge_none(ctx: CheckContext, rule: str, index: int, refused: Exchange) -> None:
+def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange]) -> None:
     """All were refused, and nothing exists: a fault, if the server takes such a wallet at all."""
     fixture = ctx.run.fresh()
     alone = ctx.accept(
         fixture.call("createWallet", ctx.run.samples.wallet(index)),
         "a single create of the same wallet elsewhere",
     )
-    ctx.judge(
-        rule,
-        refused.status in _BUSY,
-        "simultaneous creates of one wallet: one answered 2xx",
-        f"none, the first {refused.described()}",
-        refused,
-        alone,
-    )
+    ctx.judge(rule, one_got_through("simultaneous creates of one wallet: one answered 2xx"), alone, *answers)
+
+
+@predicate
+def one_got_through(exchanges: Sequence[Exchange]) -> str:
+    """Where a single create, first, is accepted, one of those at once is, too, unless they were put off."""
+    alone, *answers = exchanges
+    if not alone.succeeded:
+        raise CannotTell("a single create is not accepted, either")
+    if any(answer.succeeded or answer.status in _BUSY for answer in answers):
+        return ""
+    return f"none, the first {answers[0].described()}"
+
+
+@predicate
+def one_of_them_again(exchanges: Sequence[Exchange]) -> str:
+    """The first answer is that of one of the others, which were accepted."""
+    later, *answers = exchanges
+    succeeded = [answer for answer in answers if answer.succeeded]
+    if not succeeded:
+        raise CannotTell("none of the simultaneous requests was accepted")
+    differences = [difference(answer, later) for answer in succeeded]
+    return differences[0] if all(differences) else ""
+
+
+@predicate
+def one_wallet_of_pair(exchanges: Sequence[Exchange], currency: str, network: str) -> str:
+    """A list shows at most one wallet of a currency and network."""
+    items = objects(exchanges[0].get("items"))
+    found = {
+        item.get("id") for item in items if [item.get("currency"), item.get("network")] == [currency, network]
+    }
+    return f"{len(found)}" if len(found) > 1 else ""

@@ -12,6 +12,7 @@ from conformance.fixtures.samples import OTHER_CURRENCIES
 from conformance.harness import paging
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import status_filter, stocked
+from conformance.judging.expectations.lists import keeps_what_fits
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, query
@@ -51,6 +52,7 @@ class Filtered:
         self.list_fixture = stocked(ctx)
         self.call = self.list_fixture.call
         exchange = ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
+        self.unfiltered = exchange
         items = exchange.get("items")
         self.elements = [
             one
@@ -82,13 +84,9 @@ class Filtered:
         found = paging.page(self.ctx, rule, exchange, what)
         if found is None:
             return None
-        wanted, shown = {one.id for one in expected}, set(found.ids) & self.ids
-        wrong, missing = len(shown - wanted), len(wanted - shown)
-        got = [f"{wrong} that it should leave out"] * bool(wrong) + [f"{missing} of them missing"] * bool(
-            missing
-        )
-        of = f"the {len(wanted)} of {len(self.ids)} elements" if wanted else "none of the elements"
-        self.ctx.judge(rule, not got, f"{what}: {of}", " and ".join(got) or "just these", exchange)
+        of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
+        fitting = keeps_what_fits(f"{what}: {of}", ids=sorted(self.ids))
+        self.ctx.judge(rule, fitting, self.unfiltered, exchange)
         if "list.complete" in self.ctx.rules:
             paging.belongs(
                 self.ctx,

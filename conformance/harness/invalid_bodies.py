@@ -19,6 +19,7 @@ from conformance.fixtures.samples import marker, unusual
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
 from conformance.judging.effects import sent_amount
+from conformance.judging.expectations import Accepted
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Exchange
 
@@ -202,14 +203,13 @@ class InvalidBodies:
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a sound wallet after refused ones")
         self.ctx.run.cache.forget(self._place)
-        what = "a sound wallet after refused ones: accepted (2xx)"
+        what = Accepted("a sound wallet after refused ones, as in a new account")
         if not created.refused or created.throttled:
-            self.ctx.judge(UNTOUCHED, True, what, created.described(), created)
+            self.ctx.judge(UNTOUCHED, what, created)
             return
         elsewhere = self.ctx.send(self.ctx.valid(), "a sound wallet in a new account")
         if elsewhere.succeeded:
-            got = f"{created.described()}, but it is accepted in a new account"
-            self.ctx.judge(UNTOUCHED, False, what, got, created)
+            self.ctx.judge(UNTOUCHED, what, created, *self._refused)
         else:
             reason = f"a sound wallet is no longer accepted: {elsewhere.described()}"
             self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)

@@ -10,7 +10,9 @@ from conformance.contract.operations import response_schema
 from conformance.fixtures.lists import ListFixture, small_list
 from conformance.harness.context import CheckContext
 from conformance.harness.pagination import walk
-from conformance.judging.comparison import same, same_instant, show
+from conformance.judging.comparison import objects, same, same_instant, show
+from conformance.judging.expectations import Accepted, CannotTell, Outcome, lists, predicate
+from conformance.judging.expectations.base import outcome
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Parameters, Walk, identity, page_of, pages_of, query, sample, statuses
 
@@ -118,16 +120,31 @@ def compared(
     for name, answered, shown, origin in differences:
         if name not in seen:
             seen.add(name)
-            ctx.judge(
-                "list.complete",
-                False,
-                f"{name} of each element as its create answered it: {show(answered)}",
-                show(shown),
-                exchanges[0],
-                origin,
-            )
+            sentence = f"{name} of each element as its create answered it: {show(answered)}"
+            page = next((one for one in exchanges if shown in _shown(one, origin, name)), exchanges[0])
+            ctx.judge("list.complete", shown_as_created(sentence, name=name), page, origin)
     if not differences:
-        ctx.judge("list.complete", True, "each element as its create answered it", "the same", *exchanges)
+        ctx.judge("list.complete", Accepted("each element as its create answered it"), *exchanges)
+
+
+def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
+    """A member of the element of a page that a create made."""
+    items = objects(page.get("items"))
+    return [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
+
+
+@predicate
+def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
+    """A page, first, shows a member of an element as its create, second, answered it, or as it was sent."""
+    page, origin = exchanges[:2]
+    shown = _shown(page, origin, name)
+    if not shown:
+        raise CannotTell("the list does not show what was created")
+    alike = same(shown[0], origin.get(name)) or (
+        name == "created" and same_instant(shown[0], origin.get(name))
+    )
+    sent = origin.call.document
+    return "" if alike or (name in sent and same(shown[0], sent[name])) else show(shown[0])
 
 
 _TYPES = {"string": str, "boolean": bool, "null": type(None)}
@@ -149,6 +166,15 @@ def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
             elif wanted and not isinstance(item[name], wanted):
                 found.append(f"{name} is {show(item[name])}")
     return found
+
+
+@predicate
+def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Outcome:
+    """The items of each page have their documented fields, of their JSON types."""
+    for at, page in enumerate(lists.pages(exchanges)):
+        if wrong := mistyped(operation, page.items):
+            return outcome(wrong[0], at)
+    return ""
 
 
 def in_order(shown: Sequence[str], created: Sequence[str]) -> str:

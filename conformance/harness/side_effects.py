@@ -21,7 +21,8 @@ from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.judging import effects
-from conformance.judging.effects import NONE, Document, Effect, Money
+from conformance.judging.effects import NONE, Effect, Money
+from conformance.judging.expectations import Answered, NoEffect, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, page_of, query, walk
 
@@ -69,8 +70,11 @@ class Watch:
         self._started = 0
         #: The look that did not show what it was for, and why it could not.
         self.unseen: tuple[str, Exchange | None, str] | None = None
-        #: The looks that show what has changed, the later first.
+        #: The looks at the start, and those that show what has changed since.
+        self.looks_before: list[Exchange] = []
         self.looks: list[Exchange] = []
+        #: The ids of accounts that are new, although the looks before do not show it.
+        self.fresh: list[str] = []
 
     @property
     def visible(self) -> bool:
@@ -83,12 +87,14 @@ class Watch:
         self.unseen = None
         self.looks = []
         self._before = self._look() if self.visible else None
+        self.looks_before, self.looks = self.looks, []
         self._started = max(self.run.record, default=0)
 
     def effect(self, sent: Sequence[Call]) -> Effect | None:
         """What has changed since the start, of which `sent` may be the cause; None where it cannot be told."""
         if self._before is None:
             return None
+        self.looks = []
         before, after = self._before, self._look()
         if after is None:
             return None
@@ -97,7 +103,8 @@ class Watch:
         if self._traits.changes:
             read = self._traits.read_by
             found = effects.in_resource(read, before, after)
-            return found and effects.in_resource(read, before, after, self._answered())
+            answered = [exchange.document for exchange in self.answered()]
+            return found and effects.in_resource(read, before, after, answered)
         if self._traits.shared:
             return self._accounts(before, after, sent)
         found = effects.in_list(self.operation, before, after, self.accepted)
@@ -105,6 +112,7 @@ class Watch:
 
     def moved(self) -> Money:
         """By how much each amount moved in the operation's direction since the start."""
+        self.looks = []
         after = self._look()
         if not isinstance(self._before, dict) or not isinstance(after, dict):
             return {}
@@ -123,10 +131,10 @@ class Watch:
         """The ids of all that was created before the start: a list may show it late."""
         return {str(exchange.get("id")) for exchange in self._earlier()}
 
-    def _answered(self) -> list[Document]:
-        """The resource as each accepted change before the start answered it: a read may show it late."""
+    def answered(self) -> list[Exchange]:
+        """The accepted changes of the resource before the start: a read may show them late."""
         identifier = self._path()["beneficiary_id"]
-        return [e.document for e in self._earlier() if e.get("id") == identifier]
+        return [exchange for exchange in self._earlier() if exchange.get("id") == identifier]
 
     # ------------------------------------------------------------------ looking
 
@@ -146,10 +154,12 @@ class Watch:
         listing = self.fixture.call(self._traits.listed_by)
         done = walk(lambda call, _: self.send(call, "what is in the list?"), listing)
         last = done.exchanges[-1]
+        self.looks += done.exchanges[:-1]
         return self._seen(last, effects.by_id(done.items) if done.broken is None else None)
 
     def _seen(self, look: Exchange, shown: T, reason: str = "", remedy: str = "") -> T:
-        self.looks.insert(0, look)
+        if look not in self.looks:
+            self.looks.append(look)
         if shown is None:
             reason = reason or f"which shows the effect of requests, was answered {look.described()}"
             self.unseen = (f"{look.operation}, {reason}", look, remedy)
@@ -189,6 +199,7 @@ class Watch:
             )
             return None
         came = newest_accounts(self.run, self.send, self.fixture, since, after[0])
+        self.looks += [page.exchange for page in came.pages]
         self._seen(came.last, came.items)
         if not came.found:
             self._seen(
@@ -202,6 +213,7 @@ class Watch:
         items = [item for item in came.items if isinstance(item, dict) and str(item.get("id")) not in old]
         unknown = items if known is not None else [item for item in items if item in came.fresh]
         fresh = [item for item in unknown if str(item.get("id")) not in (known or ())]
+        self.fresh = [str(item.get("id")) for item in fresh]
         return effects.in_accounts(items, fresh, sent)
 
 
@@ -253,13 +265,28 @@ class SideEffects(Watch):
         if not self.visible:
             return
         effect = self.effect([exchange.call for exchange in sent])
+        before, after = self.looks_before, self.looks
         if effect is not None and effect.doubtful:
             effect = self._confirmed(effect, sent, again)
         if effect is None:
             self._cannot_tell(rule)
             return
-        shown = effect.found or "none"
-        self.ctx.judge(rule, not effect, f"no effect of {what}", shown, *self.looks[:1], *sent[-1:])
+        answered = self.answered() if self._traits.changes else []
+        others = self.accepted | self._made() if self._traits.listed_by else set()
+        made = {str(exchange.get("id")) for exchange in sent if exchange.succeeded} & self.accepted
+        expectation = NoEffect(
+            what,
+            self.operation,
+            len(before),
+            len(after),
+            len(answered),
+            [identifier for identifier in ids_on(after) if identifier in others - made],
+            self.fresh if effect else [],
+            doubtful=bool(effect),
+            of_refusals=rule == UNTOUCHED,
+            first_accepted=bool(made),
+        )
+        self.ctx.judge(rule, expectation, *before, *after, *answered, *sent)
 
     def judge_refused(
         self,
@@ -338,9 +365,9 @@ class SideEffects(Watch):
         for identifier, exchange in list(named.items())[:5]:
             ids = {"account_id": self.fixture.account_id, "beneficiary_id": identifier}
             found = self.send(call("getBeneficiary", ids), "is there what the answer names?")
-            got = f"{exchange.status}, and getBeneficiary shows a new beneficiary"
-            self.ctx.judge(rule, not found.succeeded, f"no effect of {what}", got, exchange, found)
-        self.ctx.judge(rule, True, f"no effect of {what}", "none", *sent[-1:])
+            self.ctx.judge(rule, shows_no_beneficiary(f"no effect of {what}"), exchange, found)
+        for exchange in sent[-1:]:
+            self.ctx.judge(rule, Answered(f"no effect of {what}, as far as answers name it"), exchange)
 
     def _cannot_tell(self, rule: str) -> None:
         if self.unseen is None:
@@ -349,6 +376,18 @@ class SideEffects(Watch):
         reason, look, remedy = self.unseen
         if look is None or self.ctx.usable(rule, look):
             self.ctx.skip_judgement(rule, reason, *([look] if look else []), remedy=remedy)
+
+
+@predicate
+def shows_no_beneficiary(exchanges: Sequence[Exchange]) -> str:
+    """No read, second, shows the beneficiary that the answer to a request without effect, first, names."""
+    answer, found = exchanges[:2]
+    return f"{answer.status}, and getBeneficiary shows a new beneficiary" if found.succeeded else ""
+
+
+def ids_on(looks: Sequence[Exchange]) -> list[str]:
+    """The ids on pages."""
+    return [identifier for look in looks if (page := page_of(look)) for identifier in page.ids]
 
 
 def _exchanges(answers: Exchange | Sequence[Exchange]) -> Sequence[Exchange]:

@@ -101,6 +101,8 @@ def as_curl(document: Document) -> str:
         made = (
             f"$(uuid {form['version']:x} {form.get('variant', 8):x})"
             if form["kind"] == "uuid"
+            else "cf$(hexadecimal 6)"
+            if form["kind"] == "marker"
             else f"$(hexadecimal {(form['length'] + 1) // 2})"
         )
         lines.append(f"{_variable(name)}={made}")
@@ -164,6 +166,10 @@ def _formed(value: str, form: str) -> str:
             return f'"$(printf %s {value} | tr {cases[name][0]} {cases[name][1]})"'
         case "but":
             return f'"$(printf %s {value} | head -c -{int(argument)})"'
+        case "first":
+            return f'{shlex.quote(argument)}"$(printf %s {value} | cut -c 2-)"'
+        case "last":
+            return f'"$(printf %s {value} | head -c -1)"{shlex.quote(argument)}'
         case "second":
             return f'"$(printf %s {value} | cut -c 1-19)Z"'
         case "day":

@@ -14,13 +14,13 @@ from conformance.fixtures.run_context import RunContext
 from conformance.wire.messages import Exchange
 
 #: Steps of a file; what a finding needs beyond that nobody would read.
-MAX_STEPS = 60
+MAX_STEPS = 300
 
 #: The same where any of many requests may have had the effect that was seen.
-MAX_STEPS_OF_EFFECTS = 200
+MAX_STEPS_OF_EFFECTS = 400
 
 #: Steps that only make what a judged answer shows.
-MAX_LISTED = 30
+MAX_LISTED = 130
 
 #: Words between the separators of paths, queries and JSON: whatever can be an id.
 _WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
@@ -30,11 +30,16 @@ _MAKERS = Key[tuple[int, dict[str, int]]]("what created each id")
 
 
 def needed(
-    judged: list[Exchange], exchanges: list[Exchange], run: RunContext, *, effects: bool = False
+    judged: list[Exchange],
+    exchanges: list[Exchange],
+    run: RunContext,
+    told: str,
+    *,
+    effects: bool = False,
 ) -> list[Exchange]:
     """The judged exchanges and all that they rest on, in the order in which they were sent.
 
-    `exchanges` are those of the check. With `effects`, looks are compared: then all requests between them
+    `exchanges` are those of the check; `told` is the text of the expectation, which may name ids. With `effects`, looks are compared: then all requests between them
     count, and what else there is does not."""
     makers = _makers(run)
     kept = {exchange.number: exchange for exchange in judged}
@@ -49,6 +54,8 @@ def needed(
         listed = _listed(judged, makers, run)
         between = [run.record[number] for number in listed if number < last and number in run.record]
         most = MAX_STEPS
+    named = sorted({makers[word] for word in _WORDS.findall(told) if word in makers})[-MAX_LISTED:]
+    between += [run.record[number] for number in named if number < last and number in run.record]
     for exchange in between:
         if exchange.number not in kept:
             kept[exchange.number] = exchange
@@ -71,7 +78,20 @@ def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[E
 
 
 def _bearing(later: Exchange, exchanges: list[Exchange], last: int) -> list[Exchange]:
-    return [exchange for exchange in exchanges if exchange.number < last and _related(exchange, later)]
+    """The earlier requests of the check that bear on one; where it takes over a nonce, the last one with
+    another nonce as well, as a server may know but the latest."""
+    found = [exchange for exchange in exchanges if exchange.number < last and _related(exchange, later)]
+    used = [exchange for exchange in found if exchange.nonce == later.nonce]
+    if used and later.call.auth.nonce is not None:
+        between = [
+            exchange
+            for exchange in exchanges
+            if used[-1].number < exchange.number < later.number
+            and exchange.operation == later.operation
+            and exchange.succeeded
+        ]
+        found += between[-1:]
+    return found
 
 
 def _makers(run: RunContext) -> dict[str, int]:

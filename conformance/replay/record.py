@@ -15,7 +15,7 @@ from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 from conformance.replay.document import FORMAT, Document, Step, file_name, write
 from conformance.replay.needs import needed, request_text
-from conformance.replay.symbols import SHORTEST, Names, braced
+from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 
@@ -52,12 +52,12 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
     if any(exchange.organization not in ("primary", "secondary") for exchange in judged):
         return None
     plain = expectation.to_plain()
-    kept = needed(judged, exchanges, run, effects=expectation.of_effects)
+    told = json.dumps(plain, ensure_ascii=False)
+    kept = needed(judged, exchanges, run, told, effects=expectation.of_effects)
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
     names = Names()
     _name_target(names, run.target)
     decisive = {exchange.number for exchange in judged}
-    told = json.dumps(plain, ensure_ascii=False)
     written = [
         _step(identifier, exchange, names, steps, exchange.number in decisive, told, run)
         for identifier, exchange in steps.items()
@@ -76,11 +76,19 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
         "got": finding.got,
         "fresh": names.fresh,
         "steps": written,
-        "expectation": names.data(plain),
+        "expectation": _told(plain, names),
         "judged": [numbers[exchange.number] for exchange in judged],
     }
     redacted: Document = _redacted(document, run)
     return redacted
+
+
+def _told(plain: dict[str, Any], names: Names) -> dict[str, Any]:
+    """The expectation with symbols. Of what it wants to be listed, only what the steps create can be."""
+    told: dict[str, Any] = names.data(plain)
+    if plain["kind"] == "listed":
+        told["ids"] = [identifier for identifier in told.get("ids", []) if SYMBOL.search(identifier)]
+    return told
 
 
 # ---------------------------------------------------------------------- one step
@@ -109,6 +117,7 @@ def _step(
     """One exchange as a step; `told` is the text of the expectation, which may name what is answered."""
     plain = call_to_plain(exchange.call)
     step: Step = {"id": identifier, "purpose": exchange.purpose, "organization": exchange.organization}
+    names.mark(plain.get("body", ""))
     if "idempotency_key" in plain:
         plain["idempotency_key"] = names.fresh_value("key", plain["idempotency_key"])
     if "auth" in plain:
@@ -117,7 +126,6 @@ def _step(
     if "headers" in plain:
         plain["headers"] = [[name, names.symbolized(value)] for name, value in plain["headers"]]
     if "body" in plain:
-        names.mark(plain["body"])
         plain["body"] = names.symbolized(plain["body"])
     step |= plain
     _name_signing(identifier, exchange, names, steps.values())
@@ -140,7 +148,7 @@ def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContex
         elif name in ("timestamp", "signed_timestamp") and isinstance(value, str):
             value = names.braced(value) or _moment(value, int(exchange.started + run.clock.offset))
         elif name == "secret":
-            value = _secret(value, run.target)
+            value = _secret(value, names, run.target)
         elif isinstance(value, str):
             value = names.symbolized(value, target=name == "signed_target")
         written[name] = value
@@ -209,13 +217,13 @@ def _named(value: str, text: str) -> bool:
     return value[:-1].lower() in text
 
 
-def _secret(secret: str, target: Target) -> str:
+def _secret(secret: str, names: Names, target: Target) -> str:
     """The secret that a request is signed with: a symbol where it is one of the target's."""
     for name in ("primary", "secondary"):
         organization = getattr(target, name)
         if organization is not None and organization.secret == secret:
             return braced(f"{name}.secret")
-    return secret
+    return names.symbolized(secret)
 
 
 def _pauses(written: list[Step], steps: Mapping[str, Exchange]) -> None:

@@ -33,10 +33,14 @@ class _Values:
     def __init__(self, document: Document, run: RunContext) -> None:
         self.run = run
         self.known = {name: new_value(form) for name, form in document.get("fresh", {}).items()}
+        #: Symbols whose values were not answered, and what was instead.
+        self.missing: dict[str, str] = {}
 
     def __call__(self, symbol: str) -> str | None:
         if symbol in self.known:
             return self.known[symbol]
+        if symbol in self.missing:
+            raise Inconclusive(self.missing[symbol])
         if symbol in ("now", "now_ms"):
             return str(self.run.clock.now() * (1000 if symbol == "now_ms" else 1))
         organization, _, member = symbol.partition(".")
@@ -51,13 +55,16 @@ class _Values:
             self.known[f"sent_{step['id']}.{name}"] = exchange.request_header(f"X-{name}") or ""
 
     def capture(self, step: Step, exchange: Exchange) -> None:
-        """Takes what a step's answer is named for. Raises Inconclusive where it is not there."""
+        """Takes what a step's answer is named for; that it is not there matters only where it is used."""
         for symbol, place in step.get("captures", {}).items():
             value = exchange.get(*place)
             if value is MISSING or not isinstance(value, str):
                 where = ".".join(map(str, place))
-                raise Inconclusive(f"step {step['id']} was answered {exchange.described()} without {where}")
-            self.known[symbol] = value
+                self.missing[symbol] = (
+                    f"step {step['id']} was answered {exchange.described()} without {where}"
+                )
+            else:
+                self.known[symbol] = value
 
 
 def perform(
@@ -81,7 +88,10 @@ def perform(
                 values.capture(step, exchange)
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
-    outcome = _judged(document, values, answers, run)
+    try:
+        outcome = _judged(document, values, answers, run)
+    except Inconclusive as stop:
+        return Replayed(UNDECIDED, stop.reason, answers)
     verdict = {True: NOT_REPRODUCED, False: REPRODUCED, None: UNDECIDED}[outcome.good]
     return Replayed(verdict, outcome.got, answers)
 

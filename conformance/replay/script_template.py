@@ -40,6 +40,8 @@ Answer = tuple[str, bytes, "int | None", bytes]
 
 
 def fresh(form: dict[str, Any]) -> str:
+    if form["kind"] == "marker":
+        return "cf" + secrets.token_hex(6)
     if form["kind"] == "hex":
         return secrets.token_hex(form["length"])[: form["length"]]
     text = str(uuid.uuid4())
@@ -67,6 +69,10 @@ def formed(text: str, form: str) -> str:
     name, _, argument = form.partition(".")
     if name == "but":
         return text[: -int(argument)]
+    if name == "first":
+        return argument + text[1:]
+    if name == "last":
+        return text[:-1] + argument
     if name == "second":
         return text[:19] + "Z"
     if name == "day":

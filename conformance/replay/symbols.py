@@ -30,7 +30,7 @@ _STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.
 _STAMP_IN_TARGET = re.compile(_STAMP.pattern.replace(":[", "(?::|%3A|%3a)["))
 
 #: Words that mark what one request made (conformance.fixtures.samples.marker).
-_MARKER = re.compile(r"\bcf([0-9a-f]{12})\b")
+_MARKER = re.compile(r"\bcf[0-9a-f]{12}\b")
 
 #: Timestamps as near to one another as this, in seconds, are taken to be said of one another.
 NEAR = 3600
@@ -53,6 +53,8 @@ def fresh_like(text: str) -> dict[str, Any] | None:
 
 def new_value(form: Mapping[str, Any]) -> str:
     """A new random value of a form that `fresh_like` gave."""
+    if form["kind"] == "marker":
+        return "cf" + secrets.token_hex(6)
     if form["kind"] == "hex":
         return secrets.token_hex((form["length"] + 1) // 2)[: form["length"]]
     text = str(uuid.uuid4())
@@ -100,6 +102,8 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "lower": lambda text, argument: text.lower(),
     "swapped": lambda text, argument: text.swapcase(),
     "but": lambda text, argument: text[: -int(argument)],
+    "first": lambda text, argument: argument + text[1:],
+    "last": lambda text, argument: text[:-1] + argument,
     "second": _second,
     "day": _day,
     "encoded": _encoded,
@@ -178,16 +182,28 @@ class Names:
         if text is None or (form := fresh_like(text)) is None:
             return text
         if text not in self.known:
+            if near := self._neighbour(text):
+                return near
             self.known[text] = self.number(kind)
             self.fresh[self.known[text]] = form
         return braced(self.known[text])
 
+    def _neighbour(self, text: str) -> str | None:
+        """A random value that differs from a known one in its first or last character only."""
+        for value, symbol in self.known.items():
+            if len(value) == len(text) and len(text) > 2 * SHORTEST:
+                if value[1:] == text[1:]:
+                    return braced(f"{symbol}|first.{text[0]}")
+                if value[:-1] == text[:-1]:
+                    return braced(f"{symbol}|last.{text[-1]}")
+        return None
+
     def mark(self, text: str) -> None:
         """Takes in the markers of a body: each replay makes its own, as names may have to be unique."""
         for found in _MARKER.finditer(text):
-            if found[1] not in self.known:
-                self.known[found[1]] = self.number("marker")
-                self.fresh[self.known[found[1]]] = {"kind": "hex", "length": 12}
+            if found[0] not in self.known:
+                self.known[found[0]] = self.number("marker")
+                self.fresh[self.known[found[0]]] = {"kind": "marker"}
 
     def braced(self, text: str) -> str | None:
         """The symbol of a value that has one, in braces."""

@@ -115,8 +115,12 @@ class Walk:
         return self.pages[0].total if self.pages else None
 
     @property
+    def page_exchanges(self) -> list[Exchange]:
+        return [page.exchange for page in self.pages]
+
+    @property
     def exchanges(self) -> list[Exchange]:
-        return [page.exchange for page in self.pages] + ([self.broken] if self.broken else [])
+        return self.page_exchanges + ([self.broken] if self.broken else [])
 
 
 #: Pages that a walk reads at most unless told otherwise.

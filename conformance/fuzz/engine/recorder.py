@@ -192,7 +192,7 @@ class Recorder:
         decisive = [record[number] for number in failure.judgement.exchanges if number in record]
         if not decisive:
             return failure.exchanges
-        return [exchange.number for exchange in needed(decisive, example, self.run)]
+        return [exchange.number for exchange in needed(decisive, example, self.run, "")]
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:

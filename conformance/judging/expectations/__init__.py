@@ -49,8 +49,15 @@ from conformance.judging.expectations.base import (
     Told,
     from_plain,
 )
-from conformance.judging.expectations.groups import AtMostOne, SameAnswer, Unchanged
-from conformance.judging.expectations.lists import Listed, NotShown, OncePerWalk
+from conformance.judging.expectations.effects import NoEffect
+from conformance.judging.expectations.groups import (
+    AtMostOne,
+    SameAmongAccepted,
+    SameAnswer,
+    Unchanged,
+    difference,
+)
+from conformance.judging.expectations.lists import Listed
 from conformance.judging.expectations.predicates import Holds, predicate
 from conformance.judging.expectations.values import At, Equal, Later, Member, Sent
 
@@ -70,16 +77,17 @@ __all__ = [
     "Later",
     "Listed",
     "Member",
-    "NotShown",
-    "OncePerWalk",
+    "NoEffect",
     "Outcome",
     "Refused",
     "RefusedOrIgnored",
+    "SameAmongAccepted",
     "SameAnswer",
     "Sent",
     "Status",
     "Told",
     "Unchanged",
+    "difference",
     "from_plain",
     "predicate",
     "unusable",

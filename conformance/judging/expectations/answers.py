@@ -109,20 +109,21 @@ class Accepted(_Answer, kind="accepted"):
 
 @dataclass(frozen=True)
 class Documented(Expectation, kind="documented"):
-    """The body of a 2xx answer breaks no part of its schema that a rule states; `what` is the sentence."""
+    """The body of no 2xx answer breaks a part of its schema that a rule states; `what` is the sentence."""
 
     rule: str = ""
     operation: str = ""
 
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        exchange = exchanges[0]
-        if not exchange.succeeded:
-            raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
-        problems = response_problems(self.operation, exchange.document)
-        broken = [problem for problem in problems if problem.rule == self.rule]
-        return outcome(
-            "; ".join(f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
-        )
+        for at, exchange in enumerate(exchanges):
+            if not exchange.succeeded:
+                raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
+            problems = response_problems(self.operation, exchange.document)
+            broken = [problem for problem in problems if problem.rule == self.rule]
+            if broken:
+                told = (f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
+                return outcome("; ".join(told), at)
+        return outcome("")
 
 
 @dataclass(frozen=True)

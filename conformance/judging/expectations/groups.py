@@ -46,6 +46,25 @@ class SameAnswer(Expectation, kind="same-answer"):
 
 
 @dataclass(frozen=True)
+class SameAmongAccepted(Expectation, kind="same-among-accepted"):
+    """Of simultaneous requests with one key and body, all that are answered 2xx have one answer."""
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what}: the same response for each"
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        accepted = [at for at, exchange in enumerate(exchanges) if exchange.succeeded]
+        if not accepted:
+            raise CannotTell("none of the requests was accepted")
+        for at in accepted[1:]:
+            first, other = exchanges[accepted[0]], exchanges[at]
+            if got := difference(first, other):
+                return outcome(f"{first.described()} and {got}", accepted[0], at)
+        return HOLDS
+
+
+@dataclass(frozen=True)
 class Unchanged(Expectation, kind="unchanged"):
     """Two looks at one resource, the earlier one first, show the same documented members.
 

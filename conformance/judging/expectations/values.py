@@ -29,6 +29,14 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 }
 
 
+def _known(operand: Any, exchanges: Sequence[Exchange]) -> Any:
+    """What a value is compared with. Raises CannotTell where the answer that should show it was refused."""
+    value = read(operand, exchanges)
+    if value is MISSING and isinstance(operand, At) and not exchanges[operand.of].succeeded:
+        raise CannotTell(f"the other request was answered {exchanges[operand.of].described()}")
+    return value
+
+
 @dataclass(frozen=True)
 class Equal(Expectation, kind="equal"):
     """A value is the expected one: a literal, or a member of another answer or request.
@@ -50,7 +58,7 @@ class Equal(Expectation, kind="equal"):
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
         alike = COMPARED[self.by]
         got = read(self.got, exchanges)
-        good = alike(got, read(self.to, exchanges))
+        good = alike(got, _known(self.to, exchanges))
         if not good and self.otherwise is not MISSING:
             good = alike(got, read(self.otherwise, exchanges))
         if self.by == "ids" and (ids := comparison.identifiers(got)) is not None:
@@ -77,7 +85,7 @@ class Member(Expectation, kind="member"):
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
         exchange = exchanges[0]
         operation, value = exchange.operation or "", exchange.get(self.name)
-        expected, second = read(self.to, exchanges), read(self.otherwise, exchanges)
+        expected, second = _known(self.to, exchanges), read(self.otherwise, exchanges)
         good = comparison.alike(operation, self.name, value, expected)
         good = good or (expected is None and value is MISSING)
         good = good or (second is not MISSING and comparison.alike(operation, self.name, value, second))

@@ -35,10 +35,10 @@ _FEW = 4
 class Explanation:
     """What is known of a signature.
 
-    `string` and `signature` are the right ones. `is_right`: that signature was presented; `is_open`: it was, in
+    `string` and `signature` are the right ones. `is_right`: that one was presented; `is_open`: it was, in
     a letter case that the specification leaves open. `mistakes` together make what was presented, of the
-    string `signed`; they are empty where nothing usual does, and then `signed` is what the client says it
-    signed, if it says so. `difference` says where that string, or what was presented, parts from the right one.
+    string `signed`. They are empty where nothing usual does; then `signed` is what the client says it signed,
+    if it says so. `difference` says where that string, or what was presented, parts from the right one.
     """
 
     string: bytes

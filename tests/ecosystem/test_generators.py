@@ -166,7 +166,7 @@ def test_a_generated_python_client_makes_signed_calls(python_client: Path) -> No
     with sandbox() as target:
         program = HERE / "clients" / "python_client.py"
         variables = {**credentials(target), "PYTHONPATH": str(python_client)}
-        done = run([sys.executable, str(program)], python_client, **variables)
+        done = run([sys.executable, str(program)], python_client, variables)
     assert done.stdout.split("\n")[0] == "Generated in Python True invalid_signature"
 
 
@@ -180,5 +180,5 @@ def test_a_generated_typescript_client_makes_signed_calls(tmp_path: Path) -> Non
         "--moduleResolution", "nodenext", "--types", "node", "client.ts", folder=tmp_path,
     )  # fmt: skip
     with sandbox() as target:
-        done = run(["node", "client.js"], tmp_path, **credentials(target))
+        done = run(["node", "client.js"], tmp_path, credentials(target))
     assert done.stdout.split("\n")[0] == "Generated in TypeScript true 401"

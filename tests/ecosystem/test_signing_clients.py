@@ -251,8 +251,8 @@ def program(name: str, tmp_path: Path) -> tuple[Language, Path]:
     if name == "go":
         (tmp_path / "go.mod").write_text("module client\n")
     if language.build:
-        cache: dict[str, Any] = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod"}
-        run([*language.build], tmp_path, **cache)
+        cache = {"GOCACHE": str(tmp_path / "cache"), "GOFLAGS": "-mod=mod"}
+        run([*language.build], tmp_path, cache)
     return language, tmp_path
 
 
@@ -292,5 +292,5 @@ def test_client_signs_as_the_vectors_do(name: str, program: tuple[Language, Path
 def test_client_is_accepted(name: str, prefix: str, program: tuple[Language, Path]) -> None:
     language, folder = program
     with sandbox("--prefix", prefix) as target:
-        done = run([*language.run, "call"], folder, **credentials(target))
+        done = run([*language.run, "call"], folder, credentials(target))
     assert done.stdout.split() == ["201", "200"], done.stdout + done.stderr

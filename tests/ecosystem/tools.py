@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,10 +60,16 @@ def python(module: str, *arguments: object, folder: Path) -> subprocess.Complete
 
 
 def run(
-    command: list[str], folder: Path, *, check: bool = True, text: str = "", **environment: str
+    command: list[str],
+    folder: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    check: bool = True,
+    text: str = "",
 ) -> subprocess.CompletedProcess[str]:
     """Runs a command in a folder without a terminal; `text` is what it reads."""
-    variables = {**os.environ, "CI": "true", "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1", **environment}
+    variables = {**os.environ, "CI": "true", "NO_COLOR": "1", "NO_UPDATE_NOTIFIER": "1"}
+    variables.update(environment or {})
     variables.pop("PYTEST_CURRENT_TEST", None)
     done = subprocess.run(
         command,

@@ -163,10 +163,10 @@ def single(
     """Runs one case that nothing was drawn for; what it breaks is in the ledger. A rule that is broken for
     the first time is looked at again in smaller cases, if `shrink` makes some."""
 
-    def fails(one: Any) -> bool:
+    def fails(tried: Any) -> bool:
         recorder.begin()
         try:
-            run(one)
+            run(tried)
         except AssertionError:
             return True
         return False

@@ -178,7 +178,7 @@ class Recorder:
         finding.exchanges += [
             number for number in self._rest(rule, failure) if number not in finding.exchanges
         ]
-        finding.further = [f"also got {one}" for one in failure.further]
+        finding.further = [f"also got {got}" for got in failure.further]
         if failure.seen == 1 and failure.runs:
             finding.further.append("it was seen once and did not come again")
         return finding
@@ -197,5 +197,5 @@ class Recorder:
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:
     """How much a reader has to read: the number of requests, then their bytes."""
-    sizes = [len(one.request_body) + len(one.call.target) for one in exchanges]
+    sizes = [len(exchange.request_body) + len(exchange.call.target) for exchange in exchanges]
     return len(sizes), sum(sizes)

@@ -83,7 +83,7 @@ def smallest(
     that."""
     kept = list(history)
     for event in list(kept):
-        fewer = [one for one in kept if one is not event]
+        fewer = [other for other in kept if other is not event]
         if removable(event) and fewer and legal_order(fewer, initial, step) is None:
             kept = fewer
     return kept

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import Any
 
 from conformance.contract.fields import Field, request_fields
@@ -72,7 +73,7 @@ class BodyVerdict:
     """Why a body must be refused; whether every server must take it (`plain`); the field that has exactly its
     maximum length; and the document, None where it is no JSON object that can be read in one way only."""
 
-    refusals: list[Reason] = field(default_factory=list)
+    refusals: list[Reason] = dataclass_field(default_factory=list)
     plain: bool = False
     longest: str = ""
     document: dict[str, Any] | None = None
@@ -126,9 +127,9 @@ def judge_body(operation: str, body: bytes | None, valid: Sound | None) -> BodyV
         verdict.plain = _plain_document(operation, document, valid)
         verdict.longest = next(
             (
-                one.name
-                for one in request_fields(operation)
-                if isinstance(document.get(one.name), str) and len(document[one.name]) == one.max_length
+                field.name
+                for field in request_fields(operation)
+                if isinstance(document.get(field.name), str) and len(document[field.name]) == field.max_length
             ),
             "",
         )
@@ -153,23 +154,23 @@ def odd_address(body: bytes | None) -> bool:
 
 def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
     create = operation != "updateBeneficiary"
-    for one in request_fields(operation):
-        if one.name not in document:
-            if create and one.required:
-                yield Reason("fields.required", f"a body without {one.name}")
-        elif (value := document[one.name]) is None:
-            if create and one.required:
-                yield Reason("fields.required-null", f"{one.name} null")
-        elif not _typed(one, value):
-            yield from _wrong_type(one, value)
+    for field in request_fields(operation):
+        if field.name not in document:
+            if create and field.required:
+                yield Reason("fields.required", f"a body without {field.name}")
+        elif (value := document[field.name]) is None:
+            if create and field.required:
+                yield Reason("fields.required-null", f"{field.name} null")
+        elif not _typed(field, value):
+            yield from _wrong_type(field, value)
         elif isinstance(value, str):
-            yield from _wrong_text(one, value, document)
+            yield from _wrong_text(field, value, document)
     if create:
         yield from _together(operation, document)
 
 
-def _typed(one: Field, value: Any) -> bool:
-    match one.type:
+def _typed(field: Field, value: Any) -> bool:
+    match field.type:
         case "object":
             return isinstance(value, dict)
         case "boolean":
@@ -177,35 +178,37 @@ def _typed(one: Field, value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _wrong_type(one: Field, value: Any) -> Iterator[Reason]:
-    what = f"{one.name} {show(value)}"
-    if one.name == "address" and one.required:
+def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
+    what = f"{field.name} {show(value)}"
+    if field.name == "address" and field.required:
         yield Reason("fields.address", what)
-    elif one.name == "amount" and isinstance(value, (int, float)) and not isinstance(value, bool):
+    elif field.name == "amount" and isinstance(value, (int, float)) and not isinstance(value, bool):
         yield Reason("fields.amount", what)
-    elif one.required:
+    elif field.required:
         yield Reason("fields.type", what)
-    elif isinstance(value, list) or (isinstance(value, dict) and one.type != "object"):
+    elif isinstance(value, list) or (isinstance(value, dict) and field.type != "object"):
         # What a lenient server could read as the right type is left to it.
         yield Reason("fields.optional-type", what)
 
 
-def _wrong_text(one: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:
-    if one.max_length is not None and surely_longer(value, one.max_length):
-        yield Reason("fields.max-length", f"{one.name} of {len(value)} characters (at most {one.max_length})")
-    if one.choices and surely_no_choice(value, one.choices):
-        yield Reason("fields.enum", f"{one.name} {show(value)}")
-    if one.code == "country" and surely_no_code(value, 2):
-        yield Reason("fields.country-code", f"{one.name} {show(value)}")
+def _wrong_text(field: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:
+    if field.max_length is not None and surely_longer(value, field.max_length):
+        yield Reason(
+            "fields.max-length", f"{field.name} of {len(value)} characters (at most {field.max_length})"
+        )
+    if field.choices and surely_no_choice(value, field.choices):
+        yield Reason("fields.enum", f"{field.name} {show(value)}")
+    if field.code == "country" and surely_no_code(value, 2):
+        yield Reason("fields.country-code", f"{field.name} {show(value)}")
     if (
-        one.code == "currency"
+        field.code == "currency"
         and surely_no_code(value, 3)
         and document.get("type", "bank_account") == "bank_account"
     ):
-        yield Reason("fields.currency-code", f"{one.name} {show(value)}")
-    if one.code and value == UNASSIGNED_CODES[one.code] and document.get("type") != "wallet":
-        yield Reason("fields.unassigned-code", f"{one.name} {show(value)}")
-    if one.name == "amount" and surely_no_amount(value):
+        yield Reason("fields.currency-code", f"{field.name} {show(value)}")
+    if field.code and value == UNASSIGNED_CODES[field.code] and document.get("type") != "wallet":
+        yield Reason("fields.unassigned-code", f"{field.name} {show(value)}")
+    if field.name == "amount" and surely_no_amount(value):
         yield Reason("fields.amount", f"amount {show(value)}")
 
 
@@ -228,7 +231,7 @@ def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
 
 
 def _plain_document(operation: str, document: dict[str, Any], valid: Sound) -> bool:
-    known = {one.name: one for one in request_fields(operation)}
+    known = {field.name: field for field in request_fields(operation)}
     if operation == "updateBeneficiary":
         if not document:
             return False
@@ -242,19 +245,19 @@ def _plain_document(operation: str, document: dict[str, Any], valid: Sound) -> b
     )
 
 
-def _plain_value(operation: str, one: Field, value: Any, valid: Sound) -> bool:
-    if one.name in valid.body and same(value, valid.body[one.name]):
+def _plain_value(operation: str, field: Field, value: Any, valid: Sound) -> bool:
+    if field.name in valid.body and same(value, valid.body[field.name]):
         return True
-    if one.name in valid.pinned:
+    if field.name in valid.pinned:
         return False
-    if one.name in FREE_TEXT:
-        longest = UNSTATED_LENGTH if one.max_length is None else one.max_length
-        return plain_text(value, longest, digits=one.name not in PERSONAL)
-    match one.name:
+    if field.name in FREE_TEXT:
+        longest = UNSTATED_LENGTH if field.max_length is None else field.max_length
+        return plain_text(value, longest, digits=field.name not in PERSONAL)
+    match field.name:
         case "email":
             return plain_email(value)
         case "beneficiary_type":
-            return operation == "createBeneficiary" and value in one.choices
+            return operation == "createBeneficiary" and value in field.choices
         case "is_default":
             # A second default may be refused (destination.second-default).
             return value is False

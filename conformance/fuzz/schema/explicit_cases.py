@@ -34,7 +34,9 @@ def cases(operation: str, valid: Sound | None, *, foreign: bool) -> Iterator[Cas
             *((SIBLING,) if at and operation != "getAccountBalances" else ()),
         ]
         for kind in kinds:
-            path = tuple((one, kind if one == name else whose) for one, whose in own_path(operation))
+            path = tuple(
+                (parameter, kind if parameter == name else whose) for parameter, whose in own_path(operation)
+            )
             yield replace(base, origin=f"essential: {kind} {name}", path=path)
     yield replace(
         base, origin="essential: an encoded path", path=(*base.path[:-1], (base.path[-1][0], ENCODED))
@@ -63,17 +65,17 @@ def _bodies(base: Case, valid: Sound) -> Iterator[Case]:
             if Use.EXPLICIT in text.use:
                 changed = as_bytes({**valid.body, name: text.value})
                 yield replace(base, origin=f"essential: {text.reason} in {name}", body=changed)
-    for one in request_fields(base.operation):
-        if one.max_length is not None and one.name not in valid.pinned:
+    for field in request_fields(base.operation):
+        if field.max_length is not None and field.name not in valid.pinned:
             for kind, value in (
-                ("longest", longest(one)),
-                *(("too long", value) for _, value in too_long(one)),
+                ("longest", longest(field)),
+                *(("too long", value) for _, value in too_long(field)),
             ):
                 if value is not None:
                     yield replace(
                         base,
-                        origin=f"essential: {one.name} {kind}",
-                        body=to_json({**valid.body, one.name: value}),
+                        origin=f"essential: {field.name} {kind}",
+                        body=to_json({**valid.body, field.name: value}),
                     )
     if "amount" in valid.body:
         for amount in values(_AMOUNTS, Use.EXPLICIT):

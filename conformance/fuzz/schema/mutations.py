@@ -185,15 +185,17 @@ def _changed(base: Case, valid: Sound) -> SearchStrategy[Case]:
 
     @st.composite
     def change(draw: DrawFn) -> Case:
-        one = draw(st.sampled_from(known))
+        field = draw(st.sampled_from(known))
         body = dict(valid.body)
-        how = draw(st.sampled_from(_changes(one)))
+        how = draw(st.sampled_from(_changes(field)))
         if how == "elsewhere":
-            body[one.name] = draw(
-                st.sampled_from([text for text in OUT_OF_REACH if text[:5] == str(valid.body[one.name])[:5]])
+            body[field.name] = draw(
+                st.sampled_from(
+                    [text for text in OUT_OF_REACH if text[:5] == str(valid.body[field.name])[:5]]
+                )
             )
         elif how == "left out":
-            body.pop(one.name, None)
+            body.pop(field.name, None)
         elif how == "added":
             name = draw(st.sampled_from((*texts.SERVER_OWNED, "", "__proto__", "x" * 300, "\u0000")))
             body[name] = draw(
@@ -202,26 +204,26 @@ def _changed(base: Case, valid: Sound) -> SearchStrategy[Case]:
                 )
             )
         else:
-            body[one.name] = draw(_values(one, how))
-        return replace(base, origin=f"mutation: {one.name} {how}", body=as_bytes(body))
+            body[field.name] = draw(_values(field, how))
+        return replace(base, origin=f"mutation: {field.name} {how}", body=as_bytes(body))
 
     return change()
 
 
-def _changes(one: fields.Field) -> list[str]:
+def _changes(field: fields.Field) -> list[str]:
     changes = ["odd", "type", "null", "left out", "added"]
-    if one.max_length is not None:
+    if field.max_length is not None:
         changes += ["too long", "longest"]
-    if one.name in ("beneficiary_id", "payout_destination_id"):
+    if field.name in ("beneficiary_id", "payout_destination_id"):
         changes += ["elsewhere"] * 3
-    if one.name == "amount":
+    if field.name == "amount":
         changes += ["amount", "amount"]
-    if one.code or one.choices:
+    if field.code or field.choices:
         changes.append("code")
     return changes
 
 
-def _values(one: fields.Field, how: str) -> SearchStrategy[Any]:
+def _values(field: fields.Field, how: str) -> SearchStrategy[Any]:
     from hypothesis import strategies as st
 
     match how:
@@ -235,16 +237,16 @@ def _values(one: fields.Field, how: str) -> SearchStrategy[Any]:
             ) | st.decimals(-1000, 0, places=2).map(str)
         case "code":
             return st.sampled_from(
-                values(texts.CODES) + tuple(choice.upper() + "_" for choice in one.choices)
+                values(texts.CODES) + tuple(choice.upper() + "_" for choice in field.choices)
             )
-        case "longest" if one.name in FREE_TEXT:
-            assert one.max_length is not None
+        case "longest" if field.name in FREE_TEXT:
+            assert field.max_length is not None
             return st.sampled_from(
-                (corpus.letters(one.max_length), "x" * one.max_length, "\u540d" * one.max_length)
+                (corpus.letters(field.max_length), "x" * field.max_length, "\u540d" * field.max_length)
             )
         case "too long" | "longest":
-            assert one.max_length is not None
-            over = one.max_length + (1 if how == "too long" else 0)
+            assert field.max_length is not None
+            over = field.max_length + (1 if how == "too long" else 0)
             return st.sampled_from(("x" * over, corpus.letters(over), "\U0001f600" * over))
     return st.sampled_from(values(texts.TEXTS))
 
@@ -277,9 +279,9 @@ def _notations(valid: Sound) -> SearchStrategy[bytes]:
     from hypothesis import strategies as st
 
     free = [
-        one.name
-        for one in fields.request_fields(valid.operation)
-        if one.name in FREE_TEXT and one.name not in valid.pinned
+        field.name
+        for field in fields.request_fields(valid.operation)
+        if field.name in FREE_TEXT and field.name not in valid.pinned
     ]
     words = st.sampled_from(values(texts.PLAIN))
 

@@ -75,28 +75,28 @@ def _bare(schema: Any) -> Any:
             for key, value in schema.items()
             if not key.startswith("x-") and key != "description"
         }
-    return [_bare(one) for one in schema] if isinstance(schema, list) else schema
+    return [_bare(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _body(described: Operation, view: str, valid: Sound) -> dict[str, Any]:
     properties = {}
-    for one in request_fields(described.id):
-        schema = _accept(described.id, one, valid) if view == ACCEPT else _reject(one, valid)
+    for field in request_fields(described.id):
+        schema = _accept(described.id, field, valid) if view == ACCEPT else _reject(field, valid)
         if schema is not None:
-            properties[one.name] = schema
+            properties[field.name] = schema
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
     if described.id == "updateBeneficiary":
         return schema | ({"minProperties": 1} if view == ACCEPT else {})
     return schema | {"required": sorted(name for name in valid.needed if name in properties)}
 
 
-def _accept(operation: str, one: Field, valid: Sound) -> dict[str, Any] | None:
-    if one.name in FREE_TEXT and one.name not in valid.pinned:
-        return _text(min(one.max_length or UNSTATED_LENGTH, _SHORT))
-    match one.name:
-        case "email" if one.name not in valid.pinned:
+def _accept(operation: str, field: Field, valid: Sound) -> dict[str, Any] | None:
+    if field.name in FREE_TEXT and field.name not in valid.pinned:
+        return _text(min(field.max_length or UNSTATED_LENGTH, _SHORT))
+    match field.name:
+        case "email" if field.name not in valid.pinned:
             return {"type": "string", "pattern": "^[a-z][a-z0-9]{0,20}@example\\.com$"}
-        case "beneficiary_type" if operation == "createBeneficiary" and one.name not in valid.pinned:
+        case "beneficiary_type" if operation == "createBeneficiary" and field.name not in valid.pinned:
             return {"type": "string", "enum": ["individual"]}
         case "is_default":
             return {"enum": [False]}
@@ -111,27 +111,27 @@ def _accept(operation: str, one: Field, valid: Sound) -> dict[str, Any] | None:
                 "required": sorted(members),
                 "additionalProperties": False,
             }
-    return {"enum": [valid.body[one.name]]} if one.name in valid.body else None
+    return {"enum": [valid.body[field.name]]} if field.name in valid.body else None
 
 
-def _reject(one: Field, valid: Sound) -> dict[str, Any] | None:
-    if one.name in FREE_TEXT:
-        longest = {} if one.max_length is None else {"maxLength": one.max_length}
+def _reject(field: Field, valid: Sound) -> dict[str, Any] | None:
+    if field.name in FREE_TEXT:
+        longest = {} if field.max_length is None else {"maxLength": field.max_length}
         return {"type": "string", "minLength": 1, **longest}
-    value = valid.body.get(one.name)
-    if one.choices:
-        return {"type": "string", "enum": [value] if value in one.choices else list(one.choices)}
-    if one.type == "object" and isinstance(value, dict):
+    value = valid.body.get(field.name)
+    if field.choices:
+        return {"type": "string", "enum": [value] if value in field.choices else list(field.choices)}
+    if field.type == "object" and isinstance(value, dict):
         members = {name: {"type": "string", "enum": [member]} for name, member in value.items()}
         return {"type": "object", "properties": members, "required": sorted(members)}
-    if one.type == "boolean":
+    if field.type == "boolean":
         return {"type": "boolean"}
     if value is None:
         return None
     return {
         "type": "string",
         "enum": [value],
-        **({} if one.max_length is None else {"maxLength": one.max_length}),
+        **({} if field.max_length is None else {"maxLength": field.max_length}),
     }
 
 

@@ -46,12 +46,12 @@ class Context:
 def spoilt(operation: str) -> list[tuple[str, Any]]:
     """Members of a body that must be refused, each with its value."""
     pairs: list[tuple[str, Any]] = []
-    for one in fields.request_fields(operation):
-        if one.required:
-            pairs.append((one.name, 5))
+    for field in fields.request_fields(operation):
+        if field.required:
+            pairs.append((field.name, 5))
             if operation != "updateBeneficiary":
-                pairs += [(one.name, ABSENT), (one.name, None)]
-        if one.max_length is not None and one.name in (
+                pairs += [(field.name, ABSENT), (field.name, None)]
+        if field.max_length is not None and field.name in (
             "name",
             "label",
             "display_name",
@@ -59,11 +59,11 @@ def spoilt(operation: str) -> list[tuple[str, Any]]:
             "note",
             "title",
         ):
-            pairs.append((one.name, "\u0436" * (one.max_length + 1)))
-        if one.choices:
-            pairs.append((one.name, "robot"))
-        if one.code == "country":
-            pairs.append((one.name, "USA"))
+            pairs.append((field.name, "\u0436" * (field.max_length + 1)))
+        if field.choices:
+            pairs.append((field.name, "robot"))
+        if field.code == "country":
+            pairs.append((field.name, "USA"))
     return pairs
 
 
@@ -266,7 +266,9 @@ class Payees(Machine):
     def list_destinations(self, place: int, size: int, status: str, at: int, start: bool, end: bool) -> None:
         self.walk("listPayoutDestinations", size, Wish(status, at, start, end), self.payee(place))
 
-    @precondition(lambda self: self.context.payouts and any(one.destinations for one in self.model.payees))
+    @precondition(
+        lambda self: self.context.payouts and any(payee.destinations for payee in self.model.payees)
+    )
     @rule(
         place=PLACES,
         text=st.sampled_from(TEXTS),
@@ -276,7 +278,7 @@ class Payees(Machine):
         ),
     )
     def create_payout(self, place: int, text: str, change: tuple[str, Any] | None) -> None:
-        payees = [one for one in self.model.payees if one.destinations and not one.disabled]
+        payees = [payee for payee in self.model.payees if payee.destinations and not payee.disabled]
         if not payees:
             return
         payee = payees[place % len(payees)]

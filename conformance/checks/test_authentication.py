@@ -163,6 +163,7 @@ def test_timestamps_that_are_no_integer(ctx: CheckContext) -> None:
         ("a timestamp with letters after it", f"{now}abc"),
         ("an ISO 8601 timestamp", datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")),
         ("the timestamp NaN", "NaN"),
+        ("a timestamp with an underscore between its digits", f"{str(now)[:4]}_{str(now)[4:]}"),
     ):
         probes.refused("auth.timestamp-integer", probes.call().signed(timestamp=timestamp), what)
 

@@ -127,7 +127,7 @@ def _statuses(ctx: CheckContext) -> list[str]:
 
 @check("list.currency-filter", "list.complete", operations=tuple(RULES["list.currency-filter"].operations))
 def test_currency_filter(ctx: CheckContext) -> None:
-    """Filters by each currency in the list, and by currencies that nothing in it has."""
+    """Filters by each currency in the list, by currencies that nothing in it has, and by wildcards."""
     lists = Filtered(ctx)
     for currency in sorted({one.currency for one in lists.elements}):
         lists.keeps(
@@ -147,6 +147,19 @@ def test_currency_filter(ctx: CheckContext) -> None:
             lists.judge("list.currency-filter", exchange, [], what)
     for what, exchange in refused:
         ctx.skip_judgement("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
+    code = lists.elements[0].currency
+    for wildcard in dict.fromkeys((f"_{code[1:]}", f"%{code[1:]}", f"{code[:-1]}_", f"{code[:2]}%")):
+        _judge_wildcard(ctx, lists, wildcard)
+
+
+def _judge_wildcard(ctx: CheckContext, lists: Filtered, wildcard: str) -> None:
+    """Such a currency is malformed: it may be refused, or ignored, or have no elements, but not some."""
+    what = f"currency {wildcard}, which is no code"
+    exchange = lists.send([("currency", wildcard)], what)
+    if not exchange.refused:
+        chosen = _effect(lists, exchange) == "some of the elements"
+        expected = f"{what}: no elements, all elements, or a refusal"
+        ctx.judge("list.currency-filter", not chosen, expected, "some of the elements", exchange)
 
 
 # ---------------------------------------------------------------------- several filters

@@ -128,7 +128,8 @@ def test_body_where_none_is_taken(ctx: CheckContext) -> None:
 
 @check("http.no-server-error")
 def test_hostile_headers(ctx: CheckContext) -> None:
-    """Authentication headers and idempotency keys that are very long, outside ASCII, or SQL."""
+    """Authentication headers and idempotency keys that are very long, outside ASCII, SQL, or there twice, and
+    odd headers that no operation needs."""
     fixture = common_scene(ctx.run) if ctx.operation.id != "createPayout" else ctx.run.payouts()
 
     def send(name: str, value: str, probe: Call) -> None:
@@ -152,6 +153,10 @@ def test_hostile_headers(ctx: CheckContext) -> None:
     keys = values(headers.KEYS)
     for value in keys if ctx.operation.is_post else keys[:1]:
         send("Idempotency-Key", value, fixture.call(ctx.operation.id).but(idempotency_key=value))
+    for further in headers.FURTHER:
+        name, value = further.value
+        probe = fixture.call(ctx.operation.id).but(headers=((name, value),), operation=None)
+        _probe(ctx, probe, f"{name} with {further.reason}")
 
 
 @check("http.no-server-error")

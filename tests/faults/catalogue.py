@@ -61,6 +61,8 @@ SECTIONS = (
     "crashes",
     "http",
     "networks",
+    "databases",
+    "deployments",
 )
 
 

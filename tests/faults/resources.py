@@ -152,14 +152,12 @@ faults["create.echo"] |= {
 TEXTS: dict[str, Callable[[str], str]] = {
     "question marks": lambda text: text.encode("ascii", "replace").decode(),
     "mojibake": lambda text: text.encode("utf-8").decode("latin-1"),
-    "cut at 50": lambda text: text[:50],
     "capitals": lambda text: text.upper(),
     "small letters": lambda text: text.lower(),
-    "markup escaped": lambda text: text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"),
 }
 
 
-def _free(operation: str) -> list[str]:
+def free_texts(operation: str) -> list[str]:
     """Free texts that are echoed."""
     texts = {"name", "first_name", "middle_name", "last_name", "display_name", "note", "label"}
     return [name for name in echoed(operation) if name in texts]
@@ -167,14 +165,14 @@ def _free(operation: str) -> list[str]:
 
 @fault(
     "create.echo",
-    operations=[one for one in OPERATION_SETS["create"] if _free(one)],
-    each=["question marks", "mojibake", "capitals", "small letters"],
+    operations=[one for one in OPERATION_SETS["create"] if free_texts(one)],
+    each=[*TEXTS],
 )
 class ChangesTexts(Keeps):
     """Free texts are kept in another form."""
 
     def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
-        free = _free(self.operation)
+        free = free_texts(self.operation)
         return {name: TEXTS[self.value](value) if name in free else value for name, value in fields.items()}
 
 

@@ -113,7 +113,7 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
     ctx.judge("wallet.duplicate", only_these_wallets(expected), *made, listing)
 
 
-@predicate
+@predicate(effects=True)
 def only_these_wallets(exchanges: Sequence[Exchange]) -> str:
     """The last exchange lists only wallets that one of the others created, each with its label."""
     *creates, listing = exchanges

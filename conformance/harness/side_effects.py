@@ -381,8 +381,9 @@ class SideEffects(Watch):
 @predicate
 def shows_no_beneficiary(exchanges: Sequence[Exchange]) -> str:
     """No read, second, shows the beneficiary that the answer to a request without effect, first, names."""
-    answer, found = exchanges[:2]
-    return f"{answer.status}, and getBeneficiary shows a new beneficiary" if found.succeeded else ""
+    answer, *looks = exchanges
+    found = any(look.succeeded for look in looks)
+    return f"{answer.status}, and getBeneficiary shows a new beneficiary" if found else ""
 
 
 def ids_on(looks: Sequence[Exchange]) -> list[str]:

@@ -170,6 +170,8 @@ def _formed(value: str, form: str) -> str:
             return f'{shlex.quote(argument)}"$(printf %s {value} | cut -c 2-)"'
         case "last":
             return f'"$(printf %s {value} | head -c -1)"{shlex.quote(argument)}'
+        case "id":
+            return f'"$(printf %s {value} | grep -oE "[a-z]{{2,8}}_[A-Za-z0-9]{{8,}}" | head -n 1)"'
         case "second":
             return f'"$(printf %s {value} | cut -c 1-19)Z"'
         case "day":

@@ -9,6 +9,7 @@ from urllib.parse import unquote
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
 from conformance.wire.messages import Exchange
@@ -21,6 +22,9 @@ MAX_STEPS_OF_EFFECTS = 400
 
 #: Steps that only make what a judged answer shows.
 MAX_LISTED = 130
+
+#: Requests that were accepted before in the place of what can be done only once there.
+_BEFORE = 12
 
 #: Words between the separators of paths, queries and JSON: whatever can be an id.
 _WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
@@ -62,7 +66,7 @@ def needed(
             waiting.append(exchange)
     while waiting and len(kept) < most:
         later = waiting.pop()
-        for exchange in [*_made(later, makers, run), *_bearing(later, exchanges, last)]:
+        for exchange in [*_made(later, makers, run), *_bearing(later, exchanges, last), *_before(later, run)]:
             if exchange.number not in kept and len(kept) < most:
                 kept[exchange.number] = exchange
                 waiting.append(exchange)
@@ -75,6 +79,20 @@ def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[E
     return [
         run.record[number] for number in sorted(numbers) if number < later.number and number in run.record
     ]
+
+
+def _before(later: Exchange, run: RunContext) -> list[Exchange]:
+    """What was done before in the place of what can be done only once there."""
+    if later.operation is None or not TRAITS[later.operation].once:
+        return []
+    return [
+        exchange
+        for exchange in run.record.values()
+        if exchange.number < later.number
+        and exchange.operation == later.operation
+        and exchange.succeeded
+        and exchange.call.target == later.call.target
+    ][:_BEFORE]
 
 
 def _bearing(later: Exchange, exchanges: list[Exchange], last: int) -> list[Exchange]:
@@ -136,13 +154,20 @@ def request_text(exchange: Exchange) -> str:
     return f"{call.target} {unquote(call.target)} {call.auth.signed_target or ''} {body}"
 
 
+def _resemble(one: str | None, other: str | None) -> bool:
+    """Whether two keys are the same, or but for their first or last character."""
+    if not one or not other:
+        return False
+    return one == other or (len(one) == len(other) and (one[1:] == other[1:] or one[:-1] == other[:-1]))
+
+
 def _related(earlier: Exchange, later: Exchange) -> bool:
     """Whether an earlier request of the same check bears on a later one: it used its key or nonce, or changed
     what it is about."""
     if earlier.number >= later.number:
         return False
     first, second = earlier.call, later.call
-    if first.idempotency_key is not None and first.idempotency_key == second.idempotency_key:
+    if _resemble(first.idempotency_key, second.idempotency_key):
         return True
     fixed = (second.auth.nonce, second.auth.signed_nonce, second.auth.signature)
     if earlier.nonce in fixed or earlier.request_header(signing.SIGNATURE) in fixed:

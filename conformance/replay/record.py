@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 from conformance.replay.document import FORMAT, Document, Step, file_name, write
 from conformance.replay.needs import needed, request_text
-from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced
+from conformance.replay.symbols import IDENTIFIER, SHORTEST, SYMBOL, Names, braced
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 
@@ -26,7 +26,7 @@ PAUSE = 0.3
 _NAMED = ("id", "created", "updated")
 
 #: How many elements of a list are named.
-_ELEMENTS = 40
+_ELEMENTS = 100
 
 
 def save(finding: Finding, exchanges: list[Exchange], run: RunContext, folder: Path) -> Path | None:
@@ -129,7 +129,7 @@ def _step(
         plain["body"] = names.symbolized(plain["body"])
     step |= plain
     _name_signing(identifier, exchange, names, steps.values())
-    if captures := _captures(exchange, names, steps.values(), told):
+    if captures := _captures(exchange, names, steps.values(), told, decisive):
         step["captures"] = captures
     if decisive:
         step["decisive"] = True
@@ -165,7 +165,10 @@ def _name_signing(identifier: str, exchange: Exchange, names: Names, steps: Iter
     ):
         value = exchange.request_header(header)
         if value and any(getattr(auth, member) == value for auth in later for member in members):
-            names.known.setdefault(value, f"sent_{identifier}.{header.lower().removeprefix('x-')}")
+            known = names.known.get(value, "sent_")
+            # Of several requests of one second the last one's timestamp is meant.
+            if known.startswith("sent_"):
+                names.known[value] = f"sent_{identifier}.{header.lower().removeprefix('x-')}"
 
 
 def _moment(text: str, now: int) -> str:
@@ -177,38 +180,48 @@ def _moment(text: str, now: int) -> str:
 
 
 def _captures(
-    exchange: Exchange, names: Names, steps: Iterable[Exchange], told: str
+    exchange: Exchange, names: Names, steps: Iterable[Exchange], told: str, judged: bool
 ) -> dict[str, list[str | int]]:
     """What of an answer later requests, or the expectation, name, as symbols."""
-    if not exchange.succeeded:
-        return {}
     later = [step for step in steps if step.number > exchange.number]
     text = "\n".join([*map(request_text, later), told]).lower()
     kind = OPERATIONS[exchange.operation].resource if exchange.operation else "answer"
     dated = bool(re.search("_date=", text))
+    leaves = set() if judged else set(re.findall(r'"([^"\\]{8,})"', told))
     captures: dict[str, list[str | int]] = {}
     name = ""
-    for place in _places(exchange):
-        value = exchange.get(*place)
-        if not isinstance(value, str) or len(value) < SHORTEST or value in names.known:
+    for place, value in _texts(exchange.document):
+        known = value
+        wanted = place[-1] in _NAMED and (_named(value, text) or (dated and place[-1] == "created"))
+        if not exchange.succeeded:
+            known = _identifier_in(value, text)
+            wanted = known != ""
+        elif value in leaves and re.search("[0-9]", value):
+            wanted = True
+        if not wanted or len(known) < SHORTEST or known in names.known:
             continue
-        if _named(value, text) or (dated and place[-1] == "created"):
-            name = name or names.number(kind)
-            member = re.sub(r"[^a-z0-9_]", "", "_".join(map(str, place)).lower())
-            names.known[value] = f"{name}.{member}"
-            captures[f"{name}.{member}"] = list(place)
+        name = name or names.number(kind)
+        symbol = f"{name}.{re.sub('[^a-z0-9_]', '', '_'.join(map(str, place)).lower())}"
+        names.known[known] = symbol if known == value else f"{symbol}|id"
+        captures[symbol] = place
     return captures
 
 
-def _places(exchange: Exchange) -> list[list[str | int]]:
-    """Where values stand in an answer that others may name."""
-    places: list[list[str | int]] = [[name] for name in _NAMED]
-    for list_name in ("items", "payout_destinations"):
-        items = exchange.get(list_name)
-        if isinstance(items, list):
-            at_most = range(min(len(items), _ELEMENTS))
-            places += [[list_name, at, name] for at in at_most for name in _NAMED]
-    return places
+def _texts(document: Any, *place: str | int) -> Iterator[tuple[list[str | int], str]]:
+    """The texts of an answer and where they stand; of long arrays those of the first elements."""
+    if isinstance(document, str):
+        yield list(place), document
+    elif isinstance(document, dict):
+        for name, value in document.items():
+            yield from _texts(value, *place, name)
+    elif isinstance(document, list):
+        for at, value in enumerate(document[:_ELEMENTS]):
+            yield from _texts(value, *place, at)
+
+
+def _identifier_in(text: str, later: str) -> str:
+    """The id in the text of a refusal that later requests name; empty if there is none."""
+    return next((found for found in IDENTIFIER.findall(text) if found.lower() in later), "")
 
 
 def _named(value: str, text: str) -> bool:

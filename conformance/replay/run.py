@@ -27,6 +27,10 @@ class Replayed:
     answers: dict[str, Exchange] = field(default_factory=dict)
 
 
+class NotAnswered(Inconclusive):
+    """A value that later steps or the expectation name did not come."""
+
+
 class _Values:
     """What the symbols of a file stand for in this replay."""
 
@@ -40,7 +44,7 @@ class _Values:
         if symbol in self.known:
             return self.known[symbol]
         if symbol in self.missing:
-            raise Inconclusive(self.missing[symbol])
+            raise NotAnswered(self.missing[symbol])
         if symbol in ("now", "now_ms"):
             return str(self.run.clock.now() * (1000 if symbol == "now_ms" else 1))
         organization, _, member = symbol.partition(".")
@@ -75,6 +79,7 @@ def perform(
     Raises ReplayError for a step that cannot be sent, or whose organization the target does not have.
     """
     values, answers = _Values(document, run), {}
+    unsent = ""
     try:
         for _, group in itertools.groupby(
             document["steps"], key=lambda step: step.get("together", f"alone {step['id']}")
@@ -86,22 +91,24 @@ def perform(
                 values.sent(step, exchange)
                 _as_recorded(step, exchange, document)
                 values.capture(step, exchange)
+    except NotAnswered as stop:
+        # Perhaps the answers until here tell enough: what they do not name may be just what was wrong.
+        unsent = stop.reason
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
-    try:
-        outcome = _judged(document, values, answers, run)
-    except Inconclusive as stop:
-        return Replayed(UNDECIDED, stop.reason, answers)
+    outcome = _judged(document, values, answers, run)
     verdict = {True: NOT_REPRODUCED, False: REPRODUCED, None: UNDECIDED}[outcome.good]
-    return Replayed(verdict, outcome.got, answers)
+    return Replayed(verdict, unsent if unsent and outcome.good is None else outcome.got, answers)
 
 
 def _judged(document: Document, values: _Values, answers: dict[str, Exchange], run: RunContext) -> Outcome:
-    """What the finding's own expectation says of the new answers."""
+    """What the finding's own expectation says of the new answers, as far as they came."""
     try:
         expectation = from_plain(filled(document["expectation"], values))
-        exchanges = [answers[identifier] for identifier in document["judged"]]
+        exchanges = [answers[identifier] for identifier in document["judged"] if identifier in answers]
         return expectation.judge(exchanges, run.target)
+    except NotAnswered as missing:
+        return Outcome(None, missing.reason)
     except (ExpectationError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         return Outcome(None, f"the answers cannot be judged as the file says ({error})")
 

@@ -73,6 +73,9 @@ def formed(text: str, form: str) -> str:
         return argument + text[1:]
     if name == "last":
         return text[:-1] + argument
+    if name == "id":
+        found = re.search("[a-z]{2,8}_[A-Za-z0-9]{8,}", text)
+        return found[0] if found else text
     if name == "second":
         return text[:19] + "Z"
     if name == "day":

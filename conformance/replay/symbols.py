@@ -32,6 +32,9 @@ _STAMP_IN_TARGET = re.compile(_STAMP.pattern.replace(":[", "(?::|%3A|%3a)["))
 #: Words that mark what one request made (conformance.fixtures.samples.marker).
 _MARKER = re.compile(r"\bcf[0-9a-f]{12}\b")
 
+#: What an id looks like within a text.
+IDENTIFIER = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{8,}")
+
 #: Timestamps as near to one another as this, in seconds, are taken to be said of one another.
 NEAR = 3600
 
@@ -104,6 +107,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "but": lambda text, argument: text[: -int(argument)],
     "first": lambda text, argument: argument + text[1:],
     "last": lambda text, argument: text[:-1] + argument,
+    "id": lambda text, argument: found[0] if (found := IDENTIFIER.search(text)) else text,
     "second": _second,
     "day": _day,
     "encoded": _encoded,

@@ -34,6 +34,10 @@ class SameAnswer(Expectation, kind="same-answer"):
     def expected(self) -> str:
         return f"{self.what}: the original response, with the same status and JSON body"
 
+    @property
+    def of_effects(self) -> bool:
+        return True
+
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
         first, answer = exchanges[:2]
         if not first.succeeded:

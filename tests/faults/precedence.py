@@ -28,7 +28,7 @@ class LooksBefore(Faulty):
     """Does something of its own, `peek`, before one of the steps of authentication."""
 
     def peek(self, ctx: Context) -> None:
-        raise NotImplementedError
+        """What is done before the step."""
 
     def authentication_steps(self, ctx: Context) -> Sequence[Any]:
         steps = list(super().authentication_steps(ctx))

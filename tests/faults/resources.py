@@ -57,7 +57,7 @@ class Shows(Faulty):
     """Shows resources of the operation by `shown` instead of as they are."""
 
     def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        raise NotImplementedError
+        return document
 
     def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
         document = dict(super().shape(ctx, kind, document))
@@ -71,7 +71,7 @@ class Keeps(Faulty):
     """Keeps the fields that were sent by `kept` instead of as they are."""
 
     def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
-        raise NotImplementedError
+        return fields
 
     def kept_fields(self, ctx: Context) -> dict[str, Any]:
         fields = super().kept_fields(ctx)

@@ -7,12 +7,11 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import (
     parse_qsl,
     quote,
-    quote_plus,
     unquote,
     unquote_to_bytes,
     urlencode,
@@ -33,7 +32,7 @@ class AlsoSigned(Faulty):
     """Accepts, beside the right signature, one over any of its `alternatives`."""
 
     def alternatives(self, ctx: Context) -> Iterable[bytes]:
-        raise NotImplementedError
+        return ()
 
     def check_signature(self, ctx: Context) -> None:
         presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
@@ -296,7 +295,8 @@ class RemembersSignatures(Faulty):
             known.add(presented)
 
 
-def _bodies(ctx: Context) -> dict[str, bytes]:
+def body_forms(ctx: Context) -> dict[str, bytes]:
+    """The body in other forms that mean the same, by their names; none where it is not JSON."""
     body = ctx.request.body
     try:
         document = json.loads(body)
@@ -319,7 +319,7 @@ class OtherBodies(AlsoSigned):
     """A signature made over the body in another form, or over none, is accepted."""
 
     def alternatives(self, ctx: Context) -> Iterator[bytes]:
-        for name, body in _bodies(ctx).items():
+        for name, body in body_forms(ctx).items():
             if name == self.value and body != ctx.request.body:
                 yield self.string(ctx, body=body)
 
@@ -345,80 +345,3 @@ class Separated(AlsoSigned):
             self.signed_body(ctx),
         )
         return [self.value.encode().join(parts)]
-
-
-# --------------------------------------------------------------------------- exactly as sent
-
-
-def _split(ctx: Context, path: bytes) -> bytes:
-    return path + (b"?" + ctx.query if b"?" in ctx.request.target else b"")
-
-
-#: Kind -> what a server signs instead of the path that was sent.
-PATH_FORMS = {
-    "decoded": lambda path: unquote_to_bytes(path),
-    "capital escapes": lambda path: re.sub(rb"%[0-9a-fA-F]{2}", lambda found: found[0].upper(), path),
-    "small escapes": lambda path: re.sub(rb"%[0-9a-fA-F]{2}", lambda found: found[0].lower(), path),
-    "normal form": lambda path: quote(unquote_to_bytes(path), safe="/").encode(),
-}
-
-
-faults["auth.path-as-sent"] |= {
-    "The signature is computed over another form of the path than the one that was sent.": seam(
-        "signed_target",
-        lambda self, ctx: _split(ctx, PATH_FORMS[self.value](ctx.path)),
-        each=("decoded", "normal form"),
-    ),
-}
-
-
-#: Kind -> what a server signs instead of the query that was sent.
-QUERY_FORMS: dict[str, Callable[[bytes], bytes]] = {
-    "left out": lambda query: b"",
-    "sorted": lambda query: b"&".join(sorted(query.split(b"&"))),
-    "decoded": lambda query: unquote_to_bytes(query),
-    "plus for space": lambda query: urlencode(
-        parse_qsl(query.decode("latin-1"), True, encoding="latin-1"), quote_via=quote_plus, encoding="latin-1"
-    ).encode(),
-    "normal form": lambda query: urlencode(
-        parse_qsl(query.decode("latin-1"), True, encoding="latin-1"), quote_via=quote, encoding="latin-1"
-    ).encode(),
-    "without repeats": lambda query: b"&".join(
-        {pair.partition(b"=")[0]: pair for pair in query.split(b"&")}.values()
-    ),
-    "known parameters only": lambda query: b"&".join(
-        pair for pair in query.split(b"&") if pair.partition(b"=")[0] in (b"page", b"size")
-    ),
-    "small escapes": PATH_FORMS["small escapes"],
-    "capital escapes": PATH_FORMS["capital escapes"],
-}
-
-
-@fault("auth.query-as-sent", each=("left out", "sorted", "decoded", "plus for space", "normal form"))
-class SignsOtherQueries(Faulty):
-    """The signature is computed over another form of the query than the one that was sent."""
-
-    def signed_target(self, ctx: Context) -> bytes:
-        query = QUERY_FORMS[self.value](ctx.query)
-        return ctx.path + (b"?" + query if query else b"")
-
-
-@fault("auth.body-as-sent", each=("compact", "spaced", "sorted", "escaped", "stripped"))
-class SignsOtherBodies(Faulty):
-    """The signature is computed over another form of the body than the one that was sent, where it is odd.
-
-    The compact form without escapes that most clients send is taken as it is.
-    """
-
-    def signed_body(self, ctx: Context) -> bytes:
-        bodies = _bodies(ctx)
-        if ctx.request.body == bodies.get("compact") and ctx.request.body.isascii():
-            return super().signed_body(ctx)
-        return bodies.get(self.value, super().signed_body(ctx))
-
-
-faults["auth.body-as-sent"] |= {
-    "The signature is computed over the body in ISO 8859-1, or over question marks.": seam(
-        "signed_body", lambda self, *_: self.usual().decode("utf-8", "replace").encode("latin-1", "replace")
-    ),
-}

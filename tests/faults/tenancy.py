@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES
 from conformance.reference.context import Context, Record
-from conformance.reference.refusals import Refusal
 from tests.specification import ADDRESS
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
@@ -158,20 +154,21 @@ class ServesResembling(Faulty):
         return super().on_missing_child(ctx, kind, identifier, parent)
 
 
-def _foreign(ctx: Context, record: Record) -> bool:
+def foreign(ctx: Context, record: Record) -> bool:
+    """Whether a record is another organization's than the caller's, or nobody calls."""
     return ctx.organization is None or record["organization"] != ctx.organization.id
 
 
 faults["tenancy.sibling-child"] |= {
     "A child of another account of the organization is served.": seam(
         "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: self.usual() if _foreign(ctx, record) else record,
+        lambda self, ctx, kind, record, *_: self.usual() if foreign(ctx, record) else record,
         also=("beneficiary.destinations",),
     ),
     "A child of another account of the organization is refused with another status than 404.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, *_: (
-            self.usual() if _foreign(ctx, record) else refuse(refusal(*self.value))
+            self.usual() if foreign(ctx, record) else refuse(refusal(*self.value))
         ),
         each=CHILD_ANSWERS,
     ),
@@ -181,12 +178,12 @@ faults["tenancy.sibling-child"] |= {
 faults["tenancy.foreign-child"] |= {
     "A child of another organization is served under the caller's own account.": seam(
         "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: record if _foreign(ctx, record) else self.usual(),
+        lambda self, ctx, kind, record, *_: record if foreign(ctx, record) else self.usual(),
     ),
     "A child of another organization is refused with another status than 404, 403 included.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, *_: (
-            self.usual() if not _foreign(ctx, record) else refuse(refusal(*self.value))
+            self.usual() if not foreign(ctx, record) else refuse(refusal(*self.value))
         ),
         each=CHILD_ANSWERS,
     ),
@@ -196,12 +193,12 @@ faults["tenancy.foreign-child"] |= {
 faults["tenancy.other-customer-account"] |= {
     "An account of another customer of the organization is served.": seam(
         "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: self.usual() if _foreign(ctx, record) else record,
+        lambda self, ctx, kind, record, *_: self.usual() if foreign(ctx, record) else record,
     ),
     "An account of another customer of the organization is refused with another status than 404.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, *_: (
-            self.usual() if _foreign(ctx, record) else refuse(refusal(*self.value))
+            self.usual() if foreign(ctx, record) else refuse(refusal(*self.value))
         ),
         each=CHILD_ANSWERS,
     ),
@@ -211,116 +208,16 @@ faults["tenancy.other-customer-account"] |= {
 faults["tenancy.foreign-account"] |= {
     "Another organization's account is served under the caller's own customer.": seam(
         "on_child_elsewhere",
-        lambda self, ctx, kind, record, *_: record if _foreign(ctx, record) else self.usual(),
+        lambda self, ctx, kind, record, *_: record if foreign(ctx, record) else self.usual(),
     ),
     "Another organization's account is refused with another status than 403 or 404.": seam(
         "on_child_elsewhere",
         lambda self, ctx, kind, record, *_: (
-            self.usual() if not _foreign(ctx, record) else refuse(refusal(*self.value))
+            self.usual() if not foreign(ctx, record) else refuse(refusal(*self.value))
         ),
         each={"400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED},
     ),
 }
-
-
-# --------------------------------------------------------------------------- leaks
-
-
-def _of(ctx: Context, record: Record, what: str) -> Any:
-    """Something that only the owner of a resource can know, from the resource or from what is under it."""
-    if what == "name":
-        own = next((record[name] for name in ("name", "display_name", "label") if record.get(name)), None)
-        return (
-            own
-            or [
-                row[0]
-                for row in ctx.store.query(
-                    "SELECT json_extract(document, '$.name') FROM resources WHERE parent = ?", record["id"]
-                )
-            ][:20]
-        )
-    return {**record}
-
-
-class Leaks(Faulty):
-    """Shows something of another organization's resource in its refusal."""
-
-    def leak(self, ctx: Context, found: Refusal, record: Record) -> Refusal:
-        """The refusal with something of the record in it."""
-        ctx.notes["leaked"] = _of(ctx, record, self.value)
-        return found
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        if self.here(ctx):
-            raise self.leak(ctx, Refusal("foreign_parent"), record)
-        return super().on_foreign_parent(ctx, kind, record)
-
-    def on_child_elsewhere(self, ctx: Context, kind: str, record: Record, parent: Record) -> Record:
-        if self.here(ctx) and _foreign(ctx, record):
-            raise self.leak(ctx, Refusal("missing_child"), record)
-        return super().on_child_elsewhere(ctx, kind, record, parent)
-
-
-def _shown(operation: str) -> list[str]:
-    # Of a customer nothing is documented but its accounts.
-    return ["name", "everything"] if OPERATIONS[operation].path_parameters != ("customer_id",) else ["name"]
-
-
-@fault("tenancy.no-leak", each=_shown)
-class LeaksInMessages(Leaks):
-    """The message of a refusal shows something of another organization's resource."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return f"{message} {ctx.notes['leaked']}" if "leaked" in ctx.notes else message
-
-
-@fault("tenancy.no-leak", each=_shown)
-class LeaksBeside(Leaks):
-    """A member beside the error holds another organization's resource."""
-
-    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
-        document = super().error_document(ctx, refusal)
-        return {**document, "resource": ctx.notes["leaked"]} if "leaked" in ctx.notes else document
-
-
-@fault(
-    "tenancy.no-leak",
-    operations=[
-        operation
-        for operation in RULES["tenancy.no-leak"].operations
-        if len(OPERATIONS[operation].path_parameters) > 1
-    ],
-    each=("name", "everything"),
-)
-class LeaksChildren(Leaks):
-    """The refusal of another organization's child, under the caller's own parent, shows something of it."""
-
-    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
-        raise Refusal("foreign_parent")
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return f"{message} {ctx.notes['leaked']}" if "leaked" in ctx.notes else message
-
-
-@fault("tenancy.no-leak", operations=("createPayout",), each=("beneficiary", "destination"))
-class LeaksPayee(Faulty):
-    """The refusal of a payout to another organization's beneficiary or destination shows something of it."""
-
-    def _leak(self, ctx: Context, record: Record | None) -> None:
-        if record is not None and _foreign(ctx, record):
-            raise refusal(404, "not_found_error", "resource_not_found", f"Not yours: {record}")
-
-    def on_payout_beneficiary(self, ctx: Context, beneficiary: Record | None) -> None:
-        if self.value == "beneficiary":
-            self._leak(ctx, beneficiary)
-        super().on_payout_beneficiary(ctx, beneficiary)
-
-    def on_payout_destination(self, ctx: Context, destination: Record | None) -> None:
-        if self.value == "destination":
-            self._leak(ctx, destination)
-        super().on_payout_destination(ctx, destination)
 
 
 # --------------------------------------------------------------------------- payouts
@@ -329,7 +226,7 @@ WHERE = ("unknown", "sibling", "foreign")
 
 
 def _where(ctx: Context, record: Record | None) -> str:
-    return "unknown" if record is None else "foreign" if _foreign(ctx, record) else "sibling"
+    return "unknown" if record is None else "foreign" if foreign(ctx, record) else "sibling"
 
 
 @fault("tenancy.payout-references", each=WHERE)

@@ -1,0 +1,250 @@
+"""Servers whose lists have other pages and sizes: section 8."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.messages import Response
+from conformance.reference.seams.lists import Query
+from conformance.reference.seams.resources import KINDS
+
+from .catalogue import Faulty, fault, faults, seam
+from .lists import HUGE, LONG_LISTS, Envelope, Fetches, envelope
+
+faults["list.defaults"] |= {
+    "Without size a page has another one.": seam(
+        "requested_size",
+        lambda self, ctx, query: self.usual() if "size" in query else int(self.value),
+        each=(20, 100, 9, 11),
+    ),
+    "Without page and size the answer does not say 1 and 10.": envelope(
+        lambda self, ctx, document: (
+            document
+            if self.value.encode() in ctx.query
+            else {**document, self.value: 0 if self.value == "page" else len(document["items"])}
+        ),
+        each=("page", "size"),
+    ),
+    "Without page the second one is shown and called the first.": seam(
+        "offset", lambda self, ctx, listing: self.usual() + (0 if b"page" in ctx.query else listing.size)
+    ),
+}
+
+
+@fault("list.defaults", operations=LONG_LISTS)
+class DefaultShowsAll(Fetches):
+    """Without size all elements are shown and the size called 10."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        return (
+            self.all(ctx, listing) if b"size" not in ctx.query else super(Fetches, self).page_of(ctx, listing)
+        )
+
+
+@fault("list.defaults")
+class DefaultShowsFewer(Fetches):
+    """Without size nine elements are shown at most and the size called 10."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        records = super(Fetches, self).page_of(ctx, listing)
+        return records if b"size" in ctx.query else records[:9]
+
+
+#: Kind -> what page or size of the answer is.
+ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
+    "page always 1": ("page", lambda document: 1),
+    "page from 0": ("page", lambda document: document["page"] - 1),
+    "next page": ("page", lambda document: document["page"] + 1),
+    "size always 10": ("size", lambda document: 10),
+    "size shown": ("size", lambda document: len(document["items"])),
+    "size more": ("size", lambda document: document["size"] + 1),
+    "size always 100": ("size", lambda document: 100),
+    "page of pages": ("page", lambda document: max(document["pages"], 1)),
+    "page at most pages": ("page", lambda document: min(document["page"], max(document["pages"], 1))),
+}
+
+
+@fault("list.echo", each=[name for name in ECHOES if name != "page at most pages"])
+class EchoesOther(Envelope):
+    """page or size of the answer is not that of the request."""
+
+    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
+        name, value = ECHOES[self.value]
+        return {**document, name: value(document)}
+
+
+#: Kind -> the number of pages.
+PAGES: dict[str, Callable[[Listing], int]] = {
+    "rounded down": lambda listing: listing.total // listing.size,
+    "one more": lambda listing: -(-listing.total // listing.size) + 1,
+    "rounded down and one more": lambda listing: listing.total // listing.size + 1,
+    "rounded": lambda listing: round(listing.total / listing.size),
+    "by ten": lambda listing: -(-listing.total // 10),
+    "one": lambda listing: 1,
+    "total": lambda listing: listing.total,
+    "items of this page": lambda listing: -(-len(listing.records) // listing.size),
+    "current page": lambda listing: listing.page,
+}
+
+
+faults["list.pages"] |= {
+    "pages is not total divided by size, rounded up.": seam(
+        "pages", lambda self, ctx, listing: self.value(listing), each=PAGES
+    ),
+    "pages is a constant.": seam(
+        "pages", lambda self, *_: int(self.value.split()[1]), each=("always 0", "always -1")
+    ),
+}
+
+
+faults["list.empty"] |= {
+    "A list without matches is answered otherwise.": envelope(
+        lambda self, ctx, document: document if document["total"] else {**document, **self.value},
+        each={
+            "total 1": {"total": 1},
+            "pages 2": {"pages": 2, "total": 11},
+            "an empty item": {"items": [{}]},
+        },
+    ),
+}
+
+
+@fault("list.empty")
+class EmptyIsMissing(Faulty):
+    """A list without matches is answered with 404."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        if response.status == 200 and not response.document["total"]:
+            return Response.of(
+                404, {"error": {"type": "not_found_error", "code": "empty", "message": "Nothing there."}}
+            )
+        return response
+
+
+@fault("list.empty")
+class EmptyShowsAll(Faulty):
+    """A list without matches shows all elements of the kind instead."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        total = super().count(ctx, listing)
+        if not total:
+            listing.conditions = []
+            total = ctx.store.count(KINDS[ctx.operation], None)
+            ctx.notes["all"] = True
+        return total
+
+    def list_parent(self, ctx: Context) -> str | None:
+        return None if ctx.notes.get("all") else super().list_parent(ctx)
+
+
+@fault(
+    "list.size-range",
+    each={
+        "0": lambda size: size == 0,
+        "negative": lambda size: size < 0,
+        "101": lambda size: size == 101,
+        "up to 200": lambda size: 100 < size <= 200,
+        "1000": lambda size: size >= 1000,
+        "any": lambda size: True,
+    },
+)
+class ObeysSize(Faulty):
+    """A size out of range is obeyed."""
+
+    def requested_size(self, ctx: Context, query: Query) -> int:
+        ctx.notes["sizing"] = True
+        return super().requested_size(ctx, query)
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        if name == "size" and not 1 <= value <= 100 and self.value(value):
+            return value
+        return super().in_range(ctx, name, value, highest)
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        return self.fetch(
+            ctx, listing, limit=listing.size, offset=max(0, (listing.page - 1) * max(0, listing.size))
+        )
+
+    def pages(self, ctx: Context, listing: Listing) -> int:
+        return -(-listing.total // listing.size) if listing.size else 0
+
+
+@fault("list.size-range", each=("all", "as sent"))
+class ObeysTextSize(Faulty):
+    """A size that is no integer stands for all elements, or is echoed."""
+
+    def on_no_integer(self, ctx: Context, name: str, text: str, default: int) -> int:
+        if name != "size":
+            return super().on_no_integer(ctx, name, text, default)
+        ctx.notes["size"] = text
+        return 10_000
+
+    def list_document(self, ctx: Context) -> Any:
+        document = super().list_document(ctx)
+        if "size" not in ctx.notes:
+            return document
+        return {
+            **document,
+            "size": ctx.notes["size"] if self.value == "as sent" else max(101, document["total"]),
+        }
+
+
+@fault(
+    "list.page-range",
+    each={"0": lambda page: page == 0, "negative": lambda page: page < 0, "any": lambda page: True},
+)
+class ObeysPage(Faulty):
+    """A page below 1 is obeyed."""
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        if name == "page" and value < 1 and self.value(value):
+            return value
+        return super().in_range(ctx, name, value, highest)
+
+    def offset(self, ctx: Context, listing: Listing) -> int:
+        return max(0, super().offset(ctx, listing))
+
+
+@fault("list.page-range", each=("as sent", "0"))
+class ObeysTextPage(Faulty):
+    """A page that is no integer is echoed, or counts as 0."""
+
+    def on_no_integer(self, ctx: Context, name: str, text: str, default: int) -> int:
+        if name != "page":
+            return super().on_no_integer(ctx, name, text, default)
+        ctx.notes["page"] = text if self.value == "as sent" else 0
+        return 1
+
+    def list_document(self, ctx: Context) -> Any:
+        document = super().list_document(ctx)
+        return {**document, "page": ctx.notes["page"]} if "page" in ctx.notes else document
+
+
+def _last(listing: Listing) -> int:
+    return max(0, (-(-listing.total // listing.size) - 1) * listing.size)
+
+
+#: Kind -> how many elements come before a page that is past the last.
+BEYOND: dict[str, Callable[[Listing, int], int]] = {
+    "the last": lambda listing, offset: _last(listing),
+    "the first": lambda listing, offset: 0,
+    "around": lambda listing, offset: offset % listing.total,
+    "the first, from a million on": lambda listing, offset: 0 if offset > 1_000_000 else offset,
+    "32 bits": lambda listing, offset: (offset & 0x7FFFFFFF) if offset > 0x7FFFFFFF else offset,
+    "the last, one past": lambda listing, offset: (
+        _last(listing) if listing.page == listing.total // listing.size + 1 else offset
+    ),
+}
+
+
+@fault("list.page-beyond", each=[name for name in BEYOND if name not in ("32 bits", "the last, one past")])
+class ShowsBeyond(Fetches):
+    """A page past the last repeats elements."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        offset = (listing.page - 1) * listing.size
+        if offset >= listing.total > 0:
+            offset = BEYOND[self.value](listing, offset)
+        return self.fetch(ctx, listing, limit=listing.size, offset=min(offset, HUGE))

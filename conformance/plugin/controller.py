@@ -6,14 +6,18 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance._text import printable
+from conformance.contract.rules import Level
 from conformance.diagnosis.examine import preflight
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import CHECK, Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
+from conformance.plugin.options import EMBEDDED, Options
+from conformance.plugin.waiting import wait_for
 from conformance.results import codec
 from conformance.results.document import Document, ExchangeRecord
 from conformance.results.model import Results, Timing
@@ -22,28 +26,38 @@ from conformance.target.file import Target, TargetError, build, load
 
 if TYPE_CHECKING:
     from conformance.results.building import RunInfo
+    from conformance.results.known_failures import KnownFailures
+    from conformance.results.pinned_choices import PinnedChoices
 
 
 class Controller:
-    """The run as a whole. Raises TargetError, with one paragraph, when it cannot begin."""
+    """The run as a whole. Raises TargetError, with one paragraph, when it cannot begin.
 
-    def __init__(
-        self, target_file: str | None, base_url: str | None, environment: Mapping[str, str], folder: Path
-    ) -> None:
-        self.folder = folder
+    `tell` shows a line at once: what is done before pytest says anything may take a while.
+    """
+
+    def __init__(self, options: Options, environment: Mapping[str, str], tell: Callable[[str], None]) -> None:
+        self.options = options
         self.started = time.time()
+        self.known, self.pinned = _lists(options)
+        self.folder = _report_folder(options, environment)
         self._writable()
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
         try:
-            self.target = self._target(target_file, base_url, environment)
+            self.target = self._target(environment, tell)
         except BaseException:
             self.close()
             raise
         self.results = Results(self.target)
+        self.results.selection = options.selection
         self.ran = 0
+        #: How many processes run checks.
+        self.workers = 1
         #: The results document, once it was made.
         self.document: Document | None = None
+        #: What could not be written, a sentence each.
+        self.problems: list[str] = []
         self._sent: dict[int, int] = {}
         #: (rule, operation) -> worker -> its tally.
         self._tallies: dict[tuple[str, str], dict[int, Tally]] = {}
@@ -53,6 +67,11 @@ class Controller:
     def embedded(self) -> bool:
         """Whether the run judges the suite's own reference server."""
         return self._server is not None
+
+    @property
+    def fail_on(self) -> Level:
+        """The lowest level of rules whose violation fails the run."""
+        return Level.IMPLIED if self.options.fail_on_implied else Level.REQUIRED
 
     # ------------------------------------------------------------------ beginning and end
 
@@ -67,13 +86,22 @@ class Controller:
                 "name a folder that this user may write to."
             ) from None
 
-    def _target(
-        self, target_file: str | None, base_url: str | None, environment: Mapping[str, str]
-    ) -> Target:
-        if target_file or base_url or given(environment):
-            target = load(Path(target_file) if target_file else None, environment, base_url)
+    def _target(self, environment: Mapping[str, str], tell: Callable[[str], None]) -> Target:
+        file, base_url = self.options.target, self.options.base_url
+        if file != EMBEDDED and (file or base_url or given(environment)):
+            target = load(Path(file) if file else None, environment, base_url)
+            if self.options.wait:
+                wait_for(target.base_url, self.options.wait, tell)
+            tell(printable(f"conformance: examining {target.base_url}"))
             preflight(target)
             return target
+        if file is None and self.options.installed and _true(environment.get("CI", "")):
+            raise TargetError(
+                "no --target FILE and no --base-url URL is given, so that only the suite's own reference server "
+                "would be judged; in CI (the environment variable CI is set) this is taken for a mistake. Name "
+                "your server, or ask for the embedded one with --target embedded."
+            )
+        tell("conformance: starting the embedded reference server")
         self._server = EmbeddedServer(self.run_folder)
         try:
             return build(self._server.tables(), "embedded server")
@@ -85,6 +113,18 @@ class Controller:
         if self._server is not None:
             self._server.stop()
         shutil.rmtree(self.run_folder, ignore_errors=True)
+
+    def for_workers(self) -> dict[str, Any]:
+        """What the processes that run checks need, as plain data."""
+        return {
+            "target": self.target.to_plain(),
+            "folder": str(self.folder),
+            "seed": self.options.seed,
+        }
+
+    def known_reason(self, rule: str, operation: str) -> str:
+        """Why a violation is known; empty where it is not."""
+        return self.known.reason(rule, operation) if self.known else ""
 
     # ------------------------------------------------------------------ collecting
 
@@ -144,20 +184,78 @@ class Controller:
 
     # ------------------------------------------------------------------ writing
 
-    def write(self, run: RunInfo) -> list[str]:
-        """Writes all formats of the results; returns what went wrong, a sentence each."""
+    def finish(self, interrupted: str) -> None:
+        """Writes all formats of the results, and the files that the user asked for by option."""
         from conformance.report.write import write_all
         from conformance.results.building import build as build_document
 
         try:
-            self.document = build_document(self.results, self.target, run)
+            self.document = build_document(self.results, self.target, self._info(interrupted))
             written = write_all(self.document, self.folder)
+            self.problems += [str(problem) for problem in written if isinstance(problem, Exception)]
         except OSError as error:
-            return [f"The report could not be written to {self.folder}: {error}."]
-        return [str(one) for one in written if isinstance(one, Exception)]
+            self.problems.append(f"The report could not be written to {self.folder}: {error}.")
+        try:
+            self._write_lists()
+        except OSError as error:
+            self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
+
+    def _info(self, interrupted: str) -> RunInfo:
+        from conformance.results.building import RunInfo
+
+        return RunInfo(
+            started=self.started,
+            ended=time.time(),
+            seed=self.options.seed,
+            options=dict(self.options.given),
+            embedded=self.embedded,
+            interrupted=interrupted,
+            workers=self.workers,
+            fail_on=self.fail_on,
+            known=self.known,
+            pinned=self.pinned,
+            folder=self.folder,
+        )
+
+    def _write_lists(self) -> None:
+        if path := self.options.write_known_failures:
+            from conformance.results.known_failures import write_known
+
+            write_known(self.results, path)
+        if path := self.options.write_pinned_choices:
+            from conformance.results.pinned_choices import write_pinned
+
+            write_pinned(self.results, path)
+
+    @property
+    def exit_status(self) -> int:
+        """The status that the run ends with, once it is finished."""
+        status = self.document.verdict.exit_status if self.document else 3
+        return 3 if self.problems and status == 0 else status
 
 
-def report_folder(option: str | None, environment: Mapping[str, str], default: Path) -> Path:
-    """Where the run writes, by option, CONFORMANCE_REPORT_DIR, or default."""
-    chosen = option or environment.get("CONFORMANCE_REPORT_DIR")
-    return Path(os.path.abspath(chosen)) if chosen else default
+def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None]:
+    """The known failures and pinned choices that the user names; raises TargetError."""
+    known = pinned = None
+    try:
+        if options.known_failures:
+            from conformance.results.known_failures import KnownFailures
+
+            known = KnownFailures.load(options.known_failures)
+        if options.pinned_choices:
+            from conformance.results.pinned_choices import PinnedChoices
+
+            pinned = PinnedChoices.load(options.pinned_choices)
+    except (ValueError, OSError) as error:
+        raise TargetError(str(error)) from None
+    return known, pinned
+
+
+def _report_folder(options: Options, environment: Mapping[str, str]) -> Path:
+    """Where the run writes, by option, CONFORMANCE_REPORT_DIR, or the folder the user is in."""
+    chosen = options.report_dir or environment.get("CONFORMANCE_REPORT_DIR")
+    return Path(os.path.abspath(chosen)) if chosen else options.folder / "reports"
+
+
+def _true(value: str) -> bool:
+    return value.strip().lower() not in ("", "0", "false", "no")

@@ -1,41 +1,67 @@
-"""How many requests a test sends to a conforming server, measured on the reference server.
+"""What tests send to a conforming server, measured on the reference server.
 
-`python -m conformance.plugin.costs` measures anew and writes the table beside this module.
+`python -m conformance.plugin.costs` measures anew and writes the tables beside this module: how many requests
+each check sends, and which checks together see every kind of answer that a rule of every response judges.
 """
 
 from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from importlib import resources
 from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+#: What tells one kind of answer from another: its status; of a refusal the error code, of a success the names
+#: of what was sent.
+Kind = tuple[int | None, str]
 
 
 @functools.cache
-def table() -> dict[str, dict[str, int]]:
-    """Check -> operation -> requests."""
+def _table(name: str) -> dict[str, Any]:
     try:
-        text = resources.files("conformance.plugin").joinpath("costs.json").read_text("utf-8")
+        text = resources.files("conformance.plugin").joinpath(f"{name}.json").read_text("utf-8")
     except FileNotFoundError:
         return {}
-    costs: dict[str, dict[str, int]] = json.loads(text)
-    return costs
+    table: dict[str, Any] = json.loads(text)
+    return table
+
+
+def requests(check: str, operation: str) -> int:
+    """The requests that a check sends."""
+    found: int = _table("costs").get(check, {}).get(operation, 0)
+    return found
 
 
 def estimate(nodeids: Iterable[str]) -> int:
     """The requests that tests with these node ids send, on a conforming server without a generated case."""
-    costs = table()
-    total = 0
-    for nodeid in nodeids:
-        path, _, rest = nodeid.partition("::")
-        name, _, operation = rest.partition("[")
-        total += costs.get(f"{Path(path).stem}.{name}", {}).get(operation.rstrip("]"), 0)
-    return total
+    return sum(requests(*_named(nodeid)) for nodeid in nodeids)
 
 
-def measure() -> dict[str, dict[str, int]]:
-    """Runs every check on a reference server in this process and counts."""
+def of(nodeid: str) -> int:
+    """The requests that one test sends."""
+    return requests(*_named(nodeid))
+
+
+def _named(nodeid: str) -> tuple[str, str]:
+    path, _, rest = nodeid.partition("::")
+    name, _, operation = rest.partition("[")
+    return f"{Path(path).stem}.{name}", operation.rstrip("]")
+
+
+def telling(rule: str, operation: str) -> frozenset[str]:
+    """The checks that together see every kind of answer of an operation that a rule of every response judges."""
+    return frozenset(_table("answers").get(rule, {}).get(operation, ()))
+
+
+# ---------------------------------------------------------------------- measuring
+
+
+def measure() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, list[str]]]]:
+    """Runs every check on a reference server in this process; returns the requests of each, and the checks
+    that tell most about each rule of every response."""
     from conformance.checks import plan
     from conformance.fixtures.run_context import RunContext
     from conformance.harness.check import run_check
@@ -48,14 +74,73 @@ def measure() -> dict[str, dict[str, int]]:
         build(target_tables(seeded, "http://reference.test"), "reference"), InProcessTransport(server)
     )
     costs: dict[str, dict[str, int]] = {}
+    #: (rule, operation) -> check -> the kinds of answers that the check made the rule judge.
+    kinds: dict[tuple[str, str], dict[str, set[Kind]]] = {}
+    current = [""]
+    run.invariants.inspect = _watched(run.invariants, kinds, current)  # type: ignore[method-assign]
     for check, operation in plan():
+        # What a check does to other operations counts for these only where it runs on them, too.
+        current[0] = check.name
         before = run.sent
         run_check(check, operation, run)
         costs.setdefault(check.name, {})[operation] = run.sent - before
-    return costs
+    return costs, _least(kinds, costs)
+
+
+def _watched(
+    invariants: Any, kinds: dict[tuple[str, str], dict[str, set[Kind]]], current: list[str]
+) -> Callable[[Any], None]:
+    inspect = invariants.inspect
+
+    def watched(exchange: Any) -> None:
+        before = {key: tally.judged for key, tally in invariants.tallies.items()}
+        inspect(exchange)
+        for key, tally in invariants.tallies.items():
+            if tally.judged > before.get(key, 0):
+                kinds.setdefault(key, {}).setdefault(current[0], set()).add(_kind(exchange))
+
+    return watched
+
+
+def _kind(exchange: Any) -> Kind:
+    if not exchange.succeeded:
+        return exchange.status, str(exchange.error_code)
+    try:
+        body = json.loads(exchange.request_body or b"{}")
+    except ValueError:
+        body = {}
+    names = [
+        *(body if isinstance(body, dict) else ()),
+        *(name for name, _ in parse_qsl(exchange.call.query, keep_blank_values=True)),
+    ]
+    return exchange.status, " ".join(sorted(set(names)))
+
+
+def _least(
+    kinds: Mapping[tuple[str, str], Mapping[str, set[Kind]]], costs: Mapping[str, Mapping[str, int]]
+) -> dict[str, dict[str, list[str]]]:
+    """For each rule and operation the cheapest checks that together saw every kind of answer."""
+    chosen: dict[str, dict[str, list[str]]] = {}
+    for (rule, operation), by_check in sorted(kinds.items()):
+        candidates = {check: seen for check, seen in by_check.items() if operation in costs.get(check, {})}
+        missing = set().union(*candidates.values()) if candidates else set()
+        names = []
+        while missing:
+            best = max(
+                candidates,
+                key=lambda check: (
+                    len(candidates[check] & missing) / max(costs[check][operation], 1),
+                    check,
+                ),
+            )
+            names.append(best)
+            missing -= candidates[best]
+        chosen.setdefault(rule, {})[operation] = sorted(names)
+    return chosen
 
 
 if __name__ == "__main__":
-    Path(__file__).with_suffix(".json").write_text(
-        json.dumps(measure(), indent=0, sort_keys=True) + "\n", "utf-8"
-    )
+    for name, table in zip(("costs", "answers"), measure(), strict=True):
+        Path(__file__).with_name(f"{name}.json").write_text(
+            json.dumps(table, indent=0, sort_keys=True) + "\n", "utf-8"
+        )

@@ -1,12 +1,11 @@
-"""The pytest plugin: options, one test for each check and operation, outcomes, exit status.
+"""What pytest calls: each hook translates, and leaves the rest to the controller or the worker.
 
-It stays out of the way of sessions that do not collect the suite's checks.
+It stays out of the way of sessions that do not collect the suite's checks, and imports little for them.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import signal
 from collections.abc import Generator
 from pathlib import Path
@@ -14,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.plugin import selection
-from conformance.results.shards import parse_shard
+from conformance.plugin import options, selection
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -24,168 +22,31 @@ if TYPE_CHECKING:
     from conformance.plugin.controller import Controller
     from conformance.plugin.worker import Worker
 
+_OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 _WORKER: pytest.StashKey[Worker] = pytest.StashKey()
-_STATE: pytest.StashKey[_State] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
-#: The gravest first: what a test is shown as when its findings differ.
+#: What a test is shown as when its findings differ: the first that is among them.
 _SHOWN = ("failed", "error", "inconclusive", "warning", "observed", "passed", "not applicable")
-
-#: Options whose values pytest mistakes for tests before it knows the options.
-_FILES = (
-    "target",
-    "conformance_report_dir",
-    "conformance_fuzz_database",
-    "conformance_known_failures",
-    "conformance_write_known_failures",
-    "conformance_pinned_choices",
-    "conformance_write_pinned_choices",
-)
 
 
 class Violation(Exception):
     """The server breaks a rule; the text is what a terminal shows."""
 
 
-class _State:
-    """What the plugin keeps for one session."""
-
-    def __init__(self, config: pytest.Config) -> None:
-        options, folder = config.option, config.invocation_params.dir
-        pyargs = bool(options.pyargs)
-        arguments = [str(one) for one in config.args]
-        self.selected = selection.selects_checks(arguments, folder, pyargs)
-        self.passing_by = bool(
-            options.collectonly
-            or getattr(options, "showfixtures", False)
-            or getattr(options, "show_fixtures_per_test", False)
-        )
-        self.fail_on_implied = options.conformance_fail_on == "implied"
-        self.seed: int = (
-            options.conformance_seed
-            if options.conformance_seed is not None
-            else random.SystemRandom().randrange(2**32)
-        )
-        self.is_worker = hasattr(config, "workerinput")
-        try:
-            self.shard = parse_shard(options.conformance_shard) if options.conformance_shard else None
-            self.rules = [selection.parse_rule(one) for one in options.conformance_rule or ()]
-        except ValueError as error:
-            raise pytest.UsageError(str(error)) from None
-
-
 # --------------------------------------------------------------------------- options
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def pytest_addoption(parser: pytest.Parser) -> None:
-    group = parser.getgroup("conformance", "Financial Accounts API conformance")
-    group.addoption(
-        "--target",
-        metavar="FILE",
-        default=os.environ.get("CONFORMANCE_TARGET") or None,
-        help="the target file of the server to judge; --base-url beats its address (default: the embedded server)",
-    )
-    group.addoption(
-        "--fail-on",
-        dest="conformance_fail_on",
-        choices=("required", "implied"),
-        default="required",
-        help="the lowest level of rules whose violation fails the run (default: required)",
-    )
-    group.addoption(
-        "--report-dir",
-        dest="conformance_report_dir",
-        metavar="DIR",
-        default=None,
-        help="where the run writes its report (default: reports/)",
-    )
-    group.addoption(
-        "--rule",
-        dest="conformance_rule",
-        metavar="RULE[@OPERATION]",
-        action="append",
-        help="run only the checks of this rule, on this operation if given (repeatable)",
-    )
-    group.addoption(
-        "--shard",
-        dest="conformance_shard",
-        metavar="PART/PARTS",
-        default=None,
-        help="run one of several parts of the suite, such as 2/5",
-    )
-    group.addoption(
-        "--seed",
-        dest="conformance_seed",
-        metavar="N",
-        type=int,
-        default=None,
-        help="the seed of all generated cases (default: another one each run, printed)",
-    )
-    group.addoption(
-        "--fuzz-examples",
-        dest="conformance_fuzz_examples",
-        metavar="N",
-        type=_positive,
-        default=None,
-        help="generated cases for each part of the property-based tests",
-    )
-    group.addoption(
-        "--fuzz-time",
-        dest="conformance_fuzz_time",
-        metavar="SECONDS",
-        type=float,
-        default=None,
-        help="keep generating cases for so many seconds in all",
-    )
-    group.addoption(
-        "--fuzz-database",
-        dest="conformance_fuzz_database",
-        metavar="WHERE",
-        default=None,
-        help="Hypothesis's examples: a folder, redis://HOST/, github:OWNER/REPOSITORY, or none (default: in the report's folder)",
-    )
-    group.addoption(
-        "--known-failures",
-        dest="conformance_known_failures",
-        metavar="FILE",
-        default=None,
-        help="a TOML file of failures that do not fail the run",
-    )
-    group.addoption(
-        "--write-known-failures",
-        dest="conformance_write_known_failures",
-        metavar="FILE",
-        default=None,
-        help="write the failures of this run as such a file",
-    )
-    group.addoption(
-        "--pinned-choices",
-        dest="conformance_pinned_choices",
-        metavar="FILE",
-        default=None,
-        help="warn where the server no longer does what this file says of open questions",
-    )
-    group.addoption(
-        "--write-pinned-choices",
-        dest="conformance_write_pinned_choices",
-        metavar="FILE",
-        default=None,
-        help="write what the server does where the specification is open",
-    )
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
+    config = pluginmanager.get_plugin("pytestconfig")
+    options.register(parser, short=config is None or options.concerned(config))
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
-    if any(getattr(known, name, None) for name in _FILES):
+    if any(getattr(known, name, None) for name in options.FILES):
         from conformance.plugin import rootdir
 
         rootdir.correct(early_config)
@@ -193,7 +54,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: a property-based test of the conformance suite")
-    config.stash[_STATE] = _State(config)
+    config.stash[_OPTIONS] = options.parse(config)
 
 
 # --------------------------------------------------------------------------- the session
@@ -206,27 +67,30 @@ def _terminated(number: int, frame: Any) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
-    state = config.stash[_STATE]
-    if not state.selected or state.is_worker or state.passing_by:
+    given = config.stash[_OPTIONS]
+    if not given.controls:
         return
-    from conformance.plugin.controller import Controller, report_folder
+    reporter = config.pluginmanager.getplugin("terminalreporter")
+
+    def tell(text: str) -> None:
+        if reporter is not None and given.verbosity >= 0:
+            reporter.write_line(text)
+            reporter.flush()
+
+    tell("conformance: starting")
+    from conformance.plugin.controller import Controller
     from conformance.plugin.session import Run
     from conformance.target.file import TargetError
 
     try:
-        known, pinned = _lists(config)
-        folder = report_folder(
-            config.option.conformance_report_dir, os.environ, config.invocation_params.dir / "reports"
-        )
-        controller = Controller(config.option.target, config.getoption("base_url", None), os.environ, folder)
+        controller = Controller(given, os.environ, tell)
     except TargetError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_CONTROLLER] = controller
     config.add_cleanup(controller.close)
-    run = Run(
-        config, controller, seed=state.seed, fail_on_implied=state.fail_on_implied, known=known, pinned=pinned
+    config.pluginmanager.register(
+        Run(config, controller, lambda: config.stash.get(_WORKER, None)), "conformance run"
     )
-    config.pluginmanager.register(run, "conformance run")
     try:
         signal.signal(signal.SIGTERM, _terminated)
     except ValueError:
@@ -234,54 +98,17 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         pass
 
 
-def _lists(config: pytest.Config) -> tuple[Any, Any]:
-    """The known failures and pinned choices that the user names; raises TargetError."""
-    from conformance.target.file import TargetError
-
-    known = pinned = None
-    try:
-        if path := config.option.conformance_known_failures:
-            from conformance.results.known_failures import KnownFailures
-
-            known = KnownFailures.load(Path(path))
-        if path := config.option.conformance_pinned_choices:
-            from conformance.results.pinned_choices import PinnedChoices
-
-            pinned = PinnedChoices.load(Path(path))
-    except (ValueError, OSError) as error:
-        raise TargetError(str(error)) from None
-    return known, pinned
-
-
-def _settings(config: pytest.Config, folder: Path, worker: int, workers: int) -> Any:
-    from conformance.harness.exploration import DEFAULT_EXAMPLES, FuzzSettings
-
-    option = config.option
-    database = option.conformance_fuzz_database
-    if database is None:
-        database = str(folder / "examples")
-    return FuzzSettings(
-        seed=config.stash[_STATE].seed,
-        examples=option.conformance_fuzz_examples or DEFAULT_EXAMPLES,
-        seconds=option.conformance_fuzz_time,
-        database=None if database == "none" else database,
-        worker=worker,
-        workers=workers,
-        replay_folder=folder / "replays",
-    )
-
-
 def _worker(config: pytest.Config) -> Worker:
     """This process's worker, made at its first test."""
     if _WORKER not in config.stash:
-        from conformance.plugin.worker import Worker
+        from conformance.plugin.worker import Worker, fuzz_settings
         from conformance.target.file import Target
 
+        given = config.stash[_OPTIONS]
         if hasattr(config, "workerinput"):
-            given = config.workerinput["conformance"]
-            target, folder = Target.from_plain(given["target"]), Path(given["folder"])
+            sent = config.workerinput["conformance"]
+            target, folder = Target.from_plain(sent["target"]), Path(sent["folder"])
             index, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
-            config.stash[_STATE].seed = given["seed"]
         else:
             controller = config.stash[_CONTROLLER]
             target, folder, index, workers = controller.target, controller.folder, 0, 1
@@ -289,13 +116,14 @@ def _worker(config: pytest.Config) -> Worker:
             target,
             index=index,
             workers=workers,
-            settings=_settings(config, folder, index, workers),
+            settings=fuzz_settings(given, folder, index, workers),
+            scope=given.scope,
             replay_folder=folder / "replays",
         )
     return config.stash[_WORKER]
 
 
-# --------------------------------------------------------------------------- tests
+# --------------------------------------------------------------------------- collection
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
@@ -312,8 +140,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if check := getattr(metafunc.function, "conformance_check", None):
         metafunc.parametrize("ctx", check.operations, ids=check.operations)
-    elif one := getattr(metafunc.function, "conformance_exploration", None):
-        values = [pytest.param(None, part, None, marks=pytest.mark.fuzz, id=part) for part in one.parts]
+    elif exploration := getattr(metafunc.function, "conformance_exploration", None):
+        values = [
+            pytest.param(None, part, None, marks=pytest.mark.fuzz, id=part) for part in exploration.parts
+        ]
         metafunc.parametrize(("run", "part", "settings"), values)
 
 
@@ -321,21 +151,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    state = config.stash[_STATE]
-    if state.shard is None and not state.rules:
+    given = config.stash[_OPTIONS]
+    if given.shard is None and given.scope.cases is None:
         return
-    kept: list[pytest.Item] = []
-    left: list[pytest.Item] = []
-    for item in items:
-        ours = _ours(item)
-        good = ours is None or (
-            (state.shard is None or selection.in_shard(item.nodeid, state.shard))
-            and (not state.rules or selection.wanted(item.function, ours[1], state.rules))  # type: ignore[attr-defined]
-        )
-        (kept if good else left).append(item)
-    items[:] = kept
+    left = [item for item in items if not _wanted(item, given)]
+    gone = set(left)
+    items[:] = [item for item in items if item not in gone]
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def _wanted(item: pytest.Item, given: options.Options) -> bool:
+    ours = _ours(item)
+    if ours is None:
+        return True
+    if given.shard is not None and not selection.in_shard(item.nodeid, given.shard):
+        return False
+    return given.scope.wants(getattr(item, "function", None), ours[1])
 
 
 def _ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
@@ -344,9 +176,12 @@ def _ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
     parameters = getattr(getattr(item, "callspec", None), "params", {})
     if check := getattr(function, "conformance_check", None):
         return check, parameters.get("ctx", "")
-    if one := getattr(function, "conformance_exploration", None):
-        return one, parameters.get("part", "")
+    if exploration := getattr(function, "conformance_exploration", None):
+        return exploration, parameters.get("part", "")
     return None
+
+
+# --------------------------------------------------------------------------- tests
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -357,44 +192,40 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     from conformance.harness.check import Check
     from conformance.plugin.progress import Counter
 
-    one, parameter = ours
+    judged, parameter = ours
     worker = _worker(pyfuncitem.config)
     findings: list[Finding] = []
     try:
-        if isinstance(one, Check):
-            findings = worker.run_check(one, parameter)[0]
+        if isinstance(judged, Check):
+            findings, _ = worker.run_check(judged, parameter)
         else:
             reporter = pyfuncitem.config.pluginmanager.getplugin("terminalreporter")
             with Counter(reporter, lambda: worker.run.sent, parameter):
-                findings = worker.explore(one, parameter)
+                findings = worker.explore(judged, parameter)
     finally:
         # What was sent counts, whatever became of the check.
-        pyfuncitem.stash[_PAYLOAD] = worker.payload(one.name, findings)
-    state = pyfuncitem.config.stash[_STATE]
-    shown = _shown(findings)
-    pyfuncitem.stash[_PAYLOAD]["shown"] = shown
+        pyfuncitem.stash[_PAYLOAD] = worker.payload(judged.name, findings)
+    shown = pyfuncitem.stash[_PAYLOAD]["shown"] = _shown(findings)
     failing = [
-        finding
-        for finding in findings
-        if finding.verdict == "failed" or (state.fail_on_implied and finding.verdict == "warning")
+        finding for finding in findings if finding.verdict in pyfuncitem.config.stash[_OPTIONS].failing
     ]
     if failing:
         raise Violation(worker.text(failing))
-    if shown == "no occasion":
-        pytest.skip(findings[0].summary)
-    if shown in ("inconclusive", "not applicable"):
-        pytest.skip(
-            next(finding.summary for finding in findings if finding.verdict == shown and finding.exercised)
-        )
+    if shown in ("no occasion", "inconclusive", "not applicable"):
+        pytest.skip(next(finding.summary for finding in findings if _explains(finding, shown)))
     return True
 
 
 def _shown(findings: list[Finding]) -> str:
-    """What a test is shown as: by the gravest of what it had occasion to judge."""
+    """What a test is shown as: by the most severe of what it had occasion to judge."""
     verdicts = {str(finding.verdict) for finding in findings if finding.exercised}
     if findings and not verdicts:
         return "no occasion"
-    return next((one for one in _SHOWN if one in verdicts), "passed")
+    return next((verdict for verdict in _SHOWN if verdict in verdicts), "passed")
+
+
+def _explains(finding: Finding, shown: str) -> bool:
+    return shown == "no occasion" or (finding.verdict == shown and finding.exercised)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -408,9 +239,8 @@ def pytest_runtest_makereport(
         if isinstance(error, Violation):
             report.longrepr = str(error)
         elif error is not None and not isinstance(error, pytest.skip.Exception):
-            payload["error"] = item.config.stash[_WORKER].run.redactor.text(
-                f"{item.nodeid}: {type(error).__name__}: {error}"
-            )[:500]
+            redactor = item.config.stash[_WORKER].run.redactor
+            payload["error"] = redactor.text(f"{item.nodeid}: {type(error).__name__}: {error}")[:500]
         report.conformance = payload  # type: ignore[attr-defined]
     return report
 
@@ -421,8 +251,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if hasattr(config, "workeroutput") and _WORKER in config.stash:
         config.workeroutput["conformance"] = config.stash[_WORKER].totals()
-
-
-def totals(config: pytest.Config) -> dict[str, Any] | None:
-    """The last word of the worker in this process; None where no test ran in it."""
-    return config.stash[_WORKER].totals() if _WORKER in config.stash else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,15 @@ def _path(argument: str, folder: Path, pyargs: bool) -> Path | None:
     return (folder / argument).resolve()
 
 
-def _within(argument: str, folder: Path, pyargs: bool) -> bool:
+def own_checkout(folder: Path) -> bool:
+    """Whether a folder is the suite's own checkout, or in it."""
+    root = PACKAGE.parent
+    installed = {"site-packages", "dist-packages"} & set(PACKAGE.parts)
+    return not installed and (folder == root or root in folder.parents)
+
+
+def within(argument: str, folder: Path, pyargs: bool) -> bool:
+    """Whether an argument names the suite, or a part of it."""
     path = _path(argument, folder, pyargs)
     return path is not None and (path == PACKAGE or path == CHECKS or CHECKS in path.parents)
 
@@ -35,7 +45,7 @@ def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
     path = _path(argument, folder, pyargs)
     if path is None:
         return False
-    if _within(argument, folder, pyargs):
+    if within(argument, folder, pyargs):
         return True
     # A project whose virtual environment holds the suite does not ask for it: pytest leaves such folders out.
     return path in PACKAGE.parents and not {"site-packages", "dist-packages"} & set(
@@ -52,6 +62,8 @@ def narrowed(config: Any) -> str:
         ("-m", option.markexpr),
         ("--shard", option.conformance_shard),
         ("--rule", " ".join(option.conformance_rule or ())),
+        ("--operation", " ".join(option.conformance_operation or ())),
+        ("--section", " ".join(option.conformance_section or ())),
         ("--deselect", " ".join(option.deselect or ())),
         ("--ignore", " ".join(map(str, option.ignore or ()))),
     ):
@@ -83,26 +95,124 @@ def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:
     return zlib.crc32(scope(nodeid.rpartition("/")[2]).encode()) % whole == part - 1
 
 
-def parse_rule(text: str) -> tuple[str, str | None]:
-    """`auth.signature` or `auth.signature@createPayout`. Raises ValueError with what it should be."""
+@dataclass(frozen=True)
+class Scope:
+    """Which cases a run is about; `cases` is None where that is all of them."""
+
+    cases: frozenset[tuple[str, str]] | None = None
+    #: Whether rules were named, not operations alone: then generated requests are left out.
+    by_rule: bool = False
+
+    @classmethod
+    def parse(
+        cls,
+        rules: Sequence[str] | None = None,
+        operations: Sequence[str] | None = None,
+        sections: Sequence[str] | None = None,
+    ) -> Scope:
+        """The cases that meet all three kinds of option, and of each kind any. Raises ValueError."""
+        if not (rules or operations or sections):
+            return cls()
+        from conformance.contract.rules import RULES
+
+        cases = {(rule.id, operation) for rule in RULES.values() for operation in rule.operations}
+        if rules:
+            cases &= {case for text in rules for case in _of_rule(text)}
+        if operations:
+            names = {name for text in operations for name in _operations(text, "--operation")}
+            cases = {case for case in cases if case[1] in names}
+        if sections:
+            wanted = {rule for text in sections for rule in _of_section(text)}
+            cases = {case for case in cases if case[0] in wanted}
+        if not cases:
+            raise ValueError(
+                "--rule, --operation and --section: no rule meets all of them; `conformance rules` lists the "
+                "rules with their sections and operations."
+            )
+        return cls(frozenset(cases), bool(rules or sections))
+
+    def covers(self, rule: str, operation: str) -> bool:
+        """Whether the run is about a case."""
+        return self.cases is None or (rule, operation) in self.cases
+
+    def wants(self, function: Any, parameter: str) -> bool:
+        """Whether a test says something about these cases: a check of one of the rules on the operation; for a
+        rule of every response, the checks that see each kind of answer; generated requests to an operation."""
+        if self.cases is None:
+            return True
+        check = getattr(function, "conformance_check", None)
+        if check is None:
+            return not self.by_rule and any(parameter == operation for _, operation in self.cases)
+        if any((rule.id, parameter) in self.cases for rule in check.rules_on(parameter)):
+            return True
+        from conformance.plugin import costs
+
+        return any(
+            check.name in costs.telling(rule, parameter)
+            for rule, operation in self.cases
+            if operation == parameter
+        )
+
+
+_PATTERN = frozenset("*?[")
+
+
+def _of_rule(text: str) -> Iterator[tuple[str, str]]:
+    """The cases of `auth.signature`, `auth.*`, `auth`, `auth.signature@createPayout`. Raises ValueError."""
     from conformance.contract.rules import RULES
 
-    rule, _, operation = text.partition("@")
-    if rule not in RULES:
-        raise ValueError(f"--rule: there is no rule {rule[:60]!r}; `conformance rules` lists them.")
-    if operation and operation not in RULES[rule].operations:
+    pattern, at, where = text.partition("@")
+    areas = {rule.partition(".")[0] for rule in RULES}
+    found = fnmatch.filter(RULES, f"{pattern}.*" if pattern in areas else pattern)
+    if not found:
         raise ValueError(
-            f"--rule: {rule} does not cover {operation[:60]!r}; it covers {', '.join(RULES[rule].operations)}."
+            f"--rule: there is no rule {pattern[:60]!r}{_meant(pattern, [*RULES, *areas])}; "
+            "`conformance rules` lists them."
         )
-    return rule, operation or None
+    operations = _operations(where, "--rule") if at else None
+    cases = [
+        (rule, operation)
+        for rule in found
+        for operation in RULES[rule].operations
+        if operations is None or operation in operations
+    ]
+    if not cases:
+        covered = dict.fromkeys(operation for rule in found for operation in RULES[rule].operations)
+        raise ValueError(f"--rule: {pattern} does not cover {where[:60]!r}; it covers {', '.join(covered)}.")
+    yield from cases
 
 
-def wanted(function: Any, operation: str, rules: Sequence[tuple[str, str | None]]) -> bool:
-    """Whether a check on an operation tests one of these rules there; a rule of every answer, any check does."""
-    from conformance.judging.invariants import INVARIANTS
+def _operations(text: str, option: str) -> list[str]:
+    from conformance.contract.operations import OPERATIONS
 
-    check = getattr(function, "conformance_check", None)
-    if check is None:
-        return False
-    cited = {rule.id for rule in check.rules_on(operation)} | set(INVARIANTS)
-    return any(rule in cited and one in (None, operation) for rule, one in rules)
+    found = fnmatch.filter(OPERATIONS, text)
+    if not found:
+        raise ValueError(
+            f"{option}: there is no operation {text[:60]!r}{_meant(text, list(OPERATIONS))}; "
+            f"they are {', '.join(OPERATIONS)}."
+        )
+    return found
+
+
+def _of_section(text: str) -> list[str]:
+    from conformance.contract.rules import RULES
+
+    number = text.removeprefix("§").strip()
+    found = [
+        rule.id
+        for rule in RULES.values()
+        if any(section == number or section.startswith(f"{number}.") for section in rule.section)
+    ]
+    if not found:
+        numbers = sorted({section for rule in RULES.values() for section in rule.section})
+        raise ValueError(f"--section: no rule is of section {text[:40]!r}; they are {', '.join(numbers)}.")
+    return found
+
+
+def _meant(text: str, names: Sequence[str]) -> str:
+    """`; did you mean auth.signature?`, or nothing."""
+    import difflib
+
+    folded = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(text.lower(), list(folded), 3, 0.6)
+    return f"; did you mean {' or '.join(folded[name] for name in close)}?" if close else ""

@@ -1,21 +1,21 @@
-"""The controlling process of a pytest session: progress, synthetic tests of passive rules, verdict, exit status."""
+"""What pytest calls in the process that controls a run: progress, tests of rules of every response, the end."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance._text import printable
-from conformance.contract.rules import Level
-from conformance.judging.findings import Finding, Verdict
-from conformance.plugin import costs, hooks, selection
+from conformance.judging.findings import Finding
+from conformance.plugin import costs, selection
 from conformance.plugin.controller import Controller
-from conformance.results.building import RunInfo
+from conformance.plugin.progress import Remaining
+
+if TYPE_CHECKING:
+    from conformance.plugin.worker import Worker
 
 #: What a test is shown as -> pytest's category for its summary line, letter, and word with markup.
 CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
@@ -27,53 +27,56 @@ CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "observed": ("observed", ".", ("OBSERVED", {"green": True})),
 }
 
+_LEGEND = (
+    "conformance: . passed or observed, F violation, w warning, ? inconclusive, k known failure, "
+    "- not applicable or without occasion"
+)
+
+_INTERRUPTED = {
+    pytest.ExitCode.INTERRUPTED: "by the user or the system",
+    pytest.ExitCode.INTERNAL_ERROR: "by an error inside pytest",
+}
+
 
 class Run:
     """Registered as a plugin in the process that controls the run, workers or not."""
 
     def __init__(
-        self,
-        config: pytest.Config,
-        controller: Controller,
-        *,
-        seed: int,
-        fail_on_implied: bool,
-        known: Any,
-        pinned: Any,
+        self, config: pytest.Config, controller: Controller, worker: Callable[[], Worker | None]
     ) -> None:
         self.config = config
         self.controller = controller
-        self.seed = seed
-        self.fail_on = Level.IMPLIED if fail_on_implied else Level.REQUIRED
-        self.known, self.pinned = known, pinned
-        self.workers = 1
+        #: The worker of this process, if a test ran in it.
+        self._worker = worker
         self._announced = False
         self._others_failed = False
-        self._problems: list[str] = []
-        controller.results.selection = selection.narrowed(config)
+        self._selected = 0
+        self._remaining = Remaining(config.pluginmanager.getplugin("terminalreporter"))
 
     # ------------------------------------------------------------------ before
 
     def pytest_report_header(self) -> list[str]:
-        target = self.controller.target
+        target, seed = self.controller.target, self.controller.options.seed
         where = "the embedded reference server" if self.controller.embedded else target.base_url
-        return [printable(f"conformance: judging {where}, seed {self.seed}")]
+        return [printable(f"conformance: judging {where}, seed {seed}")]
 
-    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> str:
-        self._announced = True
-        return self._announcement(item.nodeid for item in items)
+    def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
+        return self._announcement([item.nodeid for item in items])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
         if not self._announced:
-            self._announced = True
             reporter = self.config.pluginmanager.getplugin("terminalreporter")
+            lines = self._announcement(ids)
             if reporter is not None and self.config.option.verbose >= 0:
-                reporter.write_line(self._announcement(ids))
+                for line in lines:
+                    reporter.write_line(line)
 
-    def _announcement(self, nodeids: Iterable[str]) -> str:
-        nodeids = list(nodeids)
+    def _announcement(self, nodeids: list[str]) -> list[str]:
+        self._announced = True
+        self._selected = len(nodeids)
         requests = costs.estimate(nodeids)
+        self._remaining.expect(nodeids)
         generated = any(
             f"{name}::" in nodeid
             for nodeid in nodeids
@@ -81,18 +84,14 @@ class Run:
         )
         fixed = f"about {requests:,} requests on a conforming server" if requests else ""
         about = " and ".join(filter(None, [fixed, "generated ones" if generated else ""]))
-        return f"conformance: {len(nodeids)} tests, {about or 'no requests'}"
+        told = f"conformance: {len(nodeids)} tests, {about or 'no requests'}"
+        return [told, *([_LEGEND] if self.config.option.verbose == 0 and nodeids else [])]
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         """Tells an xdist worker what it judges."""
-        self.workers = node.workerinput["workercount"]
-        node.workerinput["conformance"] = {
-            "target": self.controller.target.to_plain(),
-            "run_folder": str(self.controller.run_folder),
-            "folder": str(self.controller.folder),
-            "seed": self.seed,
-        }
+        self.controller.workers = node.workerinput["workercount"]
+        node.workerinput["conformance"] = self.controller.for_workers()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
@@ -133,24 +132,23 @@ class Run:
                 report.location[1] or 0,
                 f"Skipped: known failure: {reason}",
             )
+        self._remaining.done(report.nodeid, [timing[4] for timing in payload["timings"]])
         for finding in self.controller.take(payload):
-            if finding.verdict is Verdict.FAILED or self.fail_on is Level.IMPLIED:
+            if finding.verdict in self.controller.options.failing:
                 self._report_passive(finding)
 
-    def _all_known(self, findings: list[dict[str, Any]]) -> str:
+    def _all_known(self, findings: Iterable[dict[str, Any]]) -> str:
         """The reason why all of a test's failures are known; empty if one is not."""
-        if self.known is None:
-            return ""
-        failing = ("failed", "warning") if self.fail_on is Level.IMPLIED else ("failed",)
         reasons = [
-            self.known.reason(one["rule"], one["operation"]) for one in findings if one["verdict"] in failing
+            self.controller.known_reason(finding["rule"], finding["operation"])
+            for finding in findings
+            if finding["verdict"] in self.controller.options.failing
         ]
         return reasons[0] if reasons and all(reasons) else ""
 
     def _report_passive(self, finding: Finding) -> None:
         """Shows a passive rule that was broken as a test of its own, at once."""
-        known = self.known is not None and self.known.reason(finding.rule, finding.operation)
-        text = printable(finding.summary)
+        known = self.controller.known_reason(finding.rule, finding.operation)
         location = ("every response", None, f"{finding.rule}[{finding.operation}]")
         report = pytest.TestReport(
             nodeid=f"every response::{finding.rule}[{finding.operation}]",
@@ -158,7 +156,9 @@ class Run:
             keywords={},
             when="call",
             outcome="skipped" if known else "failed",
-            longrepr=(location[0], 0, f"Skipped: known failure: {known}") if known else text,
+            longrepr=(location[0], 0, f"Skipped: known failure: {known}")
+            if known
+            else printable(finding.summary),
         )
         report.conformance_passive = "known" if known else "failed"  # type: ignore[attr-defined]
         self.config.hook.pytest_runtest_logreport(report=report)
@@ -178,91 +178,45 @@ class Run:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
-        if totals := hooks.totals(self.config):
-            self.controller.take_totals(totals)
+        self._remaining.close()
+        if worker := self._worker():
+            self.controller.take_totals(worker.totals())
         self.controller.conclude()
-        self.info = self._info(exitstatus)
         if self.controller.ran:
-            self._problems = self.controller.write(self.info)
-            self._write_files()
+            self.controller.finish(_INTERRUPTED.get(pytest.ExitCode(exitstatus), ""))
             if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
-                session.exitstatus = self._status()
-        self._shorten()
+                status = self.controller.exit_status
+                session.exitstatus = 1 if self._others_failed and status in (0, 6) else status
+        self._count_violations()
         self.controller.close()
 
-    def _shorten(self) -> None:
-        """Leaves violations to the verdict, which says each in three lines, unless the user wants to see all."""
+    def _count_violations(self) -> None:
+        """Leaves violations to the verdict, which says each in three lines, unless the user wants to see all;
+        the last line counts as all reports do: cases, not tests."""
         reporter = self.config.pluginmanager.getplugin("terminalreporter")
-        if reporter is None or self.config.option.verbose > 0 or "failed" not in reporter.stats:
+        if reporter is None or "failed" not in reporter.stats:
             return
-        ours = [one for one in reporter.stats["failed"] if _violation(one)]
-        reporter.stats["violations"] = ours
-        reporter.stats["failed"] = [one for one in reporter.stats["failed"] if not _violation(one)]
+        ours = [report for report in reporter.stats["failed"] if _violation(report)]
+        verdict = self.controller.document.verdict if self.controller.document else None
+        if self.config.option.verbose > 0 or not ours or verdict is None:
+            return
+        reporter.stats["failed"] = [report for report in reporter.stats["failed"] if not _violation(report)]
+        # As many entries as cases; which reports they are nobody asks.
+        reporter.stats["violations"] = [ours[0]] * verdict.failures
         # The last line counts the categories that were known when its colour was last chosen.
         if hasattr(reporter, "_set_main_color"):
             reporter._set_main_color()
 
-    def _status(self) -> int:
-        status = self.info.outcome(self.controller.results).exit_status
-        if self._others_failed and status in (0, 6):
-            return 1
-        return 3 if self._problems and status == 0 else status
-
-    def _info(self, exitstatus: int) -> RunInfo:
-        option = self.config.option
-        names = {
-            "fail-on": option.conformance_fail_on,
-            "target": option.target,
-            "base-url": self.config.getoption("base_url", None),
-            "fuzz-examples": option.conformance_fuzz_examples,
-            "fuzz-time": option.conformance_fuzz_time,
-            "shard": option.conformance_shard,
-            "rule": option.conformance_rule,
-            "-k": option.keyword,
-            "-m": option.markexpr,
-        }
-        options = {
-            name: " ".join(value) if isinstance(value, list) else str(value)
-            for name, value in names.items()
-            if value
-        }
-        ends = {
-            pytest.ExitCode.INTERRUPTED: "by the user or the system",
-            pytest.ExitCode.INTERNAL_ERROR: "by an error inside pytest",
-        }
-        interrupted = ends.get(pytest.ExitCode(exitstatus), "")
-        return RunInfo(
-            started=self.controller.started,
-            ended=time.time(),
-            seed=self.seed,
-            options=options,
-            embedded=self.controller.embedded,
-            interrupted=interrupted,
-            workers=self.workers,
-            fail_on=self.fail_on,
-            known=self.known,
-            pinned=self.pinned,
-            folder=self.controller.folder,
-        )
-
-    def _write_files(self) -> None:
-        """The files that the user asked for by option."""
-        option = self.config.option
-        try:
-            if path := option.conformance_write_known_failures:
-                from conformance.results.known_failures import write_known
-
-                write_known(self.controller.results, Path(path))
-            if path := option.conformance_write_pinned_choices:
-                from conformance.results.pinned_choices import write_pinned
-
-                write_pinned(self.controller.results, Path(path))
-        except OSError as error:
-            self._problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
-
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         document = self.controller.document
         if document is None:
+            if self._announced and not self._selected:
+                terminalreporter.write_line(
+                    "conformance: no test was selected, so nothing was judged. -k looks for words in the names of "
+                    "tests, -m 'not fuzz' leaves generated requests out; --rule, --operation and --section select "
+                    "by the catalogue, which `conformance rules` lists.",
+                    yellow=True,
+                )
             return
         from conformance.report.terminal import summary
 
@@ -275,7 +229,7 @@ class Run:
             verbose=self.config.option.verbose > 0,
         ):
             writer.line(printable(text), **markup)
-        for problem in self._problems:
+        for problem in self.controller.problems:
             writer.line(printable(problem), red=True)
         if os.environ.get("GITHUB_ACTIONS") == "true":
             from conformance.report.write import annotations

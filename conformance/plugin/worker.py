@@ -11,9 +11,11 @@ from typing import Any
 
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
-from conformance.harness.exploration import Exploration, FuzzSettings
+from conformance.harness.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
 from conformance.judging.findings import Finding
 from conformance.judging.invariants import Tally
+from conformance.plugin.options import Options
+from conformance.plugin.selection import Scope
 from conformance.report.failure import failure_text
 from conformance.results import codec
 from conformance.results.model import exchange_record
@@ -29,6 +31,22 @@ CONFIRMATION_BUDGET = 30.0
 #: Bytes of a response body that stay in memory after its check.
 KEPT_BODY = 64 * 1024
 
+EVERYTHING = Scope()
+
+
+def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> FuzzSettings:
+    """Budget and seed of the property-based tests in one of several workers; `folder` is the report's."""
+    database = options.fuzz_database or str(folder / "examples")
+    return FuzzSettings(
+        seed=options.seed,
+        examples=options.fuzz_examples or DEFAULT_EXAMPLES,
+        seconds=options.fuzz_time,
+        database=None if database == "none" else database,
+        worker=worker,
+        workers=workers,
+        replay_folder=folder / "replays",
+    )
+
 
 class Worker:
     """Runs checks and explorations in one process; `plain` in its answers means what execnet can send."""
@@ -40,6 +58,7 @@ class Worker:
         index: int,
         workers: int,
         settings: FuzzSettings,
+        scope: Scope = EVERYTHING,
         replay_folder: Path | None = None,
     ) -> None:
         shared = (
@@ -50,6 +69,7 @@ class Worker:
         self.index = index
         self.run = RunContext(shared, first_number=index * 1_000_000 + 1)
         self.settings = settings
+        self.scope = scope
         self._replay_folder = replay_folder
         self._seen = 0
         self._reported: dict[tuple[str, str], bool] = {}
@@ -60,6 +80,7 @@ class Worker:
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """A check's findings and exchanges; failed ones are run once more to see whether they fail again."""
         findings, exchanges = run_check(check, operation, self.run)
+        findings = self._asked_for(findings)
         failed = [finding for finding in findings if finding.verdict.is_violation]
         if failed:
             self._save(failed, exchanges)
@@ -78,7 +99,11 @@ class Worker:
 
     def explore(self, one: Exploration, part: str) -> list[Finding]:
         """An exploration's findings."""
-        return one.function(self.run, part, self.settings)
+        return self._asked_for(one.function(self.run, part, self.settings))
+
+    def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
+        """The findings on cases that the run is about: a check may cite more rules."""
+        return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
 
     def _save(self, failed: Iterable[Finding], exchanges: list[int]) -> None:
         if self._replay_folder is None:
@@ -128,7 +153,11 @@ class Worker:
 
     def totals(self) -> dict[str, Any]:
         """What the controller needs when the worker ends."""
-        tallies = [_tally_to_plain(key, tally) for key, tally in self.run.invariants.tallies.items()]
+        tallies = [
+            _tally_to_plain(key, tally)
+            for key, tally in self.run.invariants.tallies.items()
+            if self.scope.covers(*key)
+        ]
         return {
             "worker": self.index,
             "tallies": self.run.redactor.data(tallies),
@@ -146,6 +175,8 @@ class Worker:
         fresh = []
         for key, tally in self.run.invariants.tallies.items():
             broken = tally.broken > 0
+            if not self.scope.covers(*key):
+                continue
             if key not in self._reported or broken > self._reported[key]:
                 self._reported[key] = broken
                 fresh.append(_tally_to_plain(key, tally))

@@ -1,0 +1,263 @@
+"""The options of a run: how pytest learns them, and their values, read once."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.plugin import selection
+from conformance.results.shards import parse_shard
+
+#: Asks for the embedded reference server on purpose.
+EMBEDDED = "embedded"
+
+#: Options whose values pytest mistakes for tests before it knows the options.
+FILES = (
+    "conformance_target",
+    "conformance_report_dir",
+    "conformance_fuzz_database",
+    "conformance_known_failures",
+    "conformance_write_known_failures",
+    "conformance_pinned_choices",
+    "conformance_write_pinned_choices",
+)
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"it should be a whole number from 1, not {text[:40]!r}")
+    return int(text)
+
+
+def _seconds(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1_000_000:
+        raise argparse.ArgumentTypeError(f"it should be a number of seconds, not {text[:40]!r}")
+    return value
+
+
+#: Name -> what pytest is told of the option.
+_OPTIONS: Mapping[str, dict[str, Any]] = {
+    "target": {
+        "metavar": "FILE",
+        "default": os.environ.get("CONFORMANCE_TARGET") or None,
+        "help": "the target file of the server to judge, or the word embedded for the suite's own reference "
+        "server; --base-url beats the file's address (default: the embedded server)",
+    },
+    "wait": {
+        "metavar": "SECONDS",
+        "type": _seconds,
+        "default": 0.0,
+        "help": "wait at most so long for the server to start",
+    },
+    "fail-on": {
+        "choices": ("required", "implied"),
+        "default": "required",
+        "help": "the lowest level of rules whose violation fails the run (default: required)",
+    },
+    "report-dir": {"metavar": "DIR", "help": "where the run writes its report (default: reports/)"},
+    "rule": {
+        "metavar": "RULE[@OPERATION]",
+        "action": "append",
+        "help": "judge only this rule, on this operation if given; patterns such as 'auth.*' (repeatable)",
+    },
+    "operation": {
+        "metavar": "OPERATION",
+        "action": "append",
+        "help": "judge only this operation; patterns such as 'list*' (repeatable)",
+    },
+    "section": {
+        "metavar": "SECTION",
+        "action": "append",
+        "help": "judge only the rules of this section of the specification, such as 4.1 (repeatable)",
+    },
+    "shard": {"metavar": "PART/PARTS", "help": "run one of several parts of the suite, such as 2/5"},
+    "seed": {
+        "metavar": "N",
+        "type": int,
+        "help": "the seed of all generated cases (default: another one each run, printed)",
+    },
+    "fuzz-examples": {
+        "metavar": "N",
+        "type": _positive,
+        "help": "generated cases for each part of the property-based tests",
+    },
+    "fuzz-time": {
+        "metavar": "SECONDS",
+        "type": _seconds,
+        "help": "keep generating cases for so many seconds in all, beside what the checks take",
+    },
+    "fuzz-database": {
+        "metavar": "WHERE",
+        "help": "Hypothesis's examples: a folder, redis://HOST/, github:OWNER/REPOSITORY, or none "
+        "(default: in the report's folder)",
+    },
+    "known-failures": {"metavar": "FILE", "help": "a TOML file of failures that do not fail the run"},
+    "write-known-failures": {"metavar": "FILE", "help": "write the failures of this run as such a file"},
+    "pinned-choices": {
+        "metavar": "FILE",
+        "help": "warn where the server no longer does what this file says of open questions",
+    },
+    "write-pinned-choices": {
+        "metavar": "FILE",
+        "help": "write what the server does where the specification is open",
+    },
+}
+
+
+def register(parser: pytest.Parser, *, short: bool) -> None:
+    """Adds the options: `--conformance-target` and its like always, `--target` only where `short` says so,
+    because the short names may be other people's in a run that has nothing to do with the suite."""
+    group = parser.getgroup("conformance", "Financial Accounts API conformance")
+    for name, settings in _OPTIONS.items():
+        names = [f"--conformance-{name}", *([f"--{name}"] if short else [])]
+        group.addoption(*names, dest=f"conformance_{name.replace('-', '_')}", **{"default": None, **settings})
+
+
+def concerned(config: pytest.Config) -> bool:
+    """Whether a run selects the suite, as far as its arguments tell before they are parsed."""
+    words = [str(word) for word in config.invocation_params.args]
+    words += _split(os.environ.get("PYTEST_ADDOPTS", ""))
+    try:
+        words += map(str, config.getini("addopts"))
+    except (KeyError, ValueError):
+        pass
+    folder = config.invocation_params.dir
+    if selection.own_checkout(folder):
+        return True
+    return any(selection.within(word.partition("::")[0], folder, "--pyargs" in words) for word in words)
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text)
+    except ValueError:
+        return []
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user asked for. `selected` says whether the run collects the suite's checks at all, `idle` that
+    it runs nothing; `given` has the options by name, as the report shows them, `selection` how they narrow the
+    run; `scope` are the cases that it is about."""
+
+    selected: bool
+    idle: bool
+    worker: bool
+    installed: bool
+    verbosity: int
+    target: str | None
+    base_url: str | None
+    wait: float
+    fail_on_implied: bool
+    report_dir: str | None
+    scope: selection.Scope
+    shard: tuple[int, int] | None
+    seed: int
+    fuzz_examples: int | None
+    fuzz_time: float | None
+    fuzz_database: str | None
+    known_failures: Path | None
+    write_known_failures: Path | None
+    pinned_choices: Path | None
+    write_pinned_choices: Path | None
+    given: Mapping[str, str]
+    selection: str
+    folder: Path
+
+    @property
+    def controls(self) -> bool:
+        """Whether this process decides about a run."""
+        return self.selected and not self.worker and not self.idle
+
+    @property
+    def failing(self) -> tuple[str, ...]:
+        """The verdicts that fail the run."""
+        return ("failed", "warning") if self.fail_on_implied else ("failed",)
+
+
+def parse(config: pytest.Config) -> Options:
+    """The options of a session. Raises pytest.UsageError."""
+    option, folder = config.option, config.invocation_params.dir
+
+    def value(name: str) -> Any:
+        return getattr(option, f"conformance_{name.replace('-', '_')}")
+
+    def path(name: str) -> Path | None:
+        return Path(value(name)) if value(name) else None
+
+    try:
+        shard = parse_shard(value("shard")) if value("shard") else None
+        scope = selection.Scope.parse(value("rule"), value("operation"), value("section"))
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    arguments = [str(argument) for argument in config.args]
+    return Options(
+        selected=selection.selects_checks(arguments, folder, bool(option.pyargs)),
+        idle=bool(
+            option.collectonly
+            or getattr(option, "showfixtures", False)
+            or getattr(option, "show_fixtures_per_test", False)
+        ),
+        worker=hasattr(config, "workerinput"),
+        installed=bool(option.pyargs),
+        verbosity=option.verbose,
+        target=value("target"),
+        base_url=config.getoption("base_url", None),
+        wait=value("wait"),
+        fail_on_implied=value("fail-on") == "implied",
+        report_dir=value("report-dir"),
+        scope=scope,
+        shard=shard,
+        seed=_seed(config, value("seed")),
+        fuzz_examples=value("fuzz-examples"),
+        fuzz_time=value("fuzz-time"),
+        fuzz_database=value("fuzz-database"),
+        known_failures=path("known-failures"),
+        write_known_failures=path("write-known-failures"),
+        pinned_choices=path("pinned-choices"),
+        write_pinned_choices=path("write-pinned-choices"),
+        given=_given(config, value),
+        selection=selection.narrowed(config),
+        folder=folder,
+    )
+
+
+def _seed(config: pytest.Config, given: int | None) -> int:
+    """The seed: a worker's is the controller's."""
+    if hasattr(config, "workerinput") and "conformance" in config.workerinput:
+        seed: int = config.workerinput["conformance"]["seed"]
+        return seed
+    return given if given is not None else random.SystemRandom().randrange(2**32)
+
+
+def _given(config: pytest.Config, value: Any) -> dict[str, str]:
+    named = {
+        "fail-on": value("fail-on"),
+        "target": value("target"),
+        "base-url": config.getoption("base_url", None),
+        "fuzz-examples": value("fuzz-examples"),
+        "fuzz-time": value("fuzz-time"),
+        "shard": value("shard"),
+        "rule": value("rule"),
+        "operation": value("operation"),
+        "section": value("section"),
+        "-k": config.option.keyword,
+        "-m": config.option.markexpr,
+    }
+    return {name: _words(given) for name, given in named.items() if given}
+
+
+def _words(given: str | Iterable[str] | float) -> str:
+    return " ".join(given) if isinstance(given, list) else str(given)

@@ -77,7 +77,7 @@ def measure() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, list[str]]
     #: (rule, operation) -> check -> the kinds of answers that the check made the rule judge.
     kinds: dict[tuple[str, str], dict[str, set[Kind]]] = {}
     current = [""]
-    run.invariants.inspect = _watched(run.invariants, kinds, current)  # type: ignore[method-assign]
+    run.invariants.inspect = _watched(run.invariants, kinds, current)  # type: ignore[assignment,method-assign]
     for check, operation in plan():
         # What a check does to other operations counts for these only where it runs on them, too.
         current[0] = check.name

@@ -103,6 +103,12 @@ def _refused(
         resources.customer_refused(examination, organization, answers, 404)
 
 
+def latency(examination: Examination) -> float:
+    """Seconds that an answer takes at least, once a connection is there; 0 where none came."""
+    answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]
+    return min(answered, default=0.0)
+
+
 def sentences(examination: Examination) -> list[Diagnosis]:
     """The diagnoses with their texts as they may be shown: no secrets, no control characters."""
     redactor = Redactor(examination.target)

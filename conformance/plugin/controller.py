@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from conformance._text import printable
 from conformance.contract.rules import Level
-from conformance.diagnosis.examine import preflight
+from conformance.diagnosis.examine import latency, preflight
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import CHECK, Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
+from conformance.plugin.lanes import suggested
 from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.waiting import wait_for
 from conformance.results import codec
@@ -44,6 +45,8 @@ class Controller:
         self._writable()
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
+        #: Seconds that an answer takes, as far as it is known before the first check.
+        self._latency = 0.0
         try:
             self.target = self._target(environment, tell)
         except BaseException:
@@ -93,7 +96,7 @@ class Controller:
             if self.options.wait:
                 wait_for(target.base_url, self.options.wait, tell)
             tell(printable(f"conformance: examining {target.base_url}"))
-            preflight(target)
+            self._latency = latency(preflight(target))
             return target
         if file is None and self.options.installed and _true(environment.get("CI", "")):
             raise TargetError(
@@ -114,12 +117,18 @@ class Controller:
             self._server.stop()
         shutil.rmtree(self.run_folder, ignore_errors=True)
 
+    @property
+    def lanes(self) -> int:
+        """How many tests each process runs at once."""
+        return self.options.lanes or suggested(self._latency, self.workers)
+
     def for_workers(self) -> dict[str, Any]:
         """What the processes that run checks need, as plain data."""
         return {
             "target": self.target.to_plain(),
             "folder": str(self.folder),
             "seed": self.options.seed,
+            "lanes": self.lanes,
         }
 
     def known_reason(self, rule: str, operation: str) -> str:

@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from conformance.harness.exploration import Exploration
     from conformance.judging.findings import Finding
     from conformance.plugin.controller import Controller
+    from conformance.plugin.execution import Executed, Executor
     from conformance.plugin.worker import Worker
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
-_WORKER: pytest.StashKey[Worker] = pytest.StashKey()
+_EXECUTOR: pytest.StashKey[Executor] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
 #: What a test is shown as when its findings differ: the first that is among them.
@@ -87,9 +88,11 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     except TargetError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[_CONTROLLER] = controller
+    # With pytest-xdist: as many as it will start.
+    controller.workers = len(getattr(config.option, "tx", None) or ["this"])
     config.add_cleanup(controller.close)
     config.pluginmanager.register(
-        Run(config, controller, lambda: config.stash.get(_WORKER, None)), "conformance run"
+        Run(config, controller, lambda: config.stash.get(_EXECUTOR, None)), "conformance run"
     )
     try:
         signal.signal(signal.SIGTERM, _terminated)
@@ -98,29 +101,66 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         pass
 
 
-def _worker(config: pytest.Config) -> Worker:
-    """This process's worker, made at its first test."""
-    if _WORKER not in config.stash:
+def _executor(config: pytest.Config) -> Executor:
+    """What runs the tests of this process, made at the first of them."""
+    if _EXECUTOR not in config.stash:
+        from conformance.plugin.execution import MOST_WORKERS, Executor
         from conformance.plugin.worker import Worker, fuzz_settings
         from conformance.target.file import Target
 
         given = config.stash[_OPTIONS]
         if hasattr(config, "workerinput"):
             sent = config.workerinput["conformance"]
-            target, folder = Target.from_plain(sent["target"]), Path(sent["folder"])
-            index, workers = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+            target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
+            process, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
         else:
             controller = config.stash[_CONTROLLER]
-            target, folder, index, workers = controller.target, controller.folder, 0, 1
-        config.stash[_WORKER] = Worker(
-            target,
-            index=index,
-            workers=workers,
-            settings=fuzz_settings(given, folder, index, workers),
-            scope=given.scope,
-            replay_folder=folder / "replays",
-        )
-    return config.stash[_WORKER]
+            target, folder, lanes, process, processes = (
+                controller.target,
+                controller.folder,
+                controller.lanes,
+                0,
+                1,
+            )
+
+        def make(number: int) -> Worker:
+            index, workers = process * MOST_WORKERS + number, processes * lanes
+            return Worker(
+                target,
+                index=index,
+                workers=workers,
+                settings=fuzz_settings(given, folder, index, workers),
+                scope=given.scope,
+                replay_folder=folder / "replays",
+            )
+
+        config.stash[_EXECUTOR] = Executor(make, lanes)
+    return config.stash[_EXECUTOR]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Starts the lanes with the tests of this process, where it has more than one."""
+    config = session.config
+    tests = [(item, ours) for item in session.items if (ours := _ours(item)) is not None]
+    judges = config.stash[_OPTIONS].selected and not config.stash[_OPTIONS].idle and not session.testsfailed
+    if not tests or not judges or _workers_run_them(config):
+        return
+    executor = _executor(config)
+    if executor.lanes > 1:
+        from conformance.plugin.execution import share
+
+        if hasattr(config, "workerinput"):
+            process, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+            chosen = share([item.nodeid for item in session.items], process, processes)
+            mine = {session.items[index].nodeid for index in chosen}
+            tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
+        executor.begin((item.nodeid, ours) for item, ours in tests)
+
+
+def _workers_run_them(config: pytest.Config) -> bool:
+    """Whether this is the process that only hands tests to those of pytest-xdist."""
+    return bool(getattr(config.option, "tx", None)) and not hasattr(config, "workerinput")
 
 
 # --------------------------------------------------------------------------- collection
@@ -152,6 +192,10 @@ def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     given = config.stash[_OPTIONS]
+    if given.selected:
+        from conformance.plugin.execution import rank
+
+        items.sort(key=lambda item: rank(item.nodeid) if _ours(item) else 0)
     if given.shard is None and given.scope.cases is None:
         return
     left = [item for item in items if not _wanted(item, given)]
@@ -189,31 +233,33 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     ours = _ours(pyfuncitem)
     if ours is None:
         return None
-    from conformance.harness.check import Check
-    from conformance.plugin.progress import Counter
-
-    judged, parameter = ours
-    worker = _worker(pyfuncitem.config)
-    findings: list[Finding] = []
-    try:
-        if isinstance(judged, Check):
-            findings, _ = worker.run_check(judged, parameter)
-        else:
-            reporter = pyfuncitem.config.pluginmanager.getplugin("terminalreporter")
-            with Counter(reporter, lambda: worker.run.sent, parameter):
-                findings = worker.explore(judged, parameter)
-    finally:
-        # What was sent counts, whatever became of the check.
-        pyfuncitem.stash[_PAYLOAD] = worker.payload(judged.name, findings)
+    executor = _executor(pyfuncitem.config)
+    executed = _executed(pyfuncitem, ours, executor)
+    findings, pyfuncitem.stash[_PAYLOAD] = executed.findings, executed.payload
+    if executed.error is not None:
+        raise executed.error
     shown = pyfuncitem.stash[_PAYLOAD]["shown"] = _shown(findings)
     failing = [
         finding for finding in findings if finding.verdict in pyfuncitem.config.stash[_OPTIONS].failing
     ]
     if failing:
-        raise Violation(worker.text(failing))
+        raise Violation(executed.worker.text(failing))
     if shown in ("no occasion", "inconclusive", "not applicable"):
         pytest.skip(next(finding.summary for finding in findings if _explains(finding, shown)))
     return True
+
+
+def _executed(item: pytest.Function, test: tuple[Check | Exploration, str], executor: Executor) -> Executed:
+    """What a test came to; while it runs in this thread, a long one shows that it is alive."""
+    from conformance.harness.check import Check
+    from conformance.plugin.progress import Counter
+
+    judged, parameter = test
+    if isinstance(judged, Check) or executor.runs_ahead:
+        return executor.run(item.nodeid, test)
+    reporter = item.config.pluginmanager.getplugin("terminalreporter")
+    with Counter(reporter, lambda: executor.own.run.sent, parameter):
+        return executor.run(item.nodeid, test)
 
 
 def _shown(findings: list[Finding]) -> str:
@@ -239,7 +285,7 @@ def pytest_runtest_makereport(
         if isinstance(error, Violation):
             report.longrepr = str(error)
         elif error is not None and not isinstance(error, pytest.skip.Exception):
-            redactor = item.config.stash[_WORKER].run.redactor
+            redactor = item.config.stash[_EXECUTOR].own.run.redactor
             payload["error"] = redactor.text(f"{item.nodeid}: {type(error).__name__}: {error}")[:500]
         report.conformance = payload  # type: ignore[attr-defined]
     return report
@@ -247,7 +293,8 @@ def pytest_runtest_makereport(
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Hands a worker's last word to the controller."""
+    """Hands the last words of this process's workers to the controller."""
     config = session.config
-    if hasattr(config, "workeroutput") and _WORKER in config.stash:
-        config.workeroutput["conformance"] = config.stash[_WORKER].totals()
+    if hasattr(config, "workeroutput") and _EXECUTOR in config.stash:
+        config.stash[_EXECUTOR].stop()
+        config.workeroutput["conformance"] = config.stash[_EXECUTOR].totals()

@@ -8,6 +8,7 @@ and ends as it would with one lane.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -97,8 +98,9 @@ class Lanes(Generic[W, R]):
         for job in waiting:
             job.error = RuntimeError("the lanes were stopped")
             job.done.set()
+        end = time.monotonic() + GRACE
         for thread in self._threads:
-            thread.join(GRACE)
+            thread.join(max(0.0, end - time.monotonic()))
 
     def _next(self) -> _Job[W, R] | None:
         with self._changed:

@@ -19,6 +19,9 @@ from conformance.results.shards import parse_shard
 #: Asks for the embedded reference server on purpose.
 EMBEDDED = "embedded"
 
+#: Lanes that a process can have.
+MOST_LANES = 60
+
 #: Options whose values pytest mistakes for tests before it knows the options.
 FILES = (
     "conformance_target",
@@ -60,6 +63,12 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
         "type": _seconds,
         "default": 0.0,
         "help": "wait at most so long for the server to start",
+    },
+    "lanes": {
+        "metavar": "N",
+        "type": _positive,
+        "help": "run so many tests at once in each process, while answers are on their way (default: by the "
+        "server's latency, 1 nearby, at most 16)",
     },
     "fail-on": {
         "choices": ("required", "implied"),
@@ -160,6 +169,7 @@ class Options:
     target: str | None
     base_url: str | None
     wait: float
+    lanes: int | None
     fail_on_implied: bool
     report_dir: str | None
     scope: selection.Scope
@@ -216,6 +226,7 @@ def parse(config: pytest.Config) -> Options:
         target=value("target"),
         base_url=config.getoption("base_url", None),
         wait=value("wait"),
+        lanes=min(value("lanes"), MOST_LANES) if value("lanes") else None,
         fail_on_implied=value("fail-on") == "implied",
         report_dir=value("report-dir"),
         scope=scope,
@@ -249,6 +260,7 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         "base-url": config.getoption("base_url", None),
         "fuzz-examples": value("fuzz-examples"),
         "fuzz-time": value("fuzz-time"),
+        "lanes": value("lanes"),
         "shard": value("shard"),
         "rule": value("rule"),
         "operation": value("operation"),

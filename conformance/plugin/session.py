@@ -15,7 +15,7 @@ from conformance.plugin.controller import Controller
 from conformance.plugin.progress import Remaining
 
 if TYPE_CHECKING:
-    from conformance.plugin.worker import Worker
+    from conformance.plugin.execution import Executor
 
 #: What a test is shown as -> pytest's category for its summary line, letter, and word with markup.
 CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
@@ -42,12 +42,12 @@ class Run:
     """Registered as a plugin in the process that controls the run, workers or not."""
 
     def __init__(
-        self, config: pytest.Config, controller: Controller, worker: Callable[[], Worker | None]
+        self, config: pytest.Config, controller: Controller, executor: Callable[[], Executor | None]
     ) -> None:
         self.config = config
         self.controller = controller
-        #: The worker of this process, if a test ran in it.
-        self._worker = worker
+        #: What ran the tests of this process, if it ran any.
+        self._executor = executor
         self._announced = False
         self._others_failed = False
         self._selected = 0
@@ -58,7 +58,9 @@ class Run:
     def pytest_report_header(self) -> list[str]:
         target, seed = self.controller.target, self.controller.options.seed
         where = "the embedded reference server" if self.controller.embedded else target.base_url
-        return [printable(f"conformance: judging {where}, seed {seed}")]
+        lanes = self.controller.lanes
+        at_once = f", {lanes} lanes" if lanes > 1 else ""
+        return [printable(f"conformance: judging {where}, seed {seed}{at_once}")]
 
     def pytest_report_collectionfinish(self, items: list[pytest.Item]) -> list[str]:
         return self._announcement([item.nodeid for item in items])
@@ -95,8 +97,7 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        totals = getattr(node, "workeroutput", {}).get("conformance")
-        if totals:
+        for totals in getattr(node, "workeroutput", {}).get("conformance", ()):
             self.controller.take_totals(totals)
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
@@ -104,6 +105,10 @@ class Run:
         """Keeps tests that share set-up in one worker, unless the user chose how to share out tests."""
         if config.getoption("dist") != "load":
             return None
+        if self.controller.lanes > 1:
+            from conformance.plugin.scheduling import by_share
+
+            return by_share(config, log)
         from xdist.scheduler import LoadScopeScheduling
 
         # pytest-xdist has no types.
@@ -179,8 +184,10 @@ class Run:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         self._remaining.close()
-        if worker := self._worker():
-            self.controller.take_totals(worker.totals())
+        if executor := self._executor():
+            executor.stop()
+            for totals in executor.totals():
+                self.controller.take_totals(totals)
         self.controller.conclude()
         if self.controller.ran:
             self.controller.finish(_INTERRUPTED.get(pytest.ExitCode(exitstatus), ""))

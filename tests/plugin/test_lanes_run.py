@@ -1,0 +1,81 @@
+"""A run in lanes comes to what a run without them comes to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.plugin.execution import LAST, rank, share, weight
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.serving.listener import served
+from conformance.reference.context import Record
+from tests.support.running import faulty, run, write_target
+
+
+class SlipsOnRead(Behaviour):
+    """Shows another first name than it keeps."""
+
+    def beneficiary_fields(self, ctx: Context, record: Record) -> dict[str, Any]:
+        shown = super().beneficiary_fields(ctx, record)
+        return {**shown, "first_name": "Eve"} if ctx.operation == "getBeneficiary" else shown
+
+
+def verdicts(results: dict[str, Any]) -> dict[str, str]:
+    return {f"{cell['rule']}@{cell['operation']}": cell["verdict"] for cell in results["cells"]}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    outcome = judged(tmp_path_factory.mktemp("alone"), "--lanes", "1")
+    assert outcome.status == 1
+    return verdicts(outcome.results)
+
+
+def judged(folder: Path, *options: str) -> Any:
+    server, tables = faulty(SlipsOnRead())
+    with served(server, threads=True) as url:
+        target = write_target(folder / "target.toml", tables(url))
+        return run(
+            "--target", str(target), "--operation", "getBeneficiary", "-m", "not fuzz", *options,
+            folder=folder / "reports",
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [("--lanes", "6"), ("--lanes", "3", "-n", "2")], ids=["lanes", "both"])
+def test_lanes_come_to_the_same_verdicts(
+    options: tuple[str, ...], alone: dict[str, str], tmp_path: Path
+) -> None:
+    outcome = judged(tmp_path, *options)
+    assert outcome.status == 1, outcome.output
+    assert verdicts(outcome.results) == alone
+    assert "read.equals-create@getBeneficiary" in {
+        key for key, verdict in alone.items() if verdict == "failed"
+    }
+
+
+def test_first_violation_stops_the_lanes(tmp_path: Path) -> None:
+    outcome = judged(tmp_path, "--lanes", "6", "-x")
+    assert outcome.status == 1 and "stopping after 1 failures" in outcome.output
+
+
+NODES = [
+    "conformance/checks/test_hostile.py::test_hostile_bodies[createAccount]",
+    "conformance/checks/test_accepted.py::test_valid_bodies_are_accepted[createAccount]",
+    "conformance/checks/test_fuzz.py::test_schema_fuzzing[createAccount]",
+    "conformance/checks/test_idempotency.py::test_replay[createPayout]",
+]
+
+
+def test_what_may_bring_a_server_down_comes_last() -> None:
+    assert [rank(node) for node in NODES] == [1, 0, len(LAST), 0]
+    order = sorted(NODES, key=lambda node: -weight(node))
+    assert set(order[:2]) == {NODES[1], NODES[3]}
+
+
+def test_every_test_belongs_to_one_process() -> None:
+    parts = [share(NODES, process, 2) for process in range(2)]
+    assert sorted(parts[0] + parts[1]) == [0, 1, 2, 3]
+    assert share(NODES, 2, 2) == []

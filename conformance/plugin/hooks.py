@@ -55,6 +55,14 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "fuzz: a property-based test of the conformance suite")
+    if files := options.own_rules(config):
+        from conformance.contract.rules import RuleFileError, add_rules
+
+        try:
+            for path in files:
+                add_rules(path)
+        except RuleFileError as error:
+            raise pytest.UsageError(str(error)) from None
     config.stash[_OPTIONS] = options.parse(config)
 
 

@@ -91,6 +91,12 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
         "action": "append",
         "help": "judge only the rules of this section of the specification, such as 4.1 (repeatable)",
     },
+    "rules": {
+        "metavar": "FILE",
+        "action": "append",
+        "help": "add the rules of a file of your own, in the form of spec/rules.yaml (repeatable; also "
+        "conformance_rules in pytest's configuration)",
+    },
     "shard": {"metavar": "PART/PARTS", "help": "run one of several parts of the suite, such as 2/5"},
     "seed": {
         "metavar": "N",
@@ -128,10 +134,20 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
 def register(parser: pytest.Parser, *, short: bool) -> None:
     """Adds the options: `--conformance-target` and its like always, `--target` only where `short` says so,
     because the short names may be other people's in a run that has nothing to do with the suite."""
+    parser.addini(
+        "conformance_rules", "files of rules of your own for the conformance suite", type="paths", default=[]
+    )
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
     for name, settings in _OPTIONS.items():
         names = [f"--conformance-{name}", *([f"--{name}"] if short else [])]
         group.addoption(*names, dest=f"conformance_{name.replace('-', '_')}", **{"default": None, **settings})
+
+
+def own_rules(config: pytest.Config) -> list[Path]:
+    """The files of the user's own rules, by option and by configuration."""
+    named = [config.invocation_params.dir / name for name in config.option.conformance_rules or ()]
+    configured: list[Path] = config.getini("conformance_rules")
+    return [*named, *configured]
 
 
 def concerned(config: pytest.Config) -> bool:
@@ -214,7 +230,7 @@ def parse(config: pytest.Config) -> Options:
         raise pytest.UsageError(str(error)) from None
     arguments = [str(argument) for argument in config.args]
     return Options(
-        selected=selection.selects_checks(arguments, folder, bool(option.pyargs)),
+        selected=selection.selects_checks(arguments, folder, bool(option.pyargs)) or bool(own_rules(config)),
         idle=bool(
             option.collectonly
             or getattr(option, "showfixtures", False)

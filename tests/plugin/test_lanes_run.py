@@ -9,9 +9,8 @@ import pytest
 
 from conformance.plugin.execution import LAST, rank, share, weight
 from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
+from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
-from conformance.reference.context import Record
 from tests.support.running import faulty, run, write_target
 
 

@@ -1,0 +1,110 @@
+"""Rules and checks of a user's own run beside the suite's, as conformance/docs/own-rules.md shows."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.reference.app import Server
+from conformance.reference.messages import Request, Response
+from conformance.reference.seed import seed, target_tables
+from conformance.reference.serving.listener import served
+from conformance.reference.store import Store
+from tests.support.running import ROOT, environment, write_target
+
+DOCUMENT = (ROOT / "conformance" / "docs" / "own-rules.md").read_text("utf-8")
+
+
+def snippet(language: str) -> str:
+    found = re.search(rf"```{language}\n(.*?)```", DOCUMENT, re.DOTALL)
+    assert found
+    return found[1]
+
+
+class WithoutRequestIds(Server):
+    """Sends a request id with every answer but those of one method."""
+
+    def handle(self, request: Request) -> Response:
+        response = super().handle(request)
+        return response if request.method == "POST" else response.with_header(b"x-request-id", b"req_1")
+
+
+@dataclass
+class Project:
+    """A user's folder with rules, a check and a target file."""
+
+    folder: Path
+
+    def run(self, *arguments: str) -> tuple[int, str, dict[str, Any]]:
+        done = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "-p",
+                "no:cacheprovider",
+                "--conformance-target",
+                "target.toml",
+                *arguments,
+            ],
+            cwd=self.folder,
+            env=environment(PYTHONPATH=str(ROOT)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=120,
+            check=False,
+        )
+        results = self.folder / "reports" / "results.json"
+        document = json.loads(results.read_text("utf-8")) if results.exists() else {}
+        return done.returncode, done.stdout.decode("utf-8", "replace"), document
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    store = Store()
+    server = WithoutRequestIds(store)
+    seeded = seed(store)
+    (tmp_path / "acme-rules.yaml").write_text(snippet("yaml"), "utf-8")
+    (tmp_path / "acme").mkdir()
+    (tmp_path / "acme" / "test_gateway.py").write_text(snippet("python"), "utf-8")
+    with served(server, threads=True) as url:
+        write_target(tmp_path / "target.toml", target_tables(seeded, url))
+        yield Project(tmp_path)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "two-processes"])
+def test_own_check_judges_every_operation(project: Project, workers: tuple[str, ...]) -> None:
+    status, output, results = project.run("--conformance-rules", "acme-rules.yaml", "acme/", *workers)
+    assert status == 1, output
+    verdicts = {
+        cell["operation"]: cell["verdict"] for cell in results["cells"] if cell["rule"] == "acme.request-id"
+    }
+    assert len(verdicts) == 16
+    assert (verdicts["createAccount"], verdicts["listAccounts"]) == ("failed", "passed")
+    [finding] = next(
+        cell["findings"]
+        for cell in results["cells"]
+        if (cell["rule"], cell["operation"]) == ("acme.request-id", "createAccount")
+    )
+    assert finding["got"] == "no X-Request-Id" and finding["replay"]
+
+
+def test_configuration_names_the_rules(project: Project) -> None:
+    (project.folder / "pytest.ini").write_text("[pytest]\nconformance_rules = acme-rules.yaml\n", "utf-8")
+    status, output, _ = project.run("acme/", "-k", "listWallets")
+    assert status == 0 and "1 passed" in output, output
+
+
+def test_mistake_in_the_rules_is_wrong_usage(project: Project) -> None:
+    (project.folder / "acme-rules.yaml").write_text("rules: []\n", "utf-8")
+    status, output, _ = project.run("--conformance-rules", "acme-rules.yaml", "acme/")
+    assert status == 4 and "acme-rules.yaml" in output and "Traceback" not in output

@@ -403,4 +403,4 @@ def test_exchange_records_what_was_sent_and_answered() -> None:
     assert [value for name, value in exchange.response_headers if name == "X-A"] == ["1", "2"]
     sent = {name.encode(): value.encode("latin-1") for name, value in exchange.request_headers}
     assert sent[b"X-Signature"] == server.last.values(b"x-signature")[0]
-    assert list(sent) == [name for name in server.last.names()]
+    assert list(sent) == list(server.last.names())

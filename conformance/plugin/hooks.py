@@ -190,6 +190,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
+    items.sort(key=_looks_back)
     given = config.stash[_OPTIONS]
     if given.selected:
         from conformance.plugin.execution import rank
@@ -202,6 +203,12 @@ def pytest_collection_modifyitems(
     items[:] = [item for item in items if item not in gone]
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def _looks_back(item: pytest.Item) -> bool:
+    """Whether a test belongs at the end of a run, as it looks back at what was sent first."""
+    ours = _ours(item)
+    return bool(getattr(ours[0], "last", False)) if ours else False
 
 
 def _wanted(item: pytest.Item, given: options.Options) -> bool:

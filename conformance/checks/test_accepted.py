@@ -93,7 +93,8 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
                 continue
         if operation == "createPayout" and answers and not answer.succeeded:
             # The funds may have come to their end: then the sample, which was taken, is refused as well.
-            if not ctx.send(call(operation, ids, fixture.body(operation)), "the sample again").succeeded:
+            again = ctx.send(call(operation, ids, fixture.body(operation)), "the sample again")
+            if not again.succeeded:
                 continue
         answers.append((what, answer))
     judge_all(ctx, answers)

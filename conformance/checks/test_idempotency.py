@@ -32,7 +32,12 @@ INVALID = ("validation_error", "invalid_idempotency_key")
 # ---------------------------------------------------------------------- which keys are accepted
 
 
-@check("idempotency.key-required", UNTOUCHED, operations=RULES["idempotency.key-required"].operations)
+@check(
+    "idempotency.key-required",
+    "idempotency.payout-key-required",
+    UNTOUCHED,
+    operations=RULES["idempotency.key-required"].operations,
+)
 def test_missing_key(ctx: CheckContext) -> None:
     """A POST without Idempotency-Key is refused and does nothing; the same request with a key is accepted."""
     fixture = place(ctx)
@@ -40,7 +45,9 @@ def test_missing_key(ctx: CheckContext) -> None:
     with SideEffects(ctx, fixture) as effects:
         bare = valid.but(idempotency_key=None)
         answer = ctx.send(bare, "no Idempotency-Key")
-        ctx.refused("idempotency.key-required", answer, "a POST without Idempotency-Key")
+        for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
+            if rule in ctx.rules:
+                ctx.refused(rule, answer, "a POST without Idempotency-Key")
         if answer.succeeded:
             # Only implied: such a server refuses nothing here.
             ctx.judge(UNTOUCHED, Accepted("a POST without Idempotency-Key, which is not refused"), answer)
@@ -153,6 +160,18 @@ def test_key_forms(ctx: CheckContext) -> None:
         answer = ctx.send(ctx.valid().but(idempotency_key=key), what)
         if ctx.usable("idempotency.key-forms", answer):
             ctx.observe("idempotency.key-forms", what, _outcome(answer), answer)
+
+
+@check("idempotency.key-case")
+def test_key_in_the_other_case(ctx: CheckContext) -> None:
+    """Records whether a used key in upper case brings the original response or makes another resource."""
+    rule, key = "idempotency.key-case", _with_letters()
+    first = ctx.accept(ctx.valid().but(idempotency_key=key), "the first use of an idempotency key")
+    answer = ctx.send(first.call.but(idempotency_key=key.upper()), "the same key in upper case")
+    if ctx.usable(rule, answer):
+        same = answer.succeeded and answer.get("id") == first.get("id")
+        seen = "the same key" if same else "another key" if answer.succeeded else answer.described()
+        ctx.observe(rule, "a used key in upper case", seen, answer)
 
 
 @check("idempotency.key-elsewhere")

@@ -94,7 +94,7 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
                 "wallet_address_masked": f"0x**{word}",
             }
         case "createPayout":
-            stated = {name: word for name in ("provider", "provider_reference_id", "failed_reason")}
+            stated = dict.fromkeys(("provider", "provider_reference_id", "failed_reason"), word)
             instants = dict.fromkeys(("initiated_at", "submitted_at", "completed_at", "failed_at"), _PAST)
             return {**common, **stated, **instants, "status": "completed", "amount_in_usd": _AMOUNT}
         case "createVirtualAccount":

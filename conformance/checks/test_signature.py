@@ -51,12 +51,12 @@ def test_signatures_of_another_making(ctx: CheckContext) -> None:
 
 @check("auth.signed-method")
 def test_method_is_signed(ctx: CheckContext) -> None:
-    """Requests signed for other methods than they are sent with, and for none."""
+    """Requests signed for other methods than they are sent with, for their own in lower case, and for none."""
     probes = AuthProbes(ctx)
     probes.invalid_signature(
         "auth.signed-method", probes.call().signed(signed_method=""), "a request signed without its method"
     )
-    for method in ("GET", "POST", "PATCH"):
+    for method in ("GET", "POST", "PATCH", ctx.operation.method.lower()):
         if method != ctx.operation.method:
             call = probes.call().signed(signed_method=method)
             probes.invalid_signature("auth.signed-method", call, f"a request signed as {method}")

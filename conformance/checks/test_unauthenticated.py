@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from conformance.contract import signing
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import new_key, unknown_like
-from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes
+from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
@@ -112,11 +112,11 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
         effects.judge_refused("requests that fail authentication", answers, "auth.signature", attempt)
 
 
-@check("auth.nonce-replay")
+@check("auth.nonce-replay", last=True)
 def test_nonces_stay_used(ctx: CheckContext) -> None:
     """The first nonce that this run used on the operation comes again, after all that was sent since then."""
     probes = AuthProbes(ctx)
-    first = probes.first
+    first = earliest(ctx) or probes.first
     if ctx.run.clock.now() - int(first.timestamp or 0) > REMEMBERED:
         first = probes.passed(ctx.send(probes.valid(), "a sound request, whose nonce is used again"))
     probes.nonce_replay("auth.nonce-replay", first, probes.call(), "a nonce used before, many requests ago")
@@ -127,10 +127,10 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
         probes.nonce_replay("auth.nonce-replay", aged, probes.call(), what)
 
 
-@check("idempotency.replay", operations=RULES["idempotency.replay"].operations)
+@check("idempotency.replay", operations=RULES["idempotency.replay"].operations, last=True)
 def test_keys_stay_used(ctx: CheckContext) -> None:
     """The first sound request of this run to the operation comes again with its key, after all that was sent since."""
-    rule, first = "idempotency.replay", AuthProbes(ctx).first
+    rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
     what = "the first request again, with its key, many requests later"
     if not first.succeeded:
         ctx.not_exercised(rule, f"the first request was answered {first.described()}")

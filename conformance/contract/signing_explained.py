@@ -125,9 +125,9 @@ def _strings(parts: Parts) -> Strings:
             if isinstance(sign, OtherPart) and changed is not None:
                 changes.append((mistake, sign.part, changed))
     yield from _orders(parts)
-    for (one, part, value), (other, place, second) in combinations(changes, 2):
-        if part != place:
-            yield (one, other), parts.string(**{part: value, place: second})
+    for (first, part, value), (second, other, instead) in combinations(changes, 2):
+        if part != other:
+            yield (first, second), parts.string(**{part: value, other: instead})
 
 
 def _orders(parts: Parts) -> Strings:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Iterator
 
 from conformance.contract.traits import TRAITS
@@ -11,7 +13,7 @@ from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext, refusal_of_sound
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
-from conformance.wire.messages import Call, Exchange, to_json
+from conformance.wire.messages import Auth, Call, Exchange, to_json
 
 _FIXTURE = Key[AccountFixture]("the fixture of the checks of authentication")
 _PASSED = Key[Exchange]("a request that passed authentication")
@@ -35,6 +37,26 @@ REMEMBERED = 240
 
 #: How far off an old timestamp is that is still accepted, in seconds.
 AGED = -290
+
+
+_KEY = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+
+def earliest(ctx: CheckContext) -> Exchange | None:
+    """The first request to the operation in this run that was rightly signed and accepted, and on POST had a
+    key of the usual form, as far back as nonces are remembered; None where there was none."""
+    for exchange in list(ctx.run.record.values()):
+        call = exchange.call
+        if (
+            exchange.operation == ctx.operation.id
+            and exchange.organization == "primary"
+            and exchange.succeeded
+            and call.auth == Auth()
+            and (not ctx.operation.is_post or _KEY.fullmatch(call.idempotency_key or ""))
+            and time.time() - exchange.started < REMEMBERED
+        ):
+            return exchange
+    return None
 
 
 class AuthProbes:

@@ -27,12 +27,16 @@ CheckFunction = Callable[[CheckContext], None]
 
 @dataclass(frozen=True)
 class Check:
-    """A check: its name, the rules it cites, and the operations it runs on, in document order."""
+    """A check: its name, the rules it cites, and the operations it runs on, in document order.
+
+    One that looks back at what a run sent first runs `last`, after all others.
+    """
 
     name: str
     function: CheckFunction
     rules: tuple[str, ...]
     operations: tuple[str, ...]
+    last: bool = False
 
     def rules_on(self, operation: str) -> list[Rule]:
         """The cited rules that cover an operation."""
@@ -42,7 +46,9 @@ class Check:
 CHECKS: dict[str, Check] = {}
 
 
-def check(*rules: str, operations: tuple[str, ...] | None = None) -> Callable[[CheckFunction], CheckFunction]:
+def check(
+    *rules: str, operations: tuple[str, ...] | None = None, last: bool = False
+) -> Callable[[CheckFunction], CheckFunction]:
     """Marks a function as the check of these rules, on their operations (or on those of them that are named).
 
     Raises KeyError for a rule that the catalogue does not have.
@@ -54,7 +60,7 @@ def check(*rules: str, operations: tuple[str, ...] | None = None) -> Callable[[C
             one for one in OPERATIONS if one in covered and (operations is None or one in operations)
         )
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        marked = Check(name, function, rules, chosen)
+        marked = Check(name, function, rules, chosen, last)
         CHECKS[name] = marked
         function.conformance_check = marked  # type: ignore[attr-defined]
         return function

@@ -199,8 +199,10 @@ def other_bodies(
             continue
         seen.add(name)
         if isinstance(value, dict):
-            city = _other_end(str(value.get("city") or "Paris"))
-            yield f"another city in {name}", {**body, name: {**value, "city": city}}
+            for member, inner in value.items():
+                if isinstance(inner, str):
+                    other = _other_member(member, inner)
+                    yield f"another {member} in {name}", {**body, name: {**value, member: other}}
         elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
     if "other forms" in seen:
@@ -233,6 +235,8 @@ def further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[I
     if first.operation == "createPayoutDestination" and bodies:
         # One body with the fields of two types, so that only the type need differ.
         bodies.append({**bodies[-1], **first.call.document})
+    if first.operation == "createVirtualAccount" and "address" not in first.call.document:
+        bodies.append({**first.call.document, "address": samples.address("state")})
     for body in bodies:
         with contextlib.suppress(Inconclusive):
             yield IdempotentRequest(ctx, first.fixture, body)
@@ -264,6 +268,11 @@ def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
             with contextlib.suppress(Inconclusive):
                 return other.beneficiary_id if name == "beneficiary_id" else _second_destination(original)
     return None
+
+
+def _other_member(name: str, value: str) -> str:
+    """Another value of a member of a nested object."""
+    return next((other for other in _ALTERNATIVES.get(name, ()) if other != value), _other_end(value))
 
 
 def _second_destination(original: IdempotentRequest) -> str | None:

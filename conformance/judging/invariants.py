@@ -285,7 +285,9 @@ class Invariants:
             return
         call = exchange.call
         # The same key may bring the same resource again; that is idempotency's business.
-        origin = (exchange.organization, call.idempotency_key, None if call.idempotency_key else call.body)
+        # In the other letter case it may be the same key, too.
+        key = call.idempotency_key and call.idempotency_key.lower()
+        origin = (exchange.organization, key, None if key else call.body)
         first = self._ids.setdefault(value, origin)
         broken = "" if first == origin else f"id {value[:60]!r} was already given to another resource"
         self._judge("format.id-unique", exchange, broken, "an id that no other resource has")

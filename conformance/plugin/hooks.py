@@ -5,6 +5,7 @@ It stays out of the way of sessions that do not collect the suite's checks, and 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Generator
@@ -48,9 +49,9 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if any(getattr(known, name, None) for name in options.FILES):
-        from conformance.plugin import rootdir
+        from conformance._private import choose_root_again
 
-        rootdir.correct(early_config)
+        choose_root_again(early_config)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -102,11 +103,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.pluginmanager.register(
         Run(config, controller, lambda: config.stash.get(_EXECUTOR, None)), "conformance run"
     )
-    try:
+    # Not in the main thread: whoever embeds pytest there handles signals.
+    with contextlib.suppress(ValueError):
         signal.signal(signal.SIGTERM, _terminated)
-    except ValueError:
-        # Not the main thread: whoever embeds pytest there handles signals.
-        pass
 
 
 def _executor(config: pytest.Config) -> Executor:
@@ -199,6 +198,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
+    items.sort(key=_looks_back)
     given = config.stash[_OPTIONS]
     if given.selected:
         from conformance.plugin.execution import rank
@@ -211,6 +211,12 @@ def pytest_collection_modifyitems(
     items[:] = [item for item in items if item not in gone]
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def _looks_back(item: pytest.Item) -> bool:
+    """Whether a test belongs at the end of a run, as it looks back at what was sent first."""
+    ours = _ours(item)
+    return bool(getattr(ours[0], "last", False)) if ours else False
 
 
 def _wanted(item: pytest.Item, given: options.Options) -> bool:

@@ -15,16 +15,16 @@ def by_share(config: Any, log: Any) -> Any:
     # pytest-xdist has no types.
     class ByShare(LoadScheduling):  # type: ignore[misc]
         def schedule(self) -> None:
-            if self.collection is not None:
+            if getattr(self, "collection", None) is not None:
                 for node in self.nodes:
                     self.check_schedule(node)
                 return
             if not self._check_nodes_have_same_collection():
                 return
-            self.collection = next(iter(self.node2collection.values()))
+            self.collection = collection = next(iter(self.node2collection.values()))
             for node in self.nodes:
                 number = int(node.gateway.id.removeprefix("gw"))
-                mine = share(self.collection, number, self.numnodes)
+                mine = share(collection, number, self.numnodes)
                 self.node2pending[node].extend(mine)
                 if mine:
                     node.send_runtest_some(mine)

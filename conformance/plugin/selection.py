@@ -38,7 +38,7 @@ def own_checkout(folder: Path) -> bool:
 def within(argument: str, folder: Path, pyargs: bool) -> bool:
     """Whether an argument names the suite, or a part of it."""
     path = _path(argument, folder, pyargs)
-    return path is not None and (path == PACKAGE or path == CHECKS or CHECKS in path.parents)
+    return path is not None and (path in (PACKAGE, CHECKS) or CHECKS in path.parents)
 
 
 def _selects(argument: str, folder: Path, pyargs: bool) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance._private import colour_again, terminal_writer
 from conformance._text import printable
 from conformance.judging.findings import Finding
 from conformance.plugin import costs, selection
@@ -210,9 +211,7 @@ class Run:
         reporter.stats["failed"] = [report for report in reporter.stats["failed"] if not _violation(report)]
         # As many entries as cases; which reports they are nobody asks.
         reporter.stats["violations"] = [ours[0]] * verdict.failures
-        # The last line counts the categories that were known when its colour was last chosen.
-        if hasattr(reporter, "_set_main_color"):
-            reporter._set_main_color()
+        colour_again(reporter)
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         document = self.controller.document
@@ -227,7 +226,7 @@ class Run:
             return
         from conformance.report.terminal import summary
 
-        writer = terminalreporter._tw
+        writer = terminal_writer(terminalreporter)
         terminalreporter.section("conformance", sep="=")
         for text, markup in summary(
             document,

@@ -22,6 +22,7 @@ import threading
 import time
 import urllib.parse
 import uuid
+from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -34,7 +35,12 @@ SYMBOL = re.compile(
     r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]+(?:\.[0-9]+)?)?((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]+)?)*)\}\}"
 )
 HEADERS = ("X-API-Key", "X-Timestamp", "X-Nonce", "X-Signature")
-CASES = {"": str, "lower": str.lower, "upper": str.upper, "swapped": str.swapcase}
+CASES: dict[str, Callable[[str], str]] = {
+    "": str,
+    "lower": str.lower,
+    "upper": str.upper,
+    "swapped": str.swapcase,
+}
 KNOWN: dict[str, str] = {}
 Answer = tuple[str, bytes, "int | None", bytes]
 

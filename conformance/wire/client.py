@@ -96,8 +96,11 @@ class Client:
             ("Accept", "application/json"),
             ("User-Agent", USER_AGENT),
         ]
+        # Where the call says itself how its body is sent, its length is not told.
+        framed = any(name.lower() == "transfer-encoding" for name, _ in call.headers)
         if call.body is not None:
-            headers.append(("Content-Length", str(len(call.body))))
+            if not framed:
+                headers.append(("Content-Length", str(len(call.body))))
             if call.content_type is not None:
                 headers.append(("Content-Type", call.content_type))
         elif call.method in ("POST", "PUT", "PATCH"):
@@ -129,12 +132,8 @@ class Client:
             (auth.signed_nonce if auth.signed_nonce is not None else nonce).encode(),
             auth.signed_body if auth.signed_body is not None else request.content,
         ]
-        if auth.separator:
-            string = auth.separator.encode().join(parts)
-        else:
-            string = signing.signature_string(
-                parts[0].decode(), parts[1], parts[2].decode(), parts[3].decode(), parts[4]
-            )
+        # Put together here, as a probe may sign a method in lower case, too.
+        string = auth.separator.encode().join(parts)
         signature = auth.signature
         if signature is None:
             signature = MANGLES[auth.mangle](

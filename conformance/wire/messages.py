@@ -233,12 +233,13 @@ class Exchange:
         """The JSON value at a path of member names and indexes, or MISSING; never raises."""
         value = self.document
         for step in path:
-            if isinstance(step, str) and isinstance(value, dict) and step in value:
-                value = value[step]
-            elif isinstance(step, int) and isinstance(value, list) and -len(value) <= step < len(value):
-                value = value[step]
+            if isinstance(step, str):
+                there = isinstance(value, dict) and step in value
             else:
+                there = isinstance(value, list) and -len(value) <= step < len(value)
+            if not there:
                 return MISSING
+            value = value[step]
         return value
 
     @property

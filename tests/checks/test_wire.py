@@ -84,7 +84,7 @@ def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list
 
 
 def test_what_was_sent_is_what_was_planned(wired: tuple[RunContext, Seeded, list[Received]]) -> None:
-    run, seeded, _ = wired
+    run, _, _ = wired
     for exchange in run.record.values():
         call, auth = exchange.call, exchange.call.auth
         assert exchange.method == call.method

@@ -93,14 +93,14 @@ class Bundler:
                     made[key] = self.schema(member, file, place, conditional=True)
             elif key in _NAMED_MEMBERS:
                 made[key] = {
-                    name: self.schema(one, file, f"{place}/{name}", conditional=conditional)
-                    for name, one in member.items()
-                    if one != {"not": {}} and one.get("not") != {}
+                    name: self.schema(described, file, f"{place}/{name}", conditional=conditional)
+                    for name, described in member.items()
+                    if described.get("not") != {}
                 }
             elif key in ("allOf", "anyOf"):
                 made[key] = [
-                    self.schema(one, file, f"{place}/{number}", conditional=conditional)
-                    for number, one in enumerate(member)
+                    self.schema(part, file, f"{place}/{number}", conditional=conditional)
+                    for number, part in enumerate(member)
                 ]
             elif key == "items":
                 made[key] = self.schema(member, file, place, conditional=conditional)
@@ -128,11 +128,11 @@ def _simplified(schema: Schema) -> Schema:
         # Python's generators make an object of it, which no HTTP library takes as the value of a header.
         del made["format"]
         made["pattern"] = _UUID
-    merged = [one for one in made.get("allOf", ()) if "$ref" not in one and "type" not in one]
+    merged = [part for part in made.get("allOf", ()) if "$ref" not in part and "type" not in part]
     if merged:
-        rest = [one for one in made.pop("allOf") if one not in merged]
-        for one in merged:
-            made = {**one, **made}
+        rest = [part for part in made.pop("allOf") if part not in merged]
+        for part in merged:
+            made = {**part, **made}
         made |= {"allOf": rest} if rest else {}
     alternatives = made.get("anyOf", ())
     if len(alternatives) == 2 and alternatives[1] == {"type": "null"} and "$ref" not in alternatives[0]:
@@ -140,9 +140,10 @@ def _simplified(schema: Schema) -> Schema:
         made = {**value, "type": [value["type"], "null"], **{k: v for k, v in made.items() if k != "anyOf"}}
     elif alternatives and "type" in made:
         kind = made.pop("type")
-        made["anyOf"] = [{"type": kind, **one} for one in alternatives]
+        made["anyOf"] = [{"type": kind, **alternative} for alternative in alternatives]
     if "properties" in made and not made.keys() & {"allOf", "anyOf"}:
-        made["properties"] = {name: _without_default(one) for name, one in made["properties"].items()}
+        members = made["properties"].items()
+        made["properties"] = {name: _without_default(member) for name, member in members}
     return made
 
 
@@ -179,7 +180,7 @@ def bundled(folder: Path = SPEC) -> dict[str, Any]:
 def _walked(value: Any, bundler: Bundler) -> Any:
     """A part of the document, the schemas in it bundled."""
     if isinstance(value, list):
-        return [_walked(one, bundler) for one in value]
+        return [_walked(member, bundler) for member in value]
     if not isinstance(value, dict):
         return value
     return {

@@ -157,7 +157,8 @@ def test_a_misspelt_member_of_an_example_is_seen() -> None:
 
 
 def test_path_parameters_have_descriptions_and_examples() -> None:
-    parameters = [one for one in DOCUMENT["components"]["parameters"].values() if one["in"] == "path"]
+    described = DOCUMENT["components"]["parameters"].values()
+    parameters = [parameter for parameter in described if parameter["in"] == "path"]
     assert len(parameters) == 4
     for parameter in parameters:
         assert parameter["description"].endswith("."), parameter["name"]

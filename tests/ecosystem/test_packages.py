@@ -24,4 +24,4 @@ def test_lock_names_no_registry() -> None:
     """npm asks the one that the machine is set up for."""
     packages = LOCK["packages"].values()
     assert len(packages) > 100
-    assert not [one for one in packages if "resolved" in one]
+    assert not [package for package in packages if "resolved" in package]

@@ -237,6 +237,9 @@ TIMESTAMP_TEXTS = {
     "a date": r"(?=\d{4}-\d\d-\d\d)().*",
     "words": r"(?=[a-zA-Z])().*",
     "anything": r"(?!-?\d+$)().*",
+    "underscores": r"(\d+(?:_\d+)+)",
+    "a plus sign": r"\+(\d+)",
+    "spaces": r"()\d+ \d+",
 }
 
 

@@ -66,6 +66,7 @@ SECTIONS = (
     "networks",
     "databases",
     "deployments",
+    "spellings",
 )
 
 

@@ -15,7 +15,7 @@ from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 # --------------------------------------------------------------------------- the key
 
 
-faults["idempotency.key-required"] |= {
+faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
     "A POST without a key is performed.": seam("on_missing_key", lambda *_: None),
 }
 

@@ -10,7 +10,7 @@ from conformance.reference.messages import JSON_TYPE, Response
 from conformance.reference.pipeline import Stage
 from conformance.reference.store import Organization
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import Finishes
 from .harness import NO_ANSWER
 
@@ -88,4 +88,54 @@ faults["auth.unknown-key"] |= {
             None,
         ),
     )
+}
+
+
+# --------------------------------------------------------------------------- how bodies are declared and sent
+
+faults["http.charset-parameter"] |= {
+    "A media type with a parameter is not supported.": seam(
+        "check_content_type",
+        lambda self, ctx: (
+            refuse(refusal(415, "validation_error", "unsupported_media_type"))
+            if (ctx.header(b"content-type") or "application/json").lower() != "application/json"
+            else None
+        ),
+    ),
+    "Of all parameters only a charset in upper case is known.": seam(
+        "check_content_type",
+        lambda self, ctx: (
+            refuse(refusal(400, "validation_error", "unsupported_charset"))
+            if "charset=utf-8" in (ctx.header(b"content-type") or "")
+            else None
+        ),
+    ),
+}
+
+
+def _chunked(ctx: Context) -> bool:
+    return "chunked" in (ctx.header(b"transfer-encoding") or "").lower()
+
+
+faults["http.chunked-body"] |= {
+    "A body without a length is refused.": seam(
+        "authenticate",
+        lambda self, ctx: (
+            refuse(refusal(411, "validation_error", "length_required")) if _chunked(ctx) else self.usual()
+        ),
+    ),
+    "A body without a length is signed as empty.": seam(
+        "signed_body", lambda self, ctx: b"" if _chunked(ctx) else self.usual()
+    ),
+}
+
+faults["auth.signed-body"] |= {
+    "A body without a length is taken whatever the signature covers.": seam(
+        "signed_body",
+        lambda self, ctx: b"" if _chunked(ctx) else self.usual(),
+        also=("http.chunked-body",),
+    ),
+    "A body without a length needs no signature.": seam(
+        "check_signature", lambda self, ctx: None if _chunked(ctx) else self.usual()
+    ),
 }

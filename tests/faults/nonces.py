@@ -75,6 +75,21 @@ class RemembersTheLast(Faulty):
         return nonce != known
 
 
+def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
+    """What a request to an operation can be refused for after authentication, as kinds of refusals."""
+    described = OPERATIONS[operation]
+    found = {"a parent": ("unknown_parent",)}
+    if described.request_schema is not None:
+        found |= {"malformed JSON": ("malformed_body",), "a field": ("invalid_field", "body_not_object")}
+    if described.is_post:
+        found["its key"] = ("invalid_idempotency_key",)
+    if len(described.path_parameters) > 1:
+        found["a child"] = ("missing_child",)
+    if described.is_list:
+        found["its query"] = ("invalid_parameter",)
+    return found
+
+
 faults["auth.nonce-replay"] |= {
     "A nonce that was used here is not remembered.": seam(
         "claim_nonce",
@@ -104,6 +119,17 @@ faults["auth.nonce-replay"] |= {
             if refusal.type != "authentication_error"
             else None
         ),
+    ),
+    "The nonce of a request that was refused for one thing may be used again.": seam(
+        "refused",
+        lambda self, ctx, refusal: (
+            ctx.store.change(
+                "DELETE FROM nonces WHERE nonce = ?", self.authentication_header(ctx, signing.NONCE)
+            )
+            if refusal.kind in self.value
+            else None
+        ),
+        each=_refusals,
     ),
     "A used nonce is refused with another status, type or code.": seam(
         "claim_nonce",

@@ -172,6 +172,9 @@ faults["auth.signed-method"] |= {
     "A signature made for this method is accepted.": also_signed(
         lambda self, ctx: [self.string(ctx, method=self.value)], each=_other_methods
     ),
+    "A signature made for the method in lower case is accepted.": also_signed(
+        lambda self, ctx: [ctx.request.method.lower().encode() + self.string(ctx, method="")]
+    ),
     "A signature made without a method is accepted.": also_signed(
         lambda self, ctx: [self.string(ctx, method="")]
     ),

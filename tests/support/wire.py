@@ -112,11 +112,29 @@ def _receive(connection: socket.socket, buffer: bytes) -> tuple[Received, bytes]
         buffer += _more(connection)
     head, _, rest = buffer.partition(b"\r\n\r\n")
     received = Received(head, b"")
+    if received.values(b"transfer-encoding") == [b"chunked"]:
+        received.body, rest = _chunks(connection, rest)
+        return received, rest
     length = int((received.values(b"content-length") or [b"0"])[0])
     while len(rest) < length:
         rest += _more(connection)
     received.body = rest[:length]
     return received, rest[length:]
+
+
+def _chunks(connection: socket.socket, buffer: bytes) -> tuple[bytes, bytes]:
+    """A body in chunks, and what was read beyond it."""
+    body = b""
+    while True:
+        while b"\r\n" not in buffer:
+            buffer += _more(connection)
+        size, _, buffer = buffer.partition(b"\r\n")
+        length = int(size, 16)
+        while len(buffer) < length + 2:
+            buffer += _more(connection)
+        body, buffer = body + buffer[:length], buffer[length + 2 :]
+        if not length:
+            return body, buffer
 
 
 def _more(connection: socket.socket) -> bytes:

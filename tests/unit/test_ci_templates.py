@@ -22,7 +22,7 @@ def scripts() -> dict[str, str]:
 def test_every_input_of_the_action_reaches_a_step() -> None:
     used = str(ACTION["runs"])
     for name in ACTION["inputs"]:
-        assert "${{ inputs.%s }}" % name in used
+        assert f"${{{{ inputs.{name} }}}}" in used
 
 
 @pytest.mark.parametrize("name", scripts())

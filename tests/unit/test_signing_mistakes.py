@@ -157,7 +157,7 @@ LOOSELY: dict[str, Callable[[str, str], bool]] = {
     "cut-off": lambda shown, expected: expected.startswith(shown) and 0 < len(shown) < 64,
     "digit-added": lambda shown, expected: shown[:64] == expected and len(shown) == 65,
     "digit-changed": lambda shown, expected: (
-        sum(one != other for one, other in zip(shown, expected, strict=True)) == 1
+        sum(digit != right for digit, right in zip(shown, expected, strict=True)) == 1
     ),
     "not-hexadecimal": lambda shown, expected: len(shown) == 64 and not re.search("[0-9a-f]", shown),
     "mixed-case": lambda shown, expected: shown not in (expected, expected.upper()),

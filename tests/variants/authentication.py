@@ -111,6 +111,19 @@ class NoBearerBeside(Behaviour):
             raise other("missing_headers", 401, "authentication_error", "unexpected_authorization")
 
 
+@choice()
+class BearerNamed(Behaviour):
+    """A bearer token in the place of some of the headers is refused for what it is."""
+
+    def check_headers_present(self, ctx: Context) -> None:
+        missing = [
+            name for name in self.required_headers(ctx) if self.authentication_header(ctx, name) is None
+        ]
+        if ctx.header(b"authorization") is not None and 0 < len(missing) < 4:
+            raise other("missing_headers", 403, "authentication_error", "bearer_not_supported")
+        super().check_headers_present(ctx)
+
+
 # ---------------------------------------------------------------------- idempotency
 
 
@@ -123,6 +136,15 @@ class AnyUuid(Behaviour):
             return str(uuid.UUID(text))
         except ValueError:
             raise Refusal("invalid_idempotency_key") from None
+
+
+@choice("idempotency.key-case")
+class KeysByTheirLetters(Behaviour):
+    """A key in the other letter case is another key."""
+
+    def parse_key(self, ctx: Context, text: str) -> str | None:
+        super().parse_key(ctx, text)
+        return text
 
 
 @choice("idempotency.equivalent-body")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.codes import COUNTRIES, CURRENCIES
@@ -48,7 +48,7 @@ class ErrorsByField(Behaviour):
 class TerseErrors(Behaviour):
     """Validation failures are answered with a bare JSON string and all refusals with other statuses."""
 
-    other_statuses = {
+    other_statuses: ClassVar[dict[str, int]] = {
         "invalid_idempotency_key": 422,
         "idempotency_key_conflict": 422,
         "duplicate_wallet": 400,
@@ -204,10 +204,9 @@ class AnyDecimal(Behaviour):
     """Exponents, plus signs and missing digits are read as the numbers they stand for."""
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
-        if re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", value) and len(value) < 60:
-            if Decimal(value) > 0:
-                return
-        super().check_amount(ctx, field, value)
+        number = re.fullmatch(r"\+?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?", value)
+        if not (number and len(value) < 60 and Decimal(value) > 0):
+            super().check_amount(ctx, field, value)
 
     def amount_text(self, ctx: Context, record: dict[str, Any]) -> Any:
         return format(Decimal(record["amount"]), "f")

@@ -281,6 +281,8 @@ VARIANTS: tuple[Variant, ...] = (
             bodies.AmountsInCents,
             auth.HexadecimalNonces,
             auth.NoBearerBeside,
+            auth.BearerNamed,
+            auth.KeysByTheirLetters,
             auth.NoKeysElsewhere,
             auth.UnspecifiedCodes,
             resources.NoCards,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from conformance._private import keep_examples_apart
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
@@ -200,7 +201,7 @@ def explore(
             recorder.begin()
             run(case)
 
-        example._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]
+        keep_examples_apart(example, name)
         test = hypothesis.given(strategy)(example)  # type: ignore[no-untyped-call]
         # In this order: a seed takes away the database of settings that are there already.
         test = hypothesis_settings(settings, allowed)(hypothesis.seed(round_seed)(test))

@@ -1,0 +1,73 @@
+"""Uses of what other libraries do not promise: each in one function, with what it assumes.
+
+Where an assumption fails, the function does nothing, or the second best; tests/unit/test_private_parts.py says
+so first, when a new version is tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pytest
+
+# ---------------------------------------------------------------------- pytest
+
+
+def choose_root_again(config: pytest.Config) -> None:
+    """Undoes a mix-up: pytest takes the value of an option that it does not know yet for a path to tests.
+
+    `pytest --target /etc/api/target.toml` would make /etc/api the root folder, look for settings there and
+    write its cache there, because plugins' options are learnt only after the root folder was chosen. Assumes
+    _pytest.config.findpaths.determine_setup and the members in which a Config keeps its choice; without them
+    pytest's first choice stays.
+    """
+    try:
+        from _pytest.config.findpaths import determine_setup
+
+        known = config.known_args_namespace
+        root, settings, values, *_ = determine_setup(
+            inifile=known.inifilename,
+            override_ini=known.override_ini,
+            args=known.file_or_dir,
+            rootdir_cmd_arg=known.rootdir or None,
+            invocation_dir=config.invocation_params.dir,
+        )
+        if (root, settings) == (config.rootpath, config.inipath):
+            return
+        inside = "_inicfg" if hasattr(config, "_inicfg") else "inicfg"
+        if not all(hasattr(config, name) for name in ("_rootpath", "_inipath", inside, "_inicache")):
+            return
+    except (ImportError, AttributeError, TypeError, ValueError):
+        return
+    config._rootpath, config._inipath = root, settings
+    setattr(config, inside, values)
+    config._inicache.clear()
+
+
+def colour_again(reporter: Any) -> None:
+    """Lets a terminal reporter choose the colour of its last line anew, after its `stats` were changed: it
+    counts the categories that were known when it last chose. Assumes _set_main_color; without it the line
+    counts what was there before."""
+    choose = getattr(reporter, "_set_main_color", None)
+    if choose is not None:
+        choose()
+
+
+def terminal_writer(reporter: Any) -> Any:
+    """What a terminal reporter writes with, line by line. Assumes _tw; without it a writer of pytest's own to
+    the standard output serves."""
+    from _pytest._io import TerminalWriter
+
+    return getattr(reporter, "_tw", None) or TerminalWriter()
+
+
+# ---------------------------------------------------------------------- hypothesis
+
+
+def keep_examples_apart(function: Callable[..., Any], name: str) -> None:
+    """Gives a function that is made anew for each part a place of its own in hypothesis' database. Assumes
+    that _hypothesis_internal_add_digest goes into a function's digest; without it parts share a place, and
+    run each other's examples first."""
+    function._hypothesis_internal_add_digest = name.encode()  # type: ignore[attr-defined]

@@ -1,0 +1,53 @@
+"""Nonces of requests that were refused after authentication (section 5.4): they are used up all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from conformance.fixtures.account import parameters, unknown_like
+from conformance.harness.authentication import AuthProbes
+from conformance.harness.check import check
+from conformance.harness.context import CheckContext
+from conformance.judging.expectations import Refused
+from conformance.wire.messages import Call
+
+RULE = "auth.nonce-replay"
+
+
+def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
+    """Rightly signed requests that something else is wrong with, each with its name for a sentence."""
+    operation = probes.ctx.operation
+    if operation.request_schema is not None:
+        yield "with malformed JSON", probes.call().but(body=b'{"')
+        yield "with a body that is no object", probes.call().but(body=b"[]")
+        if operation.required_fields:
+            yield "without its required fields", probes.call().but(body=b"{}")
+    if operation.is_post:
+        yield "with an idempotency key that is no UUID", probes.call().but(idempotency_key="no-uuid")
+    ids = probes.fixture.ids(operation.id)
+    for child in parameters(operation.id)[1:]:
+        yield f"for an unknown {child}", probes.at(**{child: unknown_like(ids[child])})
+    if operation.is_list:
+        yield "for page 0 of size x", probes.call().with_query("page=0&size=x")
+
+
+@check(RULE)
+def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
+    """A nonce that came with a request refused for its body, its key, its query or a child comes again with a
+    sound one."""
+    probes = AuthProbes(ctx)
+    for what, call in _refused_later(probes):
+        used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")
+        if used.throttled or used.status is None or used.refused_authentication:
+            ctx.usable(RULE, used)
+            continue
+        again = f"a nonce used before in a request {what}"
+        answer = probes.send(probes.call().signed(nonce=used.nonce, timestamp_offset=-2), again)
+        if not answer.refused_authentication:
+            # Perhaps this server looks at such things before it authenticates anybody.
+            unsigned = probes.send(call.signed(mangle="flip"), f"a wrongly signed request {what}")
+            if not unsigned.refused_authentication:
+                reason = f"a request {what} is refused before authentication"
+                ctx.skip_judgement(RULE, reason, answer, unsigned, cause="auth.comes-first")
+                continue
+        ctx.judge(RULE, Refused(again, 401, "authentication_error", "nonce_replay"), answer, used)

@@ -1,0 +1,94 @@
+"""Other spellings of paths and methods (section 5): nobody is shown there what authentication guards."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from conformance.contract import signing
+from conformance.contract.fields import documented
+from conformance.fixtures.account import unknown_like
+from conformance.harness.authentication import AuthProbes
+from conformance.harness.check import check
+from conformance.harness.context import CheckContext
+from conformance.judging.expectations import CannotTell, predicate, unusable
+from conformance.wire.messages import Auth, Call, Exchange
+
+RULE = "auth.other-spellings"
+
+#: How a request fails authentication: with the key of an organization, and with nothing at all.
+_UNSIGNED = (
+    ("with a wrong signature", Auth(mangle="flip")),
+    ("without authentication headers", Auth(omit=signing.HEADERS)),
+)
+
+
+@predicate
+def guarded(exchanges: Sequence[Exchange], members: Sequence[str]) -> str:
+    """An answer shows no resource: not two of the documented members of one."""
+    answer = exchanges[0]
+    if reason := unusable(answer):
+        raise reason
+    if not answer.succeeded or not isinstance(answer.document, dict):
+        return ""
+    shown = [name for name in members if name in answer.document]
+    return f"{answer.status} with {', '.join(shown[:3])}" if len(shown) > 1 else ""
+
+
+@predicate
+def silent(exchanges: Sequence[Exchange]) -> str:
+    """Of two answers without a body, the first does not tell that there is something, as the second, for what
+    does not exist, shows."""
+    known, unknown = exchanges[:2]
+    for answer in (known, unknown):
+        if reason := unusable(answer):
+            raise reason
+    if unknown.refused_authentication and not known.refused_authentication and not known.succeeded:
+        raise CannotTell(f"{known.purpose} was answered {known.described()}")
+    return (
+        f"{known.status}, and {unknown.status} for an unknown id"
+        if known.succeeded > unknown.succeeded
+        else ""
+    )
+
+
+def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
+    """The same path in other spellings, each with its name for a sentence."""
+    yield "with a slash after the path", f"{target}/"
+    yield "with a doubled slash in the path", "//".join(target.rsplit("/", 1))
+    yield "with a doubled slash before the path", f"/{target}"
+    literals = [part for part in ctx.operation.path.split("/") if part and not part.startswith("{")]
+    pattern = "|".join(f"(?<=/){re.escape(part)}(?=/|$)" for part in literals)
+    yield "with its path in upper case", re.sub(pattern, lambda found: found[0].upper(), target)
+
+
+@check(RULE)
+def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
+    """Requests that fail authentication, with slashes more and in upper case, with HEAD in place of GET, and
+    with OPTIONS and the body in place of POST and PATCH: none shows a resource."""
+    probes = AuthProbes(ctx)
+    members = documented(ctx.operation.id)
+
+    def judge(what: str, call: Call) -> None:
+        for how, auth in _UNSIGNED:
+            told = f"a request {how} and {what}"
+            answer = probes.send(call.but(auth=auth, operation=None), told)
+            ctx.judge(RULE, guarded(f"{told}: no resource shown", members=members), answer)
+
+    for what, target in _spelled(ctx, probes.call().target):
+        judge(what, probes.call().but(target=target))
+    if ctx.operation.method == "GET":
+        _judge_head(ctx, probes)
+    elif ctx.operation.request_schema is not None:
+        judge("OPTIONS as its method", probes.call().but(method="OPTIONS"))
+
+
+def _judge_head(ctx: CheckContext, probes: AuthProbes) -> None:
+    """A HEAD request has no body to show, but its status tells what is there."""
+    what, (_, auth) = "a HEAD request with a wrong signature", _UNSIGNED[0]
+    head = probes.call().but(method="HEAD", auth=auth, operation=None)
+    known = ctx.send(head, what)
+    ids = probes.fixture.ids(probes.operation)
+    nowhere = probes.at(**{name: unknown_like(value) for name, value in ids.items()})
+    unknown = ctx.send(head.but(target=nowhere.target), f"{what} for an unknown id")
+    ctx.judge(RULE, silent(f"{what}: no word of what is there"), known, unknown)

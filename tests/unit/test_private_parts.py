@@ -1,0 +1,96 @@
+"""What conformance/_private.py assumes of other libraries holds for the versions that are installed."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.internal.reflection import function_digest
+
+from conformance import _private
+
+PACKAGE = Path(_private.__file__).parent
+
+
+def test_pytest_chooses_its_root_by_one_function(pytestconfig: pytest.Config) -> None:
+    from _pytest.config.findpaths import determine_setup
+
+    names = set(inspect.signature(determine_setup).parameters)
+    assert {"inifile", "override_ini", "args", "rootdir_cmd_arg", "invocation_dir"} <= names
+    known = pytestconfig.known_args_namespace
+    assert all(hasattr(known, name) for name in ("inifilename", "override_ini", "file_or_dir", "rootdir"))
+
+
+def test_pytest_keeps_its_choice_where_it_is_looked_for(pytestconfig: pytest.Config) -> None:
+    assert all(hasattr(pytestconfig, name) for name in ("_rootpath", "_inipath", "_inicache"))
+    assert hasattr(pytestconfig, "_inicfg") or hasattr(pytestconfig, "inicfg")
+
+
+def test_the_root_is_chosen_again(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = pytestconfig.rootpath, pytestconfig.inipath
+    monkeypatch.setattr(pytestconfig, "_rootpath", Path("/elsewhere"))
+    _private.choose_root_again(pytestconfig)
+    assert (pytestconfig.rootpath, pytestconfig.inipath) == chosen
+
+
+def test_without_what_is_assumed_the_first_choice_stays() -> None:
+    class Other:
+        known_args_namespace = None
+
+    _private.choose_root_again(Other())  # type: ignore[arg-type]
+
+
+def test_the_terminal_reporter_has_a_writer_and_a_colour_to_choose(pytestconfig: pytest.Config) -> None:
+    from _pytest.terminal import TerminalReporter
+
+    reporter = TerminalReporter(pytestconfig)
+    assert hasattr(reporter, "_set_main_color")
+    writer = _private.terminal_writer(reporter)
+    assert writer is reporter._tw and writer.fullwidth > 0
+    reporter.stats["violations"] = []
+    _private.colour_again(reporter)
+    assert "violations" in (reporter._known_types or ())
+
+
+def test_without_them_there_is_a_second_best() -> None:
+    _private.colour_again(object())
+    assert _private.terminal_writer(object()).fullwidth > 0
+
+
+def test_hypothesis_tells_functions_apart_by_the_digest_that_is_added() -> None:
+    def made(name: str) -> Any:
+        def example(value: int) -> None: ...
+
+        _private.keep_examples_apart(example, name)
+        return given(st.integers())(example)
+
+    first, second, again = (
+        function_digest(made(name).hypothesis.inner_test) for name in ("one", "two", "one")
+    )
+    assert first == again != second
+
+
+def test_nothing_else_uses_private_parts() -> None:
+    """No import of a private module of others, and no private member by its known name."""
+    known = re.compile(
+        r"\b(_pytest|_hypothesis\w+|_tw|_set_main_color|_rootpath|_inipath|_inicfg|_inicache)\b"
+    )
+    for path in PACKAGE.rglob("*.py"):
+        if path == Path(_private.__file__):
+            continue
+        text = path.read_text("utf-8")
+        assert not known.search(text), path
+        for node in ast.walk(ast.parse(text)):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for module in modules:
+                private = [
+                    part for part in module.split(".") if part.startswith("_") and not part.startswith("__")
+                ]
+                assert not private or module.startswith("conformance."), (path, module)

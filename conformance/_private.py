@@ -1,7 +1,7 @@
 """Uses of what other libraries do not promise: each in one function, with what it assumes.
 
-Where an assumption fails, the function does nothing, or the second best; tests/unit/test_private_parts.py says
-so first, when a new version is tried.
+Where an assumption fails, the function does nothing, or the second best; tests/unit/test_private_parts.py
+says so first, when a new version is tried.
 """
 
 from __future__ import annotations

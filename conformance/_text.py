@@ -57,7 +57,8 @@ def writable(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """A text that every format can show: what is invisible or steers text is spelled out, and it is bounded."""
+    """A text that every format can show: what is invisible or steers text is spelled out, and it is
+    bounded."""
     if len(text) > KEPT_TEXT:
         text = f"{text[:KEPT_TEXT]}… ({len(text)} characters)"
     if text.isprintable():

@@ -10,8 +10,8 @@ Rules of your own stand in a YAML file of the form of spec/rules.yaml, which pyt
         answer = ctx.send(ctx.valid().with_query({"size": 50}), "a page of 50")
         ctx.judge("acme.page-size", Refused("a page of 50"), answer)
 
-It runs on every operation that its rules cover, and ends in findings, reports and replay files like any other.
-See conformance/docs/own-rules.md.
+It runs on every operation that its rules cover, and ends in findings, reports and replay files like any
+other. See conformance/docs/own-rules.md.
 """
 
 from conformance.contract.operations import OPERATIONS

@@ -1,9 +1,9 @@
 """Whether replay files tell the truth: `python -m tests.replays [--help]`, from the root of a checkout.
 
-For each fault of the catalogue the first violation of its rule becomes a replay file. Sent again to the faulty
-server it must say "reproduced", and sent to the reference server it must not. Without --all each kind of fault
-is tried on one operation; --sample N takes N of those at random, from the printed seed. "undecided" is counted
-apart, with its reasons. Exit status 1: a verdict was wrong.
+For each fault of the catalogue the first violation of its rule becomes a replay file. Sent again to the
+faulty server it must say "reproduced", and sent to the reference server it must not. Without --all each kind
+of fault is tried on one operation; --sample N takes N of those at random, from the printed seed. "undecided"
+is counted apart, with its reasons. Exit status 1: a verdict was wrong.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def main(arguments: list[str] | None = None) -> int:
     wrong, undecided = sum(one.wrong for one in done), sum(one.undecided and not one.wrong for one in done)
     problems = Counter(one.problem.partition(":")[0] for one in done if one.problem)
     print(
-        f"{len(done)} replay files: {len(done) - wrong - undecided} right, {undecided} undecided, {wrong} wrong"
+        f"{len(done)} replay files: {len(done) - wrong - undecided} right, {undecided} undecided, {wrong} "
+        "wrong"
     )
     for problem, times in problems.most_common():
         print(f"  {times} {problem}")

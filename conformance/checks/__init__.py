@@ -18,7 +18,8 @@ def load_checks() -> dict[str, Check]:
 
 
 def plan(rules: set[str] | None = None, operations: set[str] | None = None) -> Iterator[tuple[Check, str]]:
-    """Every check on every operation it covers, narrowed to some rules and operations, in the order of a run."""
+    """Every check on every operation it covers, narrowed to some rules and operations, in the order of a
+    run."""
     for one in sorted(load_checks().values(), key=lambda check: check.last):
         for operation in one.operations:
             if operations is not None and operation not in operations:

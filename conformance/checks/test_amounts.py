@@ -77,7 +77,8 @@ def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
                 "payout.amount-in-usd",
                 reason,
                 answer,
-                remedy="Name the currency in [samples.payout_destination.bank_account]: USD if it can be had.",
+                remedy="Name the currency in [samples.payout_destination.bank_account]: "
+                "USD if it can be had.",
             )
 
 

@@ -167,7 +167,8 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
 def _destination(
     ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, shape: str = ""
 ) -> Exchange | None:
-    """A new destination of a beneficiary, of a shape if the server takes it; None where it refuses even the sample."""
+    """A new destination of a beneficiary, of a shape if the server takes it; None where it refuses even the
+    sample."""
     bodies = [ctx.run.bank_account(fixture)]
     if shape:
         bodies = [*AcceptedBodies(ctx.run, "createPayoutDestination").bodies(shape, fixture), *bodies]

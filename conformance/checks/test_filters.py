@@ -67,7 +67,8 @@ def _judge_dates(
     name: str,
     keeps: Callable[[Fraction, Fraction], bool],
 ) -> None:
-    """Filters by several dates; `keeps` says whether an element of one instant passes the filter by another."""
+    """Filters by several dates; `keeps` says whether an element of one instant passes the filter by
+    another."""
     lists = Filtered(ctx)
     for what, text in _dates(lists.elements):
         instant = parse(text)

@@ -51,7 +51,8 @@ def test_signatures_of_another_making(ctx: CheckContext) -> None:
 
 @check("auth.signed-method")
 def test_method_is_signed(ctx: CheckContext) -> None:
-    """Requests signed for other methods than they are sent with, for their own in lower case, and for none."""
+    """Requests signed for other methods than they are sent with, for their own in lower case, and for
+    none."""
     probes = AuthProbes(ctx)
     probes.invalid_signature(
         "auth.signed-method", probes.call().signed(signed_method=""), "a request signed without its method"

@@ -1,5 +1,5 @@
-"""Requests that fail authentication: nothing else is looked at before, nothing is done; nonces and idempotency keys
-stay used."""
+"""Requests that fail authentication: nothing else is looked at before, nothing is done; nonces and
+idempotency keys stay used."""
 
 from __future__ import annotations
 
@@ -129,7 +129,8 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
 
 @check("idempotency.replay", operations=RULES["idempotency.replay"].operations, last=True)
 def test_keys_stay_used(ctx: CheckContext) -> None:
-    """The first sound request of this run to the operation comes again with its key, after all that was sent since."""
+    """The first sound request of this run to the operation comes again with its key, after all that was sent
+    since."""
     rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
     what = "the first request again, with its key, many requests later"
     if not first.succeeded:

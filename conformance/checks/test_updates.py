@@ -125,8 +125,8 @@ def test_updates_build_on_one_another(ctx: CheckContext) -> None:
 
 @check("beneficiary.update")
 def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
-    """A PATCH that a server accepts on a disabled beneficiary leaves it disabled, in its answer and when it is
-    read; it may refuse it."""
+    """A PATCH that a server accepts on a disabled beneficiary leaves it disabled, in its answer and when it
+    is read; it may refuse it."""
     rule, what = "beneficiary.update", "a PATCH of note on a disabled beneficiary"
     person = Beneficiary(ctx, ctx.fixture(fresh=True))
     disabled = person.disable("a beneficiary is disabled")

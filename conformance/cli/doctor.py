@@ -21,7 +21,8 @@ UNUSABLE, INCOMPLETE = 4, 6
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
     parser.description = (
-        "Sends a dozen requests and says whether the target can be judged: what is wrong, and the remedy. Exit status "
+        "Sends a dozen requests and says whether the target can be judged: what is wrong, and the remedy. "
+        "Exit status "
         "0: it can, 4: it cannot, 6: some rules would stay inconclusive."
     )
     parser.add_argument("--target", type=Path, metavar="FILE", help="the target file")
@@ -29,7 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Examines the target and prints what was found. Raises UsageError for a target file that cannot be used."""
+    """Examines the target and prints what was found. Raises UsageError for a target file that cannot be
+    used."""
     try:
         target = load(options.target or _from_environment(), os.environ, options.base_url)
     except TargetError as error:
@@ -61,5 +63,11 @@ def _conclusion(examination: Examination) -> str:
     if examination.stopped:
         return f"The target cannot be judged yet ({sent}{speed})."
     if examination.diagnoses:
-        return f"The target can be judged, but {count(len(examination.diagnoses), 'thing')} should be put right ({sent}{speed})."
-    return f"The target can be judged ({sent}{speed}). Nothing here says that the server conforms: run pytest --target FILE."
+        return (
+            f"The target can be judged, but {count(len(examination.diagnoses), 'thing')} should be put "
+            f"right ({sent}{speed})."
+        )
+    return (
+        f"The target can be judged ({sent}{speed}). Nothing here says that the server conforms: run "
+        "pytest --target FILE."
+    )

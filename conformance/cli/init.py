@@ -54,8 +54,8 @@ _MORE = """
 # [limits]
 # requests_per_second = 50              # 0: as fast as the server answers
 
-# [samples.beneficiary]                 # laid over the suite's own sample requests, for servers that accept only
-# country_code = "US"                   # some countries, currencies or bank details
+# [samples.beneficiary]                 # laid over the suite's own sample requests, for servers that accept
+# country_code = "US"                   # only some countries, currencies or bank details
 # [samples.payout_destination.bank_account]
 # currency = "USD"
 # [samples.wallet]

@@ -15,8 +15,10 @@ from conformance.results.view import DocumentError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.description = (
-        "Makes pages that compare implementations over time: an overview, the last report of each, and where they "
-        "differ. Each folder holds the results of one implementation and names it: results.json, or one JSON file a "
+        "Makes pages that compare implementations over time: an overview, the last report of each, and "
+        "where they "
+        "differ. Each folder holds the results of one implementation and names it: results.json, or one "
+        "JSON file a "
         "run."
     )
     parser.add_argument(

@@ -93,7 +93,8 @@ CATALOGUE: frozenset[str] = frozenset(_known)
 
 
 class RuleFileError(ValueError):
-    """A file of users' own rules cannot be used; the text is one paragraph that names the place and the remedy."""
+    """A file of users' own rules cannot be used; the text is one paragraph that names the place and the
+    remedy."""
 
 
 def add_rules(path: Path) -> list[Rule]:

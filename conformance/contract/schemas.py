@@ -60,7 +60,8 @@ def problems(judge: Validator, document: Any, default: Callable[[str], str]) -> 
 
 @functools.cache
 def dialect() -> Any:
-    """JSON Schema 2020-12 with three exactnesses: missing members are told apart by whether they might be null,
+    """JSON Schema 2020-12 with three exactnesses: missing members are told apart by whether they might be
+    null,
     `$` in a pattern does not match before a trailing newline, as ECMA-262 has it, and 12.0 is no integer."""
     from jsonschema import Draft202012Validator, ValidationError, validators
 

@@ -45,9 +45,11 @@ def parse(text: object) -> Fraction | None:
 
 
 def step(text: object) -> Fraction | None:
-    """The smallest difference, in seconds, that the clock behind a timestamp is sure to show; None when it is none.
+    """The smallest difference, in seconds, that the clock behind a timestamp is sure to show; None when it is
+    none.
 
-    Zeros at the end of the fraction do not count: `12:00:00.000Z` may well come from a clock of whole seconds.
+    Zeros at the end of the fraction do not count: `12:00:00.000Z` may well come from a clock of whole
+    seconds.
     """
     if parse(text) is None:
         return None

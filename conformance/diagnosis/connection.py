@@ -23,7 +23,8 @@ def unreachable(examination: Examination, exchange: Exchange) -> None:
         examination.found(
             "TLS certificate",
             f"{base_url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
-            "certificate, or name its authority in the environment variable SSL_CERT_FILE; certificates are always "
+            "certificate, or name its authority in the environment variable SSL_CERT_FILE; certificates are "
+            "always "
             "verified.",
         )
     else:
@@ -38,7 +39,8 @@ def no_http(examination: Examination, exchange: Exchange) -> None:
     if "Timeout" in error:
         examination.found(
             "silent server",
-            f"{base_url} accepts connections, but does not answer HTTP within {SECONDS:.0f} s ({error}). Look at the "
+            f"{base_url} accepts connections, but does not answer HTTP within {SECONDS:.0f} s ({error}). "
+            "Look at the "
             "server's log, or correct base_url; behind a slow gateway, call the server once before the run.",
         )
         return
@@ -56,7 +58,8 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
         where = (listed.header("location") or "elsewhere")[:200]
         examination.found(
             "redirect",
-            f"{base_url} redirects to {where}; signed requests are not sent on. Give the final address as base_url.",
+            f"{base_url} redirects to {where}; signed requests are not sent on. Give the final address as "
+            "base_url.",
         )
         return True
     if all(answer.throttled for answer in answers):
@@ -69,14 +72,16 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
     if any(b"plain HTTP request was sent to HTTPS port" in answer.response_body for answer in answers):
         examination.found(
             "http to an https port",
-            f"{base_url}: this port speaks TLS. Write {base_url.replace('http://', 'https://', 1)} as base_url.",
+            f"{base_url}: this port speaks TLS. Write {base_url.replace('http://', 'https://', 1)} as "
+            "base_url.",
         )
         return True
     if all(answer.document is MISSING and answer.response_body for answer in answers):
         kind = (listed.header("content-type") or "no content type")[:60]
         examination.found(
             "no JSON",
-            f"{base_url} does not answer JSON but {kind} (status {listed.status}): this does not look like the "
+            f"{base_url} does not answer JSON but {kind} (status {listed.status}): this does not look like "
+            "the "
             f"Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix included."
             f"{_better_base(examination)}",
         )
@@ -94,7 +99,8 @@ def _redirects(exchange: Exchange) -> bool:
 
 
 def _better_base(examination: Examination) -> str:
-    """Another base URL at which an unsigned request is refused as the API refuses it; empty if there is none."""
+    """Another base URL at which an unsigned request is refused as the API refuses it; empty if there is
+    none."""
     primary, given = examination.target.primary, urlsplit(examination.target.base_url)
     path = given.path.rstrip("/")
     for prefix in ("", "/api"):

@@ -33,20 +33,24 @@ def refused(examination: Examination, organization: Organization, exchange: Exch
             examination.found(
                 "nonces",
                 start
-                + "Every nonce was new: the server, or a proxy that sends requests twice, takes them for used.",
+                + "Every nonce was new: the server, or a proxy that sends requests twice, takes them for "
+                "used.",
             )
         case _:
             examination.found("credentials", start + f"Check {name}.api_key and {name}.secret.")
 
 
 def query_is_rewritten(examination: Examination, organization: Organization) -> None:
-    """Asks for a list with an odd but legal query: refused for its signature alone, it was changed on the way."""
+    """Asks for a list with an odd but legal query: refused for its signature alone, it was changed on the
+    way."""
     exchange = examination.listed(organization, query="size=1&page=1&size=1&note=a%2Fb%20c")
     if exchange.error_code == "invalid_signature":
         examination.found(
             "query is rewritten",
-            f"A signed request is accepted without a query and refused with one ({exchange.described()}): a proxy in "
-            "front of the server, or its framework, decodes, sorts or re-encodes the query before it is verified. "
+            f"A signed request is accepted without a query and refused with one ({exchange.described()}): a "
+            "proxy in "
+            "front of the server, or its framework, decodes, sorts or re-encodes the query before it is "
+            "verified. "
             "The signature covers the path and query as sent (section 5.3).",
             stops=False,
         )
@@ -58,7 +62,8 @@ def body_is_rewritten(examination: Examination, organization: Organization, crea
     named = f" It seems that it {mistake.text}." if mistake else ""
     examination.found(
         "body is rewritten",
-        f"GET requests signed for [{organization.name}] are accepted, POST requests refused ({created.described()}): "
+        f"GET requests signed for [{organization.name}] are accepted, POST requests refused "
+        f"({created.described()}): "
         f"the server, or a proxy, signs another body than the bytes that were sent.{named}",
         stops=False,
     )
@@ -81,8 +86,10 @@ def _signature(examination: Examination, organization: Organization, exchange: E
     mistake = _used(examination, organization)
     if mistake is not None:
         return (
-            f"It accepts one that is built otherwise: the server seems to verify a signature that {mistake.text}. "
-            "Section 5.3 wants METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY without separators, HMAC-SHA256 "
+            "It accepts one that is built otherwise: the server seems to verify a signature that "
+            f"{mistake.text}. "
+            "Section 5.3 wants METHOD + PATH_AND_QUERY + TIMESTAMP + NONCE + BODY without separators, "
+            "HMAC-SHA256 "
             "in lower-case hexadecimal; compare it with spec/signing-vectors.json."
         )
     return (

@@ -14,8 +14,8 @@ from conformance.wire.transport import new_transport
 
 
 def preflight(target: Target, transport: httpx.BaseTransport | None = None) -> Examination:
-    """What a run asks before its first check. Raises TargetError when the target cannot be judged; the text is
-    one paragraph."""
+    """What a run asks before its first check. Raises TargetError when the target cannot be judged; the text
+    is one paragraph."""
     examination = examine(target, transport, thorough=False)
     if stopped := examination.stopped:
         raise TargetError(printable(Redactor(target).text(stopped.text)))
@@ -63,7 +63,8 @@ def _examine(examination: Examination, thorough: bool) -> None:
 
 
 def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
-    """Whether an organization's requests reach its customer; the account that was created to see it, if any."""
+    """Whether an organization's requests reach its customer; the account that was created to see it, if
+    any."""
     listed = examination.listed(organization)
     good = listed.succeeded and listed.document is not MISSING
     if good and not thorough:

@@ -15,7 +15,8 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.throttle import Pace, Patience
 
-#: Seconds for one exchange: twice that, for a lost request is sent once more, and the user has the first word.
+#: Seconds for one exchange: twice that, for a lost request is sent once more, and the user has the first
+#: word.
 SECONDS = 6.0
 
 #: Seconds that all waits for a rate limit may take together.
@@ -24,7 +25,8 @@ WAITING = 8.0
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """One thing that is wrong with a target: its name, and one paragraph that says so and how to put it right.
+    """One thing that is wrong with a target: its name, and one paragraph that says so and how to put it
+    right.
 
     `stops` says that no check could come to a verdict; otherwise only some of them cannot.
     """

@@ -56,8 +56,10 @@ def organizations_are_one(examination: Examination) -> None:
     if examination.listed(visiting).succeeded and examination.listed(own).succeeded:
         examination.found(
             "one organization twice",
-            "The keys of [primary] and [secondary] both reach the customers of both: they are two keys of one "
-            "organization, or the server does not tell organizations apart. If it is the former, name another "
+            "The keys of [primary] and [secondary] both reach the customers of both: they are two keys of "
+            "one "
+            "organization, or the server does not tell organizations apart. If it is the former, name "
+            "another "
             "organization's key, or declare [features] secondary = false.",
             stops=False,
         )
@@ -73,7 +75,8 @@ def other_customer(examination: Examination) -> None:
     if listed.status in (403, 404):
         examination.found(
             "unknown other customer",
-            f"primary.other_customer_id: the server answers {listed.described()}. Name another customer of the same "
+            f"primary.other_customer_id: the server answers {listed.described()}. Name another customer of "
+            "the same "
             "organization, or leave the key out.",
         )
 
@@ -94,15 +97,17 @@ def funded_account(examination: Examination) -> None:
         if isinstance(account, str) and _shows(examination, account):
             examination.found(
                 "unknown funded account",
-                f"primary.funded_account_id: the server shows no account {funded} of this customer, although it "
-                "shows one that was just created. Correct the id, or leave it out where no account has funds.",
+                f"primary.funded_account_id: the server shows no account {funded} of this customer, "
+                "although it shows one that was just created. Correct the id, or leave it out where no "
+                "account has funds.",
             )
         return
     answer = examination.exchanges[-1]
     if answer.operation == "getAccountBalances" and answer.succeeded and not _available(answer):
         examination.found(
             "funded account without funds",
-            "primary.funded_account_id has no available balance above zero in any currency: where the server wants "
+            "primary.funded_account_id has no available balance above zero in any currency: where the "
+            "server wants "
             "funds, payouts stay inconclusive. Put money on it.",
             stops=False,
         )
@@ -147,7 +152,8 @@ def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
             why = f": {told[:150]}" if isinstance(told, str) else ""
             examination.found(
                 f"sample refused: {kind}",
-                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.described()}{why}). If it is right "
+                f"The server refuses the sample {kind.replace('_', ' ')} ({answer.described()}{why}). If it "
+                "is right "
                 f"to, say in [samples.{kind}] what it accepts; else {_SAMPLES[kind]} will fail its checks.",
                 stops=False,
             )
@@ -163,6 +169,8 @@ def stateless_mock(examination: Examination, first: Exchange, second: Exchange) 
     if examination.listed(nobody).succeeded:
         examination.found(
             "stateless mock",
-            f"{examination.target.base_url} looks like a stateless mock: two new accounts have one id, and made-up "
-            "credentials are accepted. Nothing that it answers tells of a server; give the address of the real one.",
+            f"{examination.target.base_url} looks like a stateless mock: two new accounts have one id, and "
+            "made-up "
+            "credentials are accepted. Nothing that it answers tells of a server; give the address of the "
+            "real one.",
         )

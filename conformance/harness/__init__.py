@@ -1,3 +1,4 @@
-"""What checks are written in: the check's context, side effects, pagination, authentication, idempotency, tenancy.
+"""What checks are written in: the check's context, side effects, pagination, authentication, idempotency,
+tenancy.
 
 It turns rules into judgements; it must not know pytest, reports or generated requests."""

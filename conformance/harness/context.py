@@ -83,7 +83,8 @@ class CheckContext:
         return exchange
 
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
-        """Sends a sound call that must be answered 2xx for the check to go on; raises Inconclusive otherwise."""
+        """Sends a sound call that must be answered 2xx for the check to go on; raises Inconclusive
+        otherwise."""
         exchange = self.run.accept(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)
         return exchange
@@ -130,7 +131,8 @@ class CheckContext:
         self._judgements[rule].unexercised_reason = reason
 
     def not_applicable(self, rule: str, reason: str) -> None:
-        """Notes that the target file declares absent what a rule is about, unless it is judged all the same."""
+        """Notes that the target file declares absent what a rule is about, unless it is judged all the
+        same."""
         self._judgements[rule].declared_absent = reason
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
@@ -178,7 +180,8 @@ class CheckContext:
     # ------------------------------------------------------------------ concluding
 
     def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
-        """One finding for each rule the check cites on this operation; `stop` is what ended the check early."""
+        """One finding for each rule the check cites on this operation; `stop` is what ended the check
+        early."""
         return [self._finding(rule, judgement, stop) for rule, judgement in self._judgements.items()]
 
     def _finding(

@@ -1,4 +1,5 @@
-"""How long a check waits for a write to show: reads and lists may lag behind it (the specification is silent).
+"""How long a check waits for a write to show: reads and lists may lag behind it (the specification is
+silent).
 
 A check looks again, with growing pauses, for at least five seconds before it blames. Once waiting that long
 was in vain, the server is known to break a rule, and later waits are shorter: what a conforming server is

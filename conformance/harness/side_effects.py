@@ -91,7 +91,8 @@ class Watch:
         self._started = max(self.run.record, default=0)
 
     def effect(self, sent: Sequence[Call]) -> Effect | None:
-        """What has changed since the start, of which `sent` may be the cause; None where it cannot be told."""
+        """What has changed since the start, of which `sent` may be the cause; None where it cannot be
+        told."""
         if self._before is None:
             return None
         self.looks = []

@@ -72,7 +72,8 @@ class Finding:
     exchanges: list[int] = field(default_factory=list)
     observations: dict[str, str] = field(default_factory=dict)
     further: list[str] = field(default_factory=list)
-    #: False where the check had no occasion to judge the rule: that says something only if no other check had.
+    #: False where the check had no occasion to judge the rule: that says something only if no other check
+    #: had.
     exercised: bool = True
     replay: str = ""
     confirmed: str = ""

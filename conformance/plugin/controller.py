@@ -1,4 +1,5 @@
-"""The process that decides about a run: it prepares the target, collects what workers found, and writes the results."""
+"""The process that decides about a run: it prepares the target, collects what workers found, and writes the
+results."""
 
 from __future__ import annotations
 
@@ -100,8 +101,10 @@ class Controller:
             return target
         if file is None and self.options.installed and _true(environment.get("CI", "")):
             raise TargetError(
-                "no --target FILE and no --base-url URL is given, so that only the suite's own reference server "
-                "would be judged; in CI (the environment variable CI is set) this is taken for a mistake. Name "
+                "no --target FILE and no --base-url URL is given, so that only the suite's own reference "
+                "server "
+                "would be judged; in CI (the environment variable CI is set) this is taken for a mistake. "
+                "Name "
                 "your server, or ask for the embedded one with --target embedded."
             )
         tell("conformance: starting the embedded reference server")

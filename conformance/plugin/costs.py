@@ -52,7 +52,8 @@ def _named(nodeid: str) -> tuple[str, str]:
 
 
 def telling(rule: str, operation: str) -> frozenset[str]:
-    """The checks that together see every kind of answer of an operation that a rule of every response judges."""
+    """The checks that together see every kind of answer of an operation that a rule of every response
+    judges."""
     return frozenset(_table("answers").get(rule, {}).get(operation, ()))
 
 

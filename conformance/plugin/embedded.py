@@ -47,7 +47,8 @@ class EmbeddedServer:
             )
 
     def tables(self) -> dict[str, Any]:
-        """The tables of the target file that goes with it; waits until it accepts requests. Raises EmbeddedError."""
+        """The tables of the target file that goes with it; waits until it accepts requests. Raises
+        EmbeddedError."""
         end = time.monotonic() + PATIENCE
         while not self._state.exists():
             if self._process.poll() is not None or time.monotonic() > end:

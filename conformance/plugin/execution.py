@@ -16,8 +16,8 @@ from conformance.plugin.worker import Worker
 #: Workers that one process may have, so that no two of a run have one number.
 MOST_WORKERS = 64
 
-#: Modules of checks whose requests may bring a server down, and of the generated ones; they come last, so that a
-#: server that dies has been judged in all else.
+#: Modules of checks whose requests may bring a server down, and of the generated ones; they come last, so
+#: that a server that dies has been judged in all else.
 LAST = ("test_hostile", "test_hostile_values", "test_histories", "test_model", "test_fuzz")
 
 #: What a part of the generated requests costs, in requests; nobody knows beforehand.
@@ -28,8 +28,8 @@ Test = tuple[Check | Exploration, str]
 
 @dataclass
 class Executed:
-    """What one test came to: its findings, what the controller is told, and the mistake of the suite that ended
-    it, if one did."""
+    """What one test came to: its findings, what the controller is told, and the mistake of the suite that
+    ended it, if one did."""
 
     findings: list[Finding]
     payload: dict[str, Any]
@@ -58,8 +58,8 @@ def share(nodeids: Sequence[str], process: int, processes: int) -> list[int]:
 
 
 class Executor:
-    """Runs the tests of this process. `make` makes a worker by its number within the process; with more than one
-    lane, `begin` starts with all tests ahead of time."""
+    """Runs the tests of this process. `make` makes a worker by its number within the process; with more than
+    one lane, `begin` starts with all tests ahead of time."""
 
     def __init__(self, make: Callable[[int], Worker], lanes: int = 1) -> None:
         self.lanes = lanes
@@ -121,7 +121,8 @@ def _job(test: Test) -> Callable[[Worker], Executed]:
             else:
                 findings = worker.explore(judged, parameter)
         except Exception as mistake:
-            # What was sent counts, whatever became of the check; the mistake is told when the test is reported.
+            # What was sent counts, whatever became of the check; the mistake is told when the test is
+            # reported.
             error = mistake
         return Executed(findings, worker.payload(judged.name, findings), worker, error)
 

@@ -58,7 +58,8 @@ class Lanes(Generic[W, R]):
         self._threads: list[threading.Thread] = []
 
     def start(self, jobs: Sequence[tuple[str, float, Callable[[W], R]]]) -> None:
-        """Begins with the jobs: key, weight (the heaviest first; equal ones in their order), and what to do."""
+        """Begins with the jobs: key, weight (the heaviest first; equal ones in their order), and what to
+        do."""
         for key, weight, run in jobs:
             self._jobs[key] = _Job(run, weight)
         self._waiting = sorted(self._jobs.values(), key=lambda job: -job.weight)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import random
 import shlex
@@ -154,10 +155,8 @@ def concerned(config: pytest.Config) -> bool:
     """Whether a run selects the suite, as far as its arguments tell before they are parsed."""
     words = [str(word) for word in config.invocation_params.args]
     words += _split(os.environ.get("PYTEST_ADDOPTS", ""))
-    try:
+    with contextlib.suppress(KeyError, ValueError):
         words += map(str, config.getini("addopts"))
-    except (KeyError, ValueError):
-        pass
     folder = config.invocation_params.dir
     if selection.own_checkout(folder):
         return True
@@ -173,9 +172,9 @@ def _split(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Options:
-    """What the user asked for. `selected` says whether the run collects the suite's checks at all, `idle` that
-    it runs nothing; `given` has the options by name, as the report shows them, `selection` how they narrow the
-    run; `scope` are the cases that it is about."""
+    """What the user asked for. `selected` says whether the run collects the suite's checks at all, `idle`
+    that it runs nothing; `given` has the options by name, as the report shows them, `selection` how they
+    narrow the run; `scope` are the cases that it is about."""
 
     selected: bool
     idle: bool

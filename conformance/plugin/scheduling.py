@@ -1,5 +1,5 @@
-"""How pytest-xdist shares out tests where lanes run ahead: once, by what they cost, so that each process knows
-its part from the beginning."""
+"""How pytest-xdist shares out tests where lanes run ahead: once, by what they cost, so that each process
+knows its part from the beginning."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from conformance.plugin.execution import share
 
 
 def by_share(config: Any, log: Any) -> Any:
-    """A scheduler that gives each process its share at once, and those of a process that died to the others."""
+    """A scheduler that gives each process its share at once, and those of a process that died to the
+    others."""
     from xdist.scheduler import LoadScheduling
 
     # pytest-xdist has no types.

@@ -136,8 +136,9 @@ class Scope:
         return self.cases is None or (rule, operation) in self.cases
 
     def wants(self, function: Any, parameter: str) -> bool:
-        """Whether a test says something about these cases: a check of one of the rules on the operation; for a
-        rule of every response, the checks that see each kind of answer; generated requests to an operation."""
+        """Whether a test says something about these cases: a check of one of the rules on the operation; for
+        a rule of every response, the checks that see each kind of answer; generated requests to an
+        operation."""
         if self.cases is None:
             return True
         check = getattr(function, "conformance_check", None)

@@ -1,4 +1,5 @@
-"""What pytest calls in the process that controls a run: progress, tests of rules of every response, the end."""
+"""What pytest calls in the process that controls a run: progress, tests of rules of every response, the
+end."""
 
 from __future__ import annotations
 
@@ -218,8 +219,10 @@ class Run:
         if document is None:
             if self._announced and not self._selected:
                 terminalreporter.write_line(
-                    "conformance: no test was selected, so nothing was judged. -k looks for words in the names of "
-                    "tests, -m 'not fuzz' leaves generated requests out; --rule, --operation and --section select "
+                    "conformance: no test was selected, so nothing was judged. -k looks for words in the "
+                    "names of "
+                    "tests, -m 'not fuzz' leaves generated requests out; --rule, --operation and --section "
+                    "select "
                     "by the catalogue, which `conformance rules` lists.",
                     yellow=True,
                 )

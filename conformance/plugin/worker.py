@@ -1,4 +1,5 @@
-"""One process's part of a run: it runs checks against the target and hands on what they found as plain data."""
+"""One process's part of a run: it runs checks against the target and hands on what they found as plain
+data."""
 
 from __future__ import annotations
 

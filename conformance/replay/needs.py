@@ -43,8 +43,8 @@ def needed(
 ) -> list[Exchange]:
     """The judged exchanges and all that they rest on, in the order in which they were sent.
 
-    `exchanges` are those of the check; `told` is the text of the expectation, which may name ids. With `effects`, looks are compared: then all requests between them
-    count, and what else there is does not."""
+    `exchanges` are those of the check; `told` is the text of the expectation, which may name ids. With
+    `effects`, looks are compared: then all requests between them count, and what else there is does not."""
     makers = _makers(run)
     kept = {exchange.number: exchange for exchange in judged}
     waiting = list(judged)

@@ -39,7 +39,8 @@ def failure_text(
 def _finding(finding: Finding) -> str:
     rule = RULES[finding.rule]
     lines = [
-        f"{rule.id} on {finding.operation} ({rule.level}, section {', '.join(rule.section)}): {rule.statement}",
+        f"{rule.id} on {finding.operation} ({rule.level}, section {', '.join(rule.section)}): "
+        f"{rule.statement}",
         f"  expected  {finding.expected}",
         f"  got       {finding.got}",
     ]
@@ -53,7 +54,8 @@ def _finding(finding: Finding) -> str:
 
 def _exchange(exchange: Exchange, redactor: Redactor) -> str:
     lines = [
-        f"  exchange {exchange.number}, {exchange.purpose or exchange.operation} ({exchange.elapsed * 1000:.0f} ms)"
+        f"  exchange {exchange.number}, {exchange.purpose or exchange.operation} "
+        f"({exchange.elapsed * 1000:.0f} ms)"
     ]
     lines.append(f"    > {exchange.method} {exchange.target[:2000]}")
     lines += [f"    > {name}: {value[:300]}" for name, value in redactor.headers(exchange.request_headers)]

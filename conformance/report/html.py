@@ -1,9 +1,9 @@
 """The report for a browser: one file that loads nothing.
 
 It stays small whatever the run: it holds every rule and case in words, and of the exchanges as many as fit
-into PAGE_EXCHANGES bytes, those of violations first; results.json keeps more. Everything that came from outside
-is escaped by the template or goes through the script as text, and the page's policy lets no other script run
-than its own.
+into PAGE_EXCHANGES bytes, those of violations first; results.json keeps more. Everything that came from
+outside is escaped by the template or goes through the script as text, and the page's policy lets no other
+script run than its own.
 """
 
 from __future__ import annotations

@@ -46,7 +46,10 @@ def _cell(text: str) -> str:
 
 def _lines(document: Document) -> Iterator[str]:
     verdict, run = document.verdict, document.run
-    yield f"## {_ICONS[view.tone(document)]} Financial Accounts API conformance: {verdict.title or verdict.name}"
+    yield (
+        f"## {_ICONS[view.tone(document)]} Financial Accounts API conformance: "
+        f"{verdict.title or verdict.name}"
+    )
     yield ""
     yield plain(verdict.sentence)
     for note in verdict.notes:
@@ -118,7 +121,9 @@ def _cause(cause: view.Cause, document: Document) -> Iterator[str]:
         yield f"- operations: {', '.join(cause.new)}"
     if cause.took_along:
         taken = listed([case.rule for case in cause.took_along], 8)
-        yield f"- also failed, or not judged, because of it: {count(len(cause.took_along), 'case')} of {taken}"
+        yield (
+            f"- also failed, or not judged, because of it: {count(len(cause.took_along), 'case')} of {taken}"
+        )
     yield ""
     yield "</details>"
     yield ""

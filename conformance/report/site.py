@@ -104,6 +104,7 @@ def _past(implementation: Implementation) -> Markup:
     words = ", ".join(f"{share:.1%}" for share in shares)
     x, y = points[-1]
     return Markup(
-        '<svg class="past" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="required rules that held, '
+        '<svg class="past" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="required rules '
+        "that held, "
         'run by run: {}"><polyline points="{}"/><circle cx="{}" cy="{}" r="3"/></svg>'
     ).format(_WIDTH, _HEIGHT, _WIDTH, _HEIGHT, words, line, x, y)

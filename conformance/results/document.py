@@ -1,4 +1,5 @@
-"""The results document: everything a report shows, as values; spec/results.schema.json is the schema of its JSON.
+"""The results document: everything a report shows, as values; spec/results.schema.json is the schema of its
+JSON.
 
 Every format is made from this document alone, so `conformance report results.json` shows what the run showed.
 It holds no secret and stays bounded (see `evidence`): an exchange is stored once and only as evidence of a
@@ -68,7 +69,8 @@ class TargetRecord:
 
 @dataclass(frozen=True)
 class VerdictRecord:
-    """The verdict of the run: `title` is a few words, `sentence` the whole, `failures` how many cases fail it."""
+    """The verdict of the run: `title` is a few words, `sentence` the whole, `failures` how many cases fail
+    it."""
 
     name: str
     exit_status: int

@@ -27,7 +27,8 @@ _HIDDEN = ("call", "url", "started")
 def document_exchanges(
     cells: Iterable[CaseRecord], exchanges: Mapping[int, ExchangeRecord]
 ) -> dict[str, ExchangeRecord]:
-    """The exchanges that findings name, as many as fit into DOCUMENT_EXCHANGES, in the order they were sent."""
+    """The exchanges that findings name, as many as fit into DOCUMENT_EXCHANGES, in the order they were
+    sent."""
     kept: dict[int, ExchangeRecord] = {}
     size = 0
     for _, number in _ranked(cells):

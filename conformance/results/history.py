@@ -36,9 +36,9 @@ class Implementation:
 def read(folders: Sequence[Path]) -> list[Implementation]:
     """The implementation of each folder, in their order.
 
-    A folder holds the results of one implementation: results.json, or any JSON files, there or in folders below
-    (one a run). Raises DocumentError for a folder without results, for a file that cannot be read, and where
-    two folders have one name.
+    A folder holds the results of one implementation: results.json, or any JSON files, there or in folders
+    below (one a run). Raises DocumentError for a folder without results, for a file that cannot be read, and
+    where two folders have one name.
     """
     found = []
     for folder in folders:

@@ -70,9 +70,10 @@ class Timing:
 class Results:
     """Collects findings from all workers.
 
-    `exchanges` has the exchanges that workers handed on, by number; reports keep those that are evidence. `timings` has every exchange of the run, by number. `lost` says how the server was
-    lost during the run. `selection` says how the user narrowed the run (`-k auth`, say, or `-x`): with it
-    rules that were not run are the user's choice, without it they make the run incomplete.
+    `exchanges` has the exchanges that workers handed on, by number; reports keep those that are evidence.
+    `timings` has every exchange of the run, by number. `lost` says how the server was lost during the run.
+    `selection` says how the user narrowed the run (`-k auth`, say, or `-x`): with it rules that were not run
+    are the user's choice, without it they make the run incomplete.
     """
 
     def __init__(self, target: Target | None) -> None:
@@ -125,7 +126,8 @@ class Results:
 
 
 def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
-    """An exchange as reports show it: redacted, its bodies bounded, every text such that a file can hold it."""
+    """An exchange as reports show it: redacted, its bodies bounded, every text such that a file can hold
+    it."""
 
     def text(value: str) -> str:
         return writable(redactor.text(value))

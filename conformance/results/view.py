@@ -151,7 +151,8 @@ def tone(document: Document) -> str:
 
 
 def numbers(document: Document) -> dict[str, dict[str, int]]:
-    """Level -> verdict, or "known failures" -> number of cases; violations that are known count as these alone."""
+    """Level -> verdict, or "known failures" -> number of cases; violations that are known count as these
+    alone."""
     found = {
         str(level): {str(verdict): document.counts[level][verdict] for verdict in SIGNS}
         | {"known failures": 0}

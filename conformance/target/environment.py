@@ -59,7 +59,8 @@ def _key(name: str) -> tuple[str, str]:
     hint = closest(name, [*known, *OPTIONS]) or ";"
     options = " and ".join(sorted(OPTIONS, reverse=True))
     raise TargetError(
-        f"{name} is unknown{hint} a variable for the target file is {PREFIX}, then table and key joined, upper "
+        f"{name} is unknown{hint} a variable for the target file is {PREFIX}, then table and key joined, "
+        "upper "
         f"case, such as {variable('primary', 'secret')}; options are {options}."
     )
 

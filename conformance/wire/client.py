@@ -246,7 +246,8 @@ class Client:
 
 
 def race(requests: Sequence[tuple[Client, Prepared]]) -> list[Exchange]:
-    """Sends prepared requests of any clients simultaneously, behind one barrier; what is lost goes once more."""
+    """Sends prepared requests of any clients simultaneously, behind one barrier; what is lost goes once
+    more."""
     barrier = threading.Barrier(len(requests))
 
     def deliver(client: Client, prepared: Prepared) -> list[Exchange]:

@@ -166,7 +166,8 @@ class Exchange:
     error: str | None = None
     #: How often the request was sent (429 and 503 with Retry-After are waited out), lost ones not counted.
     attempts: int = 1
-    #: The transmission was lost, and the request sent once more: the next exchange of the call has the answer.
+    #: The transmission was lost, and the request sent once more: the next exchange of the call has the
+    #: answer.
     repeated: bool = False
     #: The connection ended before the first byte of the answer, or time ran out.
     silent: bool = False
@@ -226,7 +227,8 @@ class Exchange:
 
     @property
     def unsent(self) -> bool:
-        """No server saw the request: nothing listens any more, or it was no HTTP. Says nothing about any rule."""
+        """No server saw the request: nothing listens any more, or it was no HTTP. Says nothing about any
+        rule."""
         return self.status is None and (self.error or "").startswith(("ConnectError", "LocalProtocolError"))
 
     def get(self, *path: str | int) -> Any:

@@ -103,7 +103,8 @@ def report(faults: int, examples: int, seed: int) -> None:
                 found.append(name)
         print(f"  {fault.id[:90]:90}  {', '.join(found) or 'nobody'}", flush=True)
     print(
-        f"\n{len(chosen)} faults of required rules        found         by the broken rule's name   median seconds to it"
+        f"\n{len(chosen)} faults of required rules        found         by the broken rule's name   median "
+        "seconds to it"
     )
     for name, score in scores.items():
         middle = sorted(score.seconds)[len(score.seconds) // 2] if score.seconds else float("nan")

@@ -115,18 +115,23 @@ def report(examples: int, seed: int) -> None:
             tables = server.tables()
             everything = ours(tables, list(EXPLORATIONS.values()), examples, seed)
             print(
-                f"property-based part, whole   {everything.requests:6} requests in {everything.seconds:5.1f} s"
-                f" = {everything.requests / everything.seconds:4.0f} a second, {everything.failed} false alarms"
+                f"property-based part, whole   {everything.requests:6} requests in "
+                f"{everything.seconds:5.1f} s"
+                f" = {everything.requests / everything.seconds:4.0f} a second, {everything.failed} false "
+                "alarms"
             )
             mine = ours(tables, [fuzzing], examples, seed)
             print(
-                f"schema fuzzing, our route    {mine.cases:6} cases    in {mine.seconds:5.1f} s = {mine.cases / mine.seconds:4.0f} a second"
+                f"schema fuzzing, our route    {mine.cases:6} cases    in {mine.seconds:5.1f} s = "
+                f"{mine.cases / mine.seconds:4.0f} a second"
                 f" ({_named(mine.statuses)}), {mine.failed} false alarms"
             )
             plain = plain_run.run(tables, examples, seed)
             print(
-                f"schema fuzzing, plain st run {plain.cases:6} cases    in {plain.sending:5.1f} s = {plain.cases / plain.sending:4.0f} a second"
-                f" ({_named(plain.statuses)}), {len(plain.failures)} false alarms; {plain.seconds - plain.sending:.1f} s more to start"
+                f"schema fuzzing, plain st run {plain.cases:6} cases    in {plain.sending:5.1f} s = "
+                f"{plain.cases / plain.sending:4.0f} a second"
+                f" ({_named(plain.statuses)}), {len(plain.failures)} false alarms; "
+                f"{plain.seconds - plain.sending:.1f} s more to start"
             )
             ratio = (mine.cases / mine.seconds) / (plain.cases / plain.sending)
             print(f"ratio of cases a second, ours to st run, one worker each: {ratio:.1f}\n")

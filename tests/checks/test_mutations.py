@@ -1,7 +1,8 @@
-"""Every member of every answer matters: spoilt in any way that the specification does not leave open, it is caught.
+"""Every member of every answer matters: spoilt in any way that the specification does not leave open, it is
+caught.
 
-Each answer of an operation is taken from a sound run, each of its members spoilt in five ways, and the checks of that
-operation are run on the server that answers so.
+Each answer of an operation is taken from a sound run, each of its members spoilt in five ways, and the checks
+of that operation are run on the server that answers so.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ OPEN = [
         # What list items and embedded destinations carry beyond the listed members.
         r"listAccounts /items/\*/object absent",
         r"listPayoutDestinations /items/\*/(label|network|account_number_last4) absent",
-        r"\w+Beneficiary /payout_destinations/\*/(beneficiary_id|label|network|account_number_last4|routing_number|account_type"
+        r"\w+Beneficiary "
+        r"/payout_destinations/\*/(beneficiary_id|label|network|account_number_last4|routing_number|account_type"
         r"|iban_masked|swift_code|wallet_address_masked|updated) absent",
     )
 ]

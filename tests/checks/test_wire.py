@@ -1,4 +1,5 @@
-"""Every probe arrives as it was planned: the bytes on the wire are those of the call, its defect included, and nothing else.
+"""Every probe arrives as it was planned: the bytes on the wire are those of the call, its defect included,
+and nothing else.
 
 Checks run against a server of sockets that keeps what it receives and lets the reference server answer.
 """

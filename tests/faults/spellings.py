@@ -1,4 +1,5 @@
-"""Servers that serve other spellings of a path or method to anybody: authentication is for the documented ones."""
+"""Servers that serve other spellings of a path or method to anybody: authentication is for the documented
+ones."""
 
 from __future__ import annotations
 

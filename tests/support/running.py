@@ -88,6 +88,7 @@ def _toml(tables: dict[str, Any], prefix: str = "") -> str:
 
 
 def faulty(behaviour: Behaviour | None = None, **options: Any) -> tuple[Any, Any]:
-    """A reference server of a behaviour, and a function from its base URL to the tables of its target file."""
+    """A reference server of a behaviour, and a function from its base URL to the tables of its target
+    file."""
     server, seeded = new_server(behaviour, **options)
     return server, lambda url: target_tables(seeded, url)

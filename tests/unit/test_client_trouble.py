@@ -48,7 +48,10 @@ def test_endless_body_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(server.requests) == 1
 
 
-PACKED = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: %s\r\nContent-Length: %d\r\n\r\n%s"
+PACKED = (
+    b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: %s\r\nContent-Length: "
+    b"%d\r\n\r\n%s"
+)
 
 
 def packed(coding: bytes, body: bytes) -> bytes:

@@ -115,7 +115,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def called(command: str, folder: Path) -> int:
-    """The exit status of a command in a folder, where it ends in neither a traceback nor a word on its usage."""
+    """The exit status of a command in a folder, where it ends in neither a traceback nor a word on its
+    usage."""
     words = shlex.split(command, comments=True)
     program = {"pytest": ["pytest", "-p", "no:cacheprovider"], "conformance": ["conformance.cli"]}[words[0]]
     done = subprocess.run(

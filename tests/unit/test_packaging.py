@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[2]
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 
-#: Declared, and used by other means than an import: plugins of pytest and parts of uvicorn that are named only.
+#: Declared, and used by other means than an import: plugins of pytest and parts of uvicorn that are named
+#: only.
 NAMED_ONLY = {"pytest-base-url", "pytest-xdist", "httptools"}
 
 #: Imported where somebody has it installed, and a clear error otherwise.

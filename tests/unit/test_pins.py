@@ -53,7 +53,8 @@ def test_constraints_name_no_host() -> None:
 
 
 def test_pytest_stays_below_the_version_that_breaks_schemathesis() -> None:
-    """pytest 9.2 keeps node ids in another form, which schemathesis 4.32.5 overwrites: its tests lose their operation.
+    """pytest 9.2 keeps node ids in another form, which schemathesis 4.32.5 overwrites: its tests lose their
+    operation.
 
     When schemathesis moves, look whether that is mended, and lift the bound."""
     bound = next(one for one in requirements() if one.name == "pytest")

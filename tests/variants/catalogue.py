@@ -77,7 +77,8 @@ def _error(status: int, type: str, code: str, **headers: str) -> httpx.Response:
 
 
 class RateLimited(Between):
-    """Every ninth request is too many, and now and then the server is unavailable; both say when to come back."""
+    """Every ninth request is too many, and now and then the server is unavailable; both say when to come
+    back."""
 
     def __init__(self, inner: httpx.BaseTransport) -> None:
         super().__init__(inner)

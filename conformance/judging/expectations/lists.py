@@ -149,7 +149,7 @@ def none_of_another(
 ) -> str:
     """The pages show no element of another parent; with `exact`, none but the created ones. `strangers` are
     ids with what they are of."""
-    whose = {identifier: name for identifier, name in strangers}
+    whose: dict[str, str] = {stranger[0]: stranger[1] for stranger in strangers}
     shown = dict.fromkeys(ids_of(pages(exchanges)))
     foreign = [each for each in shown if each in whose or (exact and each not in created)]
     named = sorted({whose[each] for each in foreign if each in whose})

@@ -29,33 +29,48 @@ def test_required_field_missing(ctx: CheckContext) -> None:
             invalid.refused(rule, invalid.without(name), f"a body without {name}")
         if invalid.valid().keys() != set(names) or len(names) > 1:
             invalid.refused(rule, {}, "an empty object")
+    for shape in _other_kinds(ctx):
+        with InvalidBodies(ctx, shape) as invalid:
+            for name in names:
+                invalid.refused(rule, invalid.without(name), f"a {shape} body without {name}")
+
+
+def _other_kinds(ctx: CheckContext) -> list[str]:
+    """The kinds of body beside the sample, with the same required fields, that the server accepts."""
     shapes = AcceptedBodies(ctx.run, ctx.operation.id)
-    for shape in ("business", "wallet"):
-        if shape in shapes.names and shapes.accepted(shape):
-            with InvalidBodies(ctx, shape) as invalid:
-                for name in names:
-                    invalid.refused(rule, invalid.without(name), f"a {shape} body without {name}")
+    return [shape for shape in ("business", "wallet") if shape in shapes.names and shapes.accepted(shape)]
 
 
 @check("fields.required-null", UNTOUCHED, operations=RULES["fields.required-null"].operations)
 def test_required_field_null(ctx: CheckContext) -> None:
-    """A sound body whose required field is null is refused, each field in turn."""
+    """A sound body whose required field is null is refused, each field in turn, in each kind of body that the
+    server accepts."""
+    rule = "fields.required-null"
     with InvalidBodies(ctx) as invalid:
         for name in ctx.operation.required_fields:
-            invalid.refused("fields.required-null", invalid.having(name, None), f"{name} null")
+            invalid.refused(rule, invalid.having(name, None), f"{name} null")
+    for shape in _other_kinds(ctx):
+        with InvalidBodies(ctx, shape) as invalid:
+            for name in ctx.operation.required_fields:
+                invalid.refused(rule, invalid.having(name, None), f"{name} null in a {shape} body")
 
 
 @check("fields.type", UNTOUCHED, operations=RULES["fields.type"].operations)
 def test_required_field_of_another_type(ctx: CheckContext) -> None:
     """A sound body in which a required field holds a number, a boolean, an array or an object instead of a
-    string (or anything but an object instead of an address) is refused, on update as well."""
+    string (or anything but an object instead of an address) is refused, on update as well, and a number in
+    each other kind of body that the server accepts."""
+    rule, fields = "fields.type", [one for one in request_fields(ctx.operation.id) if one.required]
     with InvalidBodies(ctx) as invalid:
-        for field in request_fields(ctx.operation.id):
-            if field.required:
-                for kind, value in wrong_types(field, invalid.good(field.name)):
-                    invalid.refused(
-                        "fields.type", invalid.having(field.name, value), f"{field.name} as {kind}"
-                    )
+        for field in fields:
+            for kind, value in wrong_types(field, invalid.good(field.name)):
+                invalid.refused(rule, invalid.having(field.name, value), f"{field.name} as {kind}")
+    for shape in _other_kinds(ctx):
+        with InvalidBodies(ctx, shape) as invalid:
+            for field in fields:
+                invalid.refused(
+                    rule, invalid.having(field.name, 1), f"{field.name} as a number in a {shape} body"
+                )
 
 
 @check("fields.address", UNTOUCHED, operations=RULES["fields.address"].operations)

@@ -50,6 +50,17 @@ class AnswersOfEachProcess(Processes):
 # --------------------------------------------------------------------------- caches
 
 
+@fault("list.complete")
+class ListsStayAsTheyWere(Finishes):
+    """A list is answered as it was when it was first read, whatever is created."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        if not succeeded(response):
+            return response
+        kept = self.__dict__.setdefault("kept", {}).setdefault(ctx.request.target, response.document)
+        return response.with_document(kept)
+
+
 @fault("read.equals-create")
 class ReadsTheLast(Finishes):
     """A read answers what the last read of another resource answered."""

@@ -308,6 +308,19 @@ class NumberForMask(ShowsNumber):
         return {**document, f"{name}_masked": shown}
 
 
+faults["secrets.hidden"] |= {
+    "A header shows the full number of a new payout destination.": answer(
+        lambda self, ctx, response: (
+            response.with_header(b"x-created", str(ctx.body[self.value]).encode())
+            if succeeded(response) and ctx.body.get(self.value)
+            else response
+        ),
+        operations=("createPayoutDestination",),
+        each=HIDDEN,
+    ),
+}
+
+
 @fault("secrets.hidden", operations=("createPayout",), each=("account_number", "iban"))
 class NumberInPayout(Finishes):
     """A payout shows the full number of its destination."""

@@ -201,8 +201,8 @@ def other_bodies(
         if isinstance(value, dict):
             for member, inner in value.items():
                 if isinstance(inner, str):
-                    other = _other_member(member, inner)
-                    yield f"another {member} in {name}", {**body, name: {**value, member: other}}
+                    changed = {**value, member: _other_member(member, inner)}
+                    yield f"another {member} in {name}", {**body, name: changed}
         elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
     if "other forms" in seen:

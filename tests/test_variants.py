@@ -36,16 +36,7 @@ DRAWN = range(FIRST, FIRST + int(os.environ.get("VARIANTS", "3")))
 SAMPLED, EXAMPLES = int(os.environ.get("VARIANT_PARTS", "8")), 3
 
 #: Servers that the checks still blame, or do not get along with.
-UNSETTLED = {
-    "settles",
-    "busy",
-    "cut",
-    "rounded",
-    "late",
-    "nobody twice",
-    "first default stays",
-    "crowded customer",
-}
+UNSETTLED: set[str] = set()
 
 #: Choices that such servers make.
 UNDRAWN = [

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass, field
 
 from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.account import AccountFixture
+from conformance.fixtures.lateness import look_until
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.harness.pagination import walk
-from conformance.harness.patience import pauses
 from conformance.judging.expectations import Expectation, Listed
 from conformance.judging.expectations.lists import no_element_twice
 from conformance.wire.messages import Call, Exchange
@@ -95,32 +94,31 @@ class Growth:
     # ------------------------------------------------------------------ afterwards
 
     def walk(self) -> Exchange | None:
-        """Reads the list; the last answer, None if it is no page. What others add while it is read may move
-        elements to other pages, so that it is read anew where one shows more than once; and it may show new
-        elements late."""
-        last: Exchange | None = None
-        missing = repeated = 0
-        for pause in pauses(self.ctx.run):
-            time.sleep(pause)
-            pages, whole, last = self._read()
-            if not pages:
-                self.ctx.skip_judgement(RULE, f"the walk was answered {last.described()}", last)
-                return None
-            seen = Counter(one for page in pages for one in page.ids)
-            missing = sum(1 for one in self.acknowledged if not seen[one])
-            repeated = sum(1 for one in self.acknowledged if seen[one] > 1)
-            if not missing and not repeated:
-                return last
-            if missing and not whole:
-                reason = "the list is so long that not all elements that were created could be looked for"
-                self.ctx.skip_judgement(RULE, reason, last, remedy=FEWER_ACCOUNTS)
-                return None
-            if repeated and len({page.total for page in pages}) == 1:
-                break
-        assert last is not None, "there is a first look"
-        listed = Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=True)
-        self.wrong.append((listed, [page.exchange for page in pages]))
+        """Reads the list; the last answer, None if it cannot be read. What others add while it is read may
+        move elements to other pages, and it may show new elements late, so that it is looked at again."""
+        pages, whole, last = look_until(
+            self.ctx.run.cache, self.ctx.operation.id, self._read, lambda read: not self._amiss(read[0])
+        )
+        missing, repeated = self._amiss(pages) or (0, 0)
+        if not pages:
+            self.ctx.skip_judgement(RULE, f"the walk was answered {last.described()}", last)
+            return None
+        if missing and not whole:
+            reason = "the list is so long that not all elements that were created could be looked for"
+            self.ctx.skip_judgement(RULE, reason, last, remedy=FEWER_ACCOUNTS)
+            return None
+        steady = len({page.total for page in pages}) == 1
+        if missing or (repeated and steady):
+            listed = Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=True)
+            self.wrong.append((listed, [page.exchange for page in pages]))
         return last
+
+    def _amiss(self, pages: list[Page]) -> tuple[int, int] | None:
+        """How many acknowledged elements pages do not show, and show repeatedly; None where neither."""
+        seen = Counter(one for page in pages for one in page.ids)
+        missing = sum(1 for one in self.acknowledged if not seen[one])
+        repeated = sum(1 for one in self.acknowledged if seen[one] > 1)
+        return (missing, repeated) if missing or repeated else None
 
     def _read(self) -> tuple[list[Page], bool, Exchange]:
         """The pages of the list, whether they are all that count, and the last answer; of a customer's

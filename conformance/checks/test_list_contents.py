@@ -7,6 +7,7 @@ from typing import Any
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.account import identifier
+from conformance.fixtures.lateness import look_until
 from conformance.fixtures.run_context import refusal_of_sound
 from conformance.harness import paging
 from conformance.harness.check import check
@@ -34,7 +35,13 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
             pages += walk(ctx, list_fixture.call, size=DEFAULT_SIZE).pages
         return pages, done.cut
 
-    pages, cut = steady(ctx, list_fixture.call, read)
+    elements = {*list_fixture.created, *list_fixture.known}
+    pages, cut = look_until(
+        ctx.run.cache,
+        ctx.operation.id,
+        lambda: steady(ctx, list_fixture.call, read),
+        lambda found: found[1] or elements <= {one for page in found[0] for one in page.ids},
+    )
     shown = [one for page in pages for one in page.ids]
     exchanges = [page.exchange for page in pages]
     if not pages:
@@ -73,7 +80,12 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     ctx.accept(listing, "the list")
     before = walk(ctx, listing)
     created = fixture.create("createAccount")
-    after = steady(ctx, listing, lambda: walk(ctx, listing))
+    after = look_until(
+        ctx.run.cache,
+        ctx.operation.id,
+        lambda: steady(ctx, listing, lambda: walk(ctx, listing)),
+        lambda read: read.cut or created.get("id") in read.ids,
+    )
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
         paging.page(ctx, "list.complete", after.exchanges[-1], what)
@@ -139,7 +151,13 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             break
         made[str(created.get("id"))] = created
         what = f"the list after {len(made)} of its elements"
-        exchange = ctx.send(listing.with_query(query(1, DEFAULT_SIZE)), what)
+        looking = listing.with_query(query(1, DEFAULT_SIZE))
+        exchange = look_until(
+            ctx.run.cache,
+            ctx.operation.id,
+            lambda looking=looking, what=what: ctx.send(looking, what),
+            lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
+        )
         found = paging.page(ctx, "list.complete", exchange, what)
         if found is not None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)

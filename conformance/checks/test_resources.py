@@ -13,8 +13,8 @@ from conformance.fixtures.cache import Key
 from conformance.fixtures.creations import CreatedResource, creations
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.members import judge_member, judge_members
-from conformance.judging.comparison import document, objects
+from conformance.harness.members import judge_member, judge_members, look_for
+from conformance.judging.comparison import MOVING, document, objects
 from conformance.judging.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Exchange
@@ -134,11 +134,11 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
     except Inconclusive as stop:
         ctx.skip_judgement("read.equals-create", stop.reason, made.exchange, cause=stop.cause)
         return
-    answer = ctx.send(call(ctx.operation.id, ids), what)
+    create = made.exchange.operation or ""
+    created, truth = document(made.exchange), stated(create, made.body, made.fixture.ids(create))
+    answer = look_for(ctx, call(ctx.operation.id, ids), what, created, but=MOVING, otherwise=truth)
     if ctx.succeeded("read.equals-create", answer, what) and isinstance(answer.document, dict):
-        create = made.exchange.operation or ""
-        truth = stated(create, made.body, made.fixture.ids(create))
-        judge_members(ctx, "read.equals-create", answer, document(made.exchange), what, otherwise=truth)
+        judge_members(ctx, "read.equals-create", answer, created, what, but=MOVING, otherwise=truth)
 
 
 @check("balances.of-account")

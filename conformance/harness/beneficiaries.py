@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.contract.resources import stated
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.harness.context import CheckContext
-from conformance.judging.comparison import alike, document
+from conformance.harness.members import judge_member, judge_members, look_for, mismatches
+from conformance.judging.comparison import MOVING, alike, document
 from conformance.judging.expectations import At, Later
 from conformance.wire.messages import Exchange
 
@@ -29,6 +31,18 @@ class Beneficiary:
 
     def read(self, purpose: str) -> Exchange:
         return self.ctx.send(call("getBeneficiary", self.ids), purpose)
+
+    def read_until(
+        self,
+        purpose: str,
+        expected: Body,
+        but: Iterable[str] = (),
+        otherwise: Body | None = None,
+        since: Exchange | None = None,
+    ) -> Exchange:
+        """Reads it, again where it does not show yet what it should."""
+        reading, left_out = call("getBeneficiary", self.ids), {*MOVING, *but}
+        return look_for(self.ctx, reading, purpose, expected, but=left_out, otherwise=otherwise, since=since)
 
     def patch(self, body: Body, purpose: str) -> Exchange:
         return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)
@@ -53,6 +67,49 @@ def unreliable(created: Exchange, read: Exchange) -> list[str]:
         for name in before
         if name in after and not alike("getBeneficiary", name, after[name], before[name])
     ]
+
+
+#: What does something to a beneficiary, and its answer.
+Act = Callable[[Beneficiary], Exchange]
+
+#: Beneficiaries on which what a request moves is told from what jobs move.
+_TIMES = 3
+
+
+def judge_beneficiary(
+    ctx: CheckContext,
+    rule: str,
+    answer: Exchange,
+    expected: Mapping[str, Any],
+    what: str,
+    *,
+    act: Act | None = None,
+    but: Iterable[str] = (),
+    otherwise: Mapping[str, Any] | None = None,
+) -> None:
+    """Judges the members of a beneficiary, `but` some. Those that jobs may move at any time count only where
+    `act` is seen to move them: each time on beneficiaries of its own, and never on others beside."""
+    left_out = set(but)
+    judge_members(ctx, rule, answer, expected, what, but=MOVING | left_out, otherwise=otherwise)
+    for name in sorted(({"status", "verified"} - left_out) & expected.keys()):
+        shown = not mismatches(answer, {name: expected[name]})
+        if shown or (act is not None and moved_by(ctx, act, name)):
+            judge_member(ctx, rule, answer, name, expected[name], what)
+
+
+def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
+    """Whether a member moves each time on beneficiaries that something is done to, and on no other."""
+    fixture = ctx.fixture(fresh=True)
+    for _ in range(_TIMES):
+        person, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
+        answer, beside = act(person), other.read("another beneficiary, to which nothing was done")
+        if not answer.succeeded or not beside.succeeded:
+            return False
+        if alike("getBeneficiary", name, answer.get(name), person.created.get(name)):
+            return False
+        if not alike("getBeneficiary", name, beside.get(name), other.created.get(name)):
+            return False
+    return True
 
 
 def judge_moved(ctx: CheckContext, rule: str, before: Any, answer: Exchange, what: str) -> None:

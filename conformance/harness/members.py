@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from conformance.contract import timestamps
 from conformance.contract.fields import documented
+from conformance.fixtures.lateness import look_until
 from conformance.harness.context import CheckContext
+from conformance.judging.comparison import same_instant, show
 from conformance.judging.expectations import Member
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import MISSING, Call, Exchange
 
 
 def judge_member(
@@ -45,3 +48,58 @@ def judge_members(
         if name in expected and name not in left_out:
             second = (otherwise or {}).get(name, MISSING)
             judge_member(ctx, rule, exchange, name, expected[name], what, second)
+
+
+def mismatches(
+    exchange: Exchange,
+    expected: Mapping[str, Any],
+    *,
+    but: Iterable[str] = (),
+    otherwise: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """The documented members that an answer shows otherwise than `judge_members` would have them."""
+    operation, left_out, second = exchange.operation or "", {"object", *but}, otherwise or {}
+    return [
+        name
+        for name in documented(operation)
+        if name in expected
+        and name not in left_out
+        and not Member("", name, expected[name], second.get(name, MISSING)).judge([exchange]).good
+    ]
+
+
+def look_for(
+    ctx: CheckContext,
+    call: Call,
+    purpose: str,
+    expected: Mapping[str, Any],
+    *,
+    but: Iterable[str] = (),
+    otherwise: Mapping[str, Any] | None = None,
+    since: Exchange | None = None,
+) -> Exchange:
+    """Reads a resource, and again where it does not show yet what it should, or an older state than `since`
+    did: reads may lag behind writes."""
+    left_out = list(but)
+
+    def shows(answer: Exchange) -> bool:
+        if since is not None and went_back(answer, since):
+            return False
+        return answer.succeeded and not mismatches(answer, expected, but=left_out, otherwise=otherwise)
+
+    return look_until(ctx.run.cache, call.operation or "", lambda: ctx.send(call, purpose), shows)
+
+
+def went_back(later: Exchange, earlier: Exchange) -> bool:
+    """Whether `updated` of a later look lies before an earlier one's: jobs move it, but never back."""
+    new, old = later.get("updated"), earlier.get("updated")
+    instants = timestamps.parse(new), timestamps.parse(old)
+    if None in instants or same_instant(new, old):
+        return False
+    return instants < instants[::-1]
+
+
+def judge_not_back(ctx: CheckContext, rule: str, later: Exchange, earlier: Exchange, what: str) -> None:
+    """Judges that `updated` of a later look does not lie before an earlier one's."""
+    expected = f"{what}: updated {show(earlier.get('updated'))} or later"
+    ctx.judge(rule, not went_back(later, earlier), expected, show(later.get("updated")), later, earlier)

@@ -106,7 +106,8 @@ class DisablesAll(Faulty):
 # --------------------------------------------------------------------------- counts and limits
 
 
-@fault("list.complete", operations=LONG_LISTS)
+# Of a customer's accounts, which others make more, a total that is behind for a few looks is no mistake.
+@fault("list.complete", operations=[name for name in LONG_LISTS if name != "listAccounts"])
 class TotalOfTheFirstLook(Faulty):
     """total is counted once, and again only after ten more requests."""
 

@@ -19,6 +19,7 @@ from conformance.reference.serving.transport import InProcessTransport
 from conformance.results.causes import causes
 from conformance.results.model import Results
 from tests.support.runs import run_on
+from tests.variants.hurry import hurried
 
 from .catalogue import Fault
 
@@ -76,6 +77,7 @@ def checks_of(rule: str, operation: str) -> list[Check]:
     return [one for one in load_checks().values() if rule in one.rules and operation in one.operations]
 
 
+@hurried()
 def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
     """What checks find on a server, passive rules included."""
     run, outcome = run_on_fault(behaviour), Outcome()
@@ -92,6 +94,7 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
     return outcome
 
 
+@hurried()
 def catch(fault: Fault) -> Outcome:
     """What the checks of a fault's own rule find on it.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-import time
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
@@ -16,6 +15,11 @@ from .catalogue import Faulty, fault
 
 #: Seconds between a decision and what it leads to: enough for all other requests of a race to decide alike.
 PAUSE = 0.02
+
+
+def pause(times: float = 1) -> None:
+    """Waits in real time, also where the clocks of a test are ahead of it."""
+    threading.Event().wait(PAUSE * times)
 
 
 class NotAtomic(Faulty):
@@ -32,7 +36,7 @@ class ChecksThenRecords(NotAtomic):
     def claim_nonce(self, ctx: Context, nonce: str) -> bool:
         if ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now):
             return False
-        time.sleep(PAUSE)
+        pause()
         ctx.store.claim_nonce(self.nonce_scope(ctx), nonce, ctx.now, self.nonce_expiry(ctx))
         return True
 
@@ -65,7 +69,7 @@ class _Counted:
     def __enter__(self) -> None:
         self.owner.waiting = self.owner.__dict__.get("waiting", 0) + 1
         # Long enough for a request of the same moment to be answered meanwhile, also on a busy machine.
-        time.sleep(PAUSE * 3)
+        pause(3)
         self.inner.__enter__()
 
     def __exit__(self, *details: Any) -> None:
@@ -79,7 +83,7 @@ class LooksThenActs(NotAtomic):
     def stored_answer(self, ctx: Context) -> Answer | None:
         answer = super().stored_answer(ctx)
         if self.here(ctx) and answer is None:
-            time.sleep(PAUSE)
+            pause()
         return answer
 
 
@@ -121,7 +125,7 @@ class LooksThenReserves(NotAtomic):
             "SELECT 1 FROM wallet_pairs WHERE (account, currency, network) = (?, ?, ?)", *pair
         ):
             return False
-        time.sleep(PAUSE)
+        pause()
         ctx.store.claim_wallet_pair(*pair)
         return True
 
@@ -147,7 +151,7 @@ class RefusedButThere(NotAtomic):
         racing = self.__dict__.setdefault("racing", {})
         pair = (self.parent(ctx)["id"], str(ctx.values["currency"]), str(ctx.values["network"]))
         racing[pair] = racing.get(pair, 0) + 1
-        time.sleep(PAUSE)
+        pause()
         ctx.notes["racing"] = racing[pair] > 1
         racing[pair] -= 1
         return super().claim_wallet_pair(ctx)
@@ -188,7 +192,7 @@ class LosesSimultaneous(Indexed):
 
     def record(self, parent: str, identifier: str) -> None:
         known = list(self.index.get(parent, []))
-        time.sleep(PAUSE)
+        pause()
         self.index[parent] = [*known, identifier]
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
@@ -210,7 +214,7 @@ class ShowsTwice(Indexed):
     def record(self, parent: str, identifier: str) -> None:
         racing = self.__dict__.setdefault("racing", {})
         racing[parent] = racing.get(parent, 0) + 1
-        time.sleep(PAUSE)
+        pause()
         if racing[parent] > 1:
             self.index.setdefault(parent, []).append(identifier)
         racing[parent] -= 1

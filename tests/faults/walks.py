@@ -273,7 +273,7 @@ faults["list.complete"] |= {
     "This member of an item is not what the create answered.": item(
         lambda self, document: {**document, self.value: other(self.value, document[self.value])},
         each=lambda operation: [
-            name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object")
+            name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object", "status")
         ],
     ),
 }

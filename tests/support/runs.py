@@ -31,10 +31,7 @@ def run_on(
     tables["features"] |= features
     if features.get("secondary") is False:
         del tables["secondary"]
-    run = RunContext(build(tables, "reference"), transport=transport(server))
-    # Nothing lags here, so that what does not show at once never does.
-    run.write_patience = 0.0
-    return run
+    return RunContext(build(tables, "reference"), transport=transport(server))
 
 
 def ctx_on(operation: str, *rules: str, behaviour: Behaviour | None = None) -> CheckContext:

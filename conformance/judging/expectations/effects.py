@@ -79,16 +79,19 @@ class NoEffect(Expectation, kind="no-effect"):
             return effects.in_resource(traits.read_by, before[-1].document, after[-1].document, documents)
         if traits.shared:
             return self._accounts(before, after, requests)
-        known = list(self.known)
-        if self.first_accepted:
-            known += [str(request.get("id")) for request in requests if request.succeeded][:1]
-        return effects.in_list(self.operation, _elements(before), _elements(after), known)
+        return effects.in_list(self.operation, _elements(before), _elements(after), self._accounted(requests))
+
+    def _accounted(self, requests: Sequence[Exchange]) -> set[str]:
+        """The ids that are no effect: those that are known, and that of the first accepted request."""
+        first = [str(request.get("id")) for request in requests if request.succeeded][:1]
+        return {*self.known, *(first if self.first_accepted else [])}
 
     def _accounts(
         self, before: Sequence[Exchange], after: Sequence[Exchange], requests: Sequence[Exchange]
     ) -> Effect:
         old, now = _elements(before), _elements(after)
-        items = {identifier: item for identifier, item in now.items() if identifier not in self.known}
+        accounted = self._accounted(requests)
+        items = {identifier: item for identifier, item in now.items() if identifier not in accounted}
         page = page_of(before[-1])
         complete = page is not None and page.total is not None and page.total <= len(page.items)
         fresh = [

@@ -19,7 +19,7 @@ from conformance.fuzz.histories.history import HistoryRecorder, Throttled
 from conformance.fuzz.histories.keys import idempotent_create
 from conformance.fuzz.histories.nonces import one_nonce
 from conformance.fuzz.histories.wallets import only_wallet
-from conformance.fuzz.schema.operation_fixtures import pairs_are_free
+from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, pairs_are_free
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Inconclusive
 
@@ -45,7 +45,8 @@ def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check:
     if kind == "wallets" and not pairs_are_free(run):
         raise Inconclusive(
             "this server takes a pair of currency and network in one account only, "
-            "so no account is left to race for it"
+            "so no account is left to race for it",
+            PAIRS_REMEDY,
         )
     recorder = Recorder(run, check)
     rng = source(settings.seed, "histories", kind)

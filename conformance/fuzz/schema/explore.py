@@ -19,7 +19,7 @@ from conformance.fuzz.schema.cases import Case, call_of, is_odd
 from conformance.fuzz.schema.expected_response import expect
 from conformance.fuzz.schema.explicit_cases import cases
 from conformance.fuzz.schema.generation import Generator
-from conformance.fuzz.schema.operation_fixtures import OperationFixtures, pairs_are_free
+from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging import queries
@@ -299,10 +299,16 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     explore(
         fuzzer.perform, st.one_of(everything), fuzzer.recorder, settings, allowed, seed, f"fuzz {operation}"
     )
-    return [*fuzzer.recorder.findings(settings.replay_folder), *unreached(fuzzer.recorder, operation, check)]
+    remedy = SAMPLE_REMEDIES.get(operation, "")
+    if operation == "createWallet" and not pairs_are_free(run):
+        remedy = PAIRS_REMEDY
+    return [
+        *fuzzer.recorder.findings(settings.replay_folder),
+        *unreached(fuzzer.recorder, operation, check, remedy),
+    ]
 
 
-def unreached(recorder: Recorder, operation: str, check: str) -> list[Finding]:
+def unreached(recorder: Recorder, operation: str, check: str, remedy: str) -> list[Finding]:
     """Says so when no generated request of an operation was accepted: what lies behind was not tested."""
     statuses = recorder.statuses.get(operation, {})
     if any(status is not None and 200 <= status < 300 for status in statuses):
@@ -322,6 +328,6 @@ def unreached(recorder: Recorder, operation: str, check: str) -> list[Finding]:
             Verdict.INCONCLUSIVE,
             check,
             summary=reason,
-            remedy=SAMPLE_REMEDIES.get(operation, ""),
+            remedy=remedy,
         )
     ]

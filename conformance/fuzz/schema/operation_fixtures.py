@@ -20,6 +20,9 @@ from conformance.judging.effects import NONE, Effect
 from conformance.judging.findings import Inconclusive, NotApplicable
 from conformance.wire.messages import Call, Exchange
 
+#: What a user can do where a pair can be had in one account only: that is open, but leaves nothing to test.
+PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."
+
 _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
 

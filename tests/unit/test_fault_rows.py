@@ -1,0 +1,82 @@
+"""Faulty servers written as rows: what a row overrides, where, and what it is called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.faults import catalogue
+from tests.faults.bugs import Bug, bug_of
+from tests.faults.catalogue import Fault, faults, seam
+from tests.faults.crashes import crashing
+from tests.support.reference_world import World
+
+RULE = "auth.timestamp-integer"
+
+
+@pytest.fixture
+def registered(monkeypatch: pytest.MonkeyPatch) -> list[Fault]:
+    """The faults that the test registers."""
+    own: list[Fault] = []
+    monkeypatch.setattr(catalogue, "FAULTS", own)
+    return own
+
+
+def test_a_row_takes_effect_on_its_operation_only(registered: list[Fault]) -> None:
+    faults["http.no-server-error"] |= {"Nothing works.": crashing(lambda self, ctx: True)}
+    fault = next(one for one in registered if one.operation == "createWallet")
+    with pytest.raises(AssertionError):
+        World(fault.make()).make("createWallet")
+    World(next(one for one in registered if one.operation == "listWallets").make()).make("createWallet")
+
+
+def test_usual_is_what_the_reference_server_does(registered: list[Fault]) -> None:
+    given: list[Any] = []
+
+    def override(self: Any, ctx: Any, text: str) -> int:
+        given.append((self.value, self.usual(), self.usual(ctx, "7")))
+        return int(self.usual())
+
+    faults[RULE] |= {"It listens.": seam("parse_timestamp", override, operations=("listWallets",), each=(1,))}
+    world = World(registered[0].make())
+    assert world.send(world.call("listWallets")).succeeded
+    assert set(given) == {(1, world.clock.now // 1_000_000, 7)}
+
+
+def test_a_sentence_is_the_name_of_the_kind(registered: list[Fault]) -> None:
+    row = seam("parse_timestamp", lambda *_: 0, operations=("listWallets",), each={"zero": 0})
+    faults[RULE] |= {"All times are one.": row}
+    assert [one.id for one in registered] == [f"{RULE}[listWallets]: All times are one: zero"]
+    assert registered[0].bug is Bug.AUTH_BYPASS
+
+
+def test_unknown_names_are_refused(registered: list[Fault]) -> None:
+    with pytest.raises(AttributeError, match="no_seam"):
+        faults[RULE] |= {"Nothing.": seam("no_seam", lambda *_: 0)}
+    with pytest.raises(KeyError, match=r"no\.rule"):
+        faults["no.rule"] |= {"Nothing.": seam("parse_timestamp", lambda *_: 0)}
+    with pytest.raises(ValueError, match="covers none"):
+        faults["wallet.race"] |= {
+            "Nothing.": seam("parse_timestamp", lambda *_: 0, operations=("listWallets",))
+        }
+
+
+@pytest.mark.parametrize(
+    ("rule", "sentence", "bug"),
+    [
+        ("auth.nonce-race", "Two may pass.", Bug.RACE),
+        ("auth.nonce-replay", "A used nonce is refused with another status, type or code.", Bug.WRONG_ERROR),
+        ("auth.nonce-replay", "A nonce may be used again.", Bug.REPLAY),
+        ("auth.body-as-sent", "Another form is signed.", Bug.REFUSES_VALID),
+        ("list.start-date", "It is ignored.", Bug.FILTER),
+        ("list.walk", "Pages overlap.", Bug.PAGINATION),
+    ],
+)
+def test_the_class_follows_from_rule_and_sentence(rule: str, sentence: str, bug: Bug) -> None:
+    assert bug_of(rule, sentence) is bug
+
+
+def test_a_family_that_is_not_known_has_no_class() -> None:
+    with pytest.raises(LookupError, match=r"weather\.fine"):
+        bug_of("weather.fine", "It rains.")

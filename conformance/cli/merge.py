@@ -110,6 +110,7 @@ def _take(results: Results, part: Document, shift: int) -> None:
     results.sent += part.run.requests
     results.errors += part.errors
     results.lost = results.lost or part.lost
+    results.missing.update({missing.operation: missing.answered for missing in part.missing})
 
 
 def _finding(case: CaseRecord, record: FindingRecord, shift: int) -> Finding:

@@ -152,6 +152,7 @@ class Controller:
             self.results.timings[number] = Timing(*timing)
         if payload["lost"] and not self.results.lost:
             self.results.lost = payload["lost"]
+        self.results.missing.update(payload["missing"])
         return list(self._take_tallies(payload))
 
     def take_totals(self, totals: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.fixtures.run_context import RunContext
+from conformance.harness import presence
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
 from conformance.judging.findings import Finding
@@ -81,7 +82,7 @@ class Worker:
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """A check's findings and exchanges; failed ones are run once more to see whether they fail again."""
         findings, exchanges = run_check(check, operation, self.run)
-        findings = self._asked_for(findings)
+        findings = self._asked_for(presence.explained(self.run, findings, exchanges))
         failed = [finding for finding in findings if finding.verdict.is_violation]
         if failed:
             self._save(failed, exchanges)
@@ -100,7 +101,7 @@ class Worker:
 
     def explore(self, one: Exploration, part: str) -> list[Finding]:
         """An exploration's findings."""
-        return self._asked_for(one.function(self.run, part, self.settings))
+        return self._asked_for(presence.explained(self.run, one.function(self.run, part, self.settings), ()))
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on cases that the run is about: a check may cite more rules."""
@@ -150,6 +151,7 @@ class Worker:
             "sent": self.run.sent,
             "timings": [_timing(one) for one in fresh],
             "lost": redactor.text(self.run.lost),
+            "missing": redactor.data(presence.found(self.run)),
         }
 
     def totals(self) -> dict[str, Any]:
@@ -158,6 +160,7 @@ class Worker:
             _tally_to_plain(key, tally)
             for key, tally in self.run.invariants.tallies.items()
             if self.scope.covers(*key)
+            and not (tally.broken and presence.lacks(self.run, tally.exchanges[:1]))
         ]
         return {
             "worker": self.index,
@@ -176,7 +179,7 @@ class Worker:
         fresh = []
         for key, tally in self.run.invariants.tallies.items():
             broken = tally.broken > 0
-            if not self.scope.covers(*key):
+            if not self.scope.covers(*key) or (broken and presence.lacks(self.run, tally.exchanges[:1])):
                 continue
             if key not in self._reported or broken > self._reported[key]:
                 self._reported[key] = broken

@@ -129,6 +129,7 @@ class _Page:
             "levels": list(document.counts),
             "numbers": [self._numbers(level, row) for level, row in numbers.items()],
             "errors": document.errors,
+            "missing_operations": document.missing,
             "stale": known.stale if known else [],
             "source": known.source if known else "",
             "changed": pinned.differences if pinned else [],

@@ -56,6 +56,7 @@ def _lines(document: Document) -> Iterator[str]:
         yield f"- {plain(note)}"
     yield ""
     yield from _counts(document)
+    yield from _missing(document)
     yield from _causes(document)
     yield from _lists(document)
     yield from _inconclusive(document)
@@ -83,6 +84,17 @@ def _counts(document: Document) -> Iterator[str]:
     yield "|---|" + "---:|" * len(used)
     for level, row in numbers.items():
         yield f"| {level} | " + " | ".join(f"{row[name]:,}" for name in used) + " |"
+    yield ""
+
+
+def _missing(document: Document) -> Iterator[str]:
+    if not document.missing:
+        return
+    yield "### Not implemented"
+    yield ""
+    for record in document.missing:
+        waiting = f"; {count(len(record.waiting), 'operation')} wait for it" if record.waiting else ""
+        yield f"- `{record.operation}`: {plain(record.answered)}{waiting}"
     yield ""
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance._text import clean, count, duration, listed, one_line, operations
+from conformance.contract.needs import first
 from conformance.contract.rules import Level
 from conformance.judging.findings import Verdict
 from conformance.results import view
@@ -26,7 +27,7 @@ SHOWN = 25
 #: Further checks that are shown of a cause without -v.
 FURTHER_CHECKS = 6
 
-_LABEL = re.compile(r" {3}(?:expected|got|also|operations|took along|remedy|rules) +")
+_LABEL = re.compile(r" {3}(?:expected|got|also|operations|took along|remedy|rules|next) +")
 _REPRODUCE = "   reproduce  "
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
 
@@ -78,6 +79,8 @@ class _Summary:
 
     def lines(self) -> Iterator[Line]:
         yield from self._numbers()
+        yield from self._operations()
+        yield from self._missing()
         yield from self._violations()
         yield from self._warnings()
         yield from self._known()
@@ -97,6 +100,29 @@ class _Summary:
         for level, row in numbers.items():
             words = [f"{number:,} {name}" for name, number in row.items() if number]
             yield f"{level:10}{', '.join(words) or 'none'}", {}
+
+    def _operations(self) -> Iterator[Line]:
+        """A line for each operation, where there is something to tell them apart."""
+        rows = view.by_operation(self.document)
+        if not any(row.telling for row in rows):
+            return
+        yield "", {}
+        for row in rows:
+            if not row.words:
+                continue
+            colour = _RED if row.bad else _YELLOW if row.telling else {}
+            yield f"{row.operation:<26}{row.words}", colour
+
+    def _missing(self) -> Iterator[Line]:
+        missing = self.document.missing
+        if not missing:
+            return
+        yield "", {}
+        yield "Not implemented: a valid request is answered as an undocumented path is", {**_RED, **_BOLD}
+        for record in missing:
+            waiting = f"; {count(len(record.waiting), 'operation')} wait for it" if record.waiting else ""
+            yield f"   {record.operation}: {record.answered}{waiting}", {}
+        yield f"   next       {first([record.operation for record in missing])}", _BOLD
 
     # ------------------------------------------------------------------ violations
 
@@ -214,7 +240,12 @@ class _Summary:
     # ------------------------------------------------------------------ what is missing
 
     def _inconclusive(self) -> Iterator[Line]:
-        groups = view.inconclusive(self.document)
+        lacking = {record.operation for record in self.document.missing}
+        groups = [
+            group
+            for group in view.inconclusive(self.document)
+            if not all(case.operation in lacking for case in group.cases)
+        ]
         if groups:
             yield "", {}
             yield "Inconclusive: neither passed nor failed", {**_YELLOW, **_BOLD}
@@ -249,6 +280,8 @@ class _Summary:
         yield f"{verdict.sentence} Exit status {verdict.exit_status}.", {**colour, **_BOLD}
         for note in verdict.notes:
             yield f"   {note}", {}
+        if pace := view.pace(self.document):
+            yield pace, {}
         sent = f"{count(run.requests, 'request')} in {duration(run.seconds)}"
         report = f"; report: {_relative(self.folder / 'report.html')}" if self.folder else ""
         yield f"{sent}{report}", {}

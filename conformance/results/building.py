@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance import __version__
 from conformance._text import clean, mapped, one_line, writable
+from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level, Rule
 from conformance.judging.findings import Finding, Verdict
@@ -22,6 +23,7 @@ from conformance.results.document import (
     CauseRecord,
     Document,
     FindingRecord,
+    MissingRecord,
     OperationRecord,
     OrganizationRecord,
     RuleRecord,
@@ -127,6 +129,11 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
         errors=tuple(map(clean, results.errors)),
         lost=clean(results.lost),
         replays=_replays(results, run.folder),
+        missing=tuple(
+            MissingRecord(operation, clean(results.missing[operation]), tuple(waiting(operation)))
+            for operation in OPERATIONS
+            if operation in results.missing
+        ),
     )
 
 

@@ -269,6 +269,15 @@ class ExchangeRecord:
 
 
 @dataclass(frozen=True)
+class MissingRecord:
+    """An operation that does not exist: how a valid request was answered, and which operations need it."""
+
+    operation: str
+    answered: str
+    waiting: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Document:
     """The results of a run. `counts` is level -> verdict -> number of cases; `exchanges` are by number."""
 
@@ -289,6 +298,7 @@ class Document:
     errors: tuple[str, ...]
     lost: str
     replays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    missing: tuple[MissingRecord, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON data."""

@@ -82,6 +82,8 @@ class Results:
         self.sent = 0
         self.errors: list[str] = []
         self.lost = ""
+        #: Operations that do not exist, and how the server says so.
+        self.missing: dict[str, str] = {}
         self.selection = ""
         self.timings: dict[int, Timing] = {}
         for rule in RULES.values():

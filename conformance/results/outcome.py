@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from conformance._text import count, listed
+from conformance.contract.needs import first
 from conformance.contract.rules import Level
 from conformance.judging.findings import Verdict
 from conformance.results.causes import causes
@@ -133,13 +134,19 @@ class _Decision:
         return "interrupted", "interrupted", sentence
 
     def _broken(self) -> _Verdict | None:
-        if not self.violations:
+        lacking = list(self.results.missing)
+        if not self.violations and not lacking:
             return None
-        return (
-            "violations",
-            f"{_rules(self.violations)} broken",
-            f"The server does not conform: it breaks {_broken(self.results, self.violations)}.",
-        )
+        titles, told = [], []
+        if lacking:
+            titles.append(f"{count(len(lacking), 'operation')} missing")
+            told.append(
+                f"it lacks {count(len(lacking), 'operation')} ({listed(lacking, 4)}); build {first(lacking)} next"
+            )
+        if self.violations:
+            titles.append(f"{_rules(self.violations)} broken")
+            told.append(f"it breaks {_broken(self.results, self.violations)}")
+        return "violations", ", ".join(titles), f"The server does not conform: {'; '.join(told)}."
 
     def _outdated(self) -> _Verdict | None:
         if not self.stale:

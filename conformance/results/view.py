@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance._text import clean, listed
+from conformance._text import clean, listed, milliseconds
 from conformance.contract.rules import Level
 from conformance.judging.findings import Verdict
 from conformance.results.codec import FormError
@@ -164,6 +165,53 @@ def numbers(document: Document) -> dict[str, dict[str, int]]:
             found[levels[case.rule]][str(case.verdict)] -= 1
             found[levels[case.rule]]["known failures"] += 1
     return found
+
+
+@dataclass(frozen=True)
+class OperationRow:
+    """One operation in words; `telling` where not all went well, `bad` where that fails the run."""
+
+    operation: str
+    words: str
+    telling: bool
+    bad: bool
+
+
+def by_operation(document: Document) -> list[OperationRow]:
+    """The cases of each operation, counted."""
+    levels = {rule.id: rule.level for rule in document.rules}
+    lacking = {record.operation for record in document.missing}
+    rows = []
+    for operation in document.operations:
+        cases = [case for case in document.cells if case.operation == operation.id]
+        counted = Counter("known" if case.known else str(case.verdict) for case in cases)
+        names = [*map(str, (Verdict.PASSED, Verdict.FAILED, Verdict.WARNING)), "known"]
+        words = [f"{counted[name]} {name}" for name in [*names, str(Verdict.INCONCLUSIVE)] if counted[name]]
+        bad = any(fails(document, case, levels[case.rule]) for case in cases)
+        telling = bad or any(counted[name] for name in ("warning", "known", "inconclusive", "error"))
+        if operation.id in lacking:
+            rows.append(OperationRow(operation.id, "not implemented", True, True))
+        else:
+            rows.append(OperationRow(operation.id, ", ".join(words), telling, bad))
+    return rows
+
+
+def pace(document: Document) -> str:
+    """How fast the server answers, in a sentence; empty where it answered nothing."""
+    rows = [row for row in document.latency if row.p50 is not None and row.operation]
+    if not rows:
+        return ""
+    ordered = sorted(rows, key=lambda row: row.p50 or 0.0)
+    half, seen, median = sum(row.exchanges for row in ordered) / 2, 0, 0.0
+    for row in ordered:
+        seen, median = seen + row.exchanges, row.p50 or 0.0
+        if seen >= half:
+            break
+    slowest = ordered[-1]
+    return (
+        f"The server answers in {milliseconds(median)} at median; slowest is {slowest.operation} with "
+        f"{milliseconds(slowest.p50 or 0.0)}."
+    )
 
 
 # ---------------------------------------------------------------------- causes

@@ -1,0 +1,50 @@
+"""Which operations make what another one needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from conformance.contract.operations import OPERATIONS
+
+#: Path parameter -> the operation that makes what it names.
+_MADE_BY = {
+    "account_id": "createAccount",
+    "beneficiary_id": "createBeneficiary",
+    "virtual_account_id": "createVirtualAccount",
+}
+
+#: Operation -> what its body names, by the operation that makes it.
+_IN_BODY = {"createPayout": ("createBeneficiary", "createPayoutDestination")}
+
+#: Operation -> the operations that make what it needs.
+NEEDS = {
+    name: tuple(
+        dict.fromkeys(
+            [
+                *(_MADE_BY[parameter] for parameter in operation.path_parameters if parameter in _MADE_BY),
+                *_IN_BODY.get(name, ()),
+            ]
+        )
+    )
+    for name, operation in OPERATIONS.items()
+}
+
+
+def waiting(operation: str) -> list[str]:
+    """The operations that need, directly or not, what an operation makes."""
+    found: list[str] = []
+    for name in OPERATIONS:
+        if name != operation and _needs(name, operation):
+            found.append(name)
+    return found
+
+
+def _needs(name: str, operation: str) -> bool:
+    return operation in NEEDS[name] or any(_needs(needed, operation) for needed in NEEDS[name])
+
+
+def first(operations: Iterable[str]) -> str:
+    """The operation to build first: all that it needs is there, and most others wait for it."""
+    missing = list(operations)
+    ready = [name for name in missing if not any(_needs(name, other) for other in missing)]
+    return max(ready or missing, key=lambda name: (len(waiting(name)), -list(OPERATIONS).index(name)))

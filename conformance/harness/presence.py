@@ -1,0 +1,127 @@
+"""Whether an operation exists: a server under construction lacks some, and nothing else is to blame for it.
+
+Asked only after something went wrong: a server on which all goes well gets no request more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.cache import Key
+from conformance.fixtures.run_context import RunContext
+from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.wire.messages import Call, Exchange
+
+#: A path that the contract does not have.
+NOWHERE = "/v1/nothing"
+
+#: Statuses with which a server says that there is no such path or method.
+ABSENT = (404, 405, 501)
+
+#: Operation -> how a valid request to it was answered, if like an undocumented path; else empty.
+_MISSING = Key[str]("an operation that does not exist")
+_UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
+
+
+def missing(run: RunContext, operation: str) -> str:
+    """How the server says that an operation does not exist; empty where it exists, or where that is not known."""
+    try:
+        return run.cache.get(_MISSING.of(operation), lambda: _ask(run, operation))
+    except Inconclusive:
+        return ""
+
+
+def _ask(run: RunContext, operation: str) -> str:
+    # A place of its own: what this makes must not stand in the way of a check.
+    fixture = run.fixture_for(operation, fresh=True)
+    valid = fixture.call(operation)
+    answer = run.send(fixture.client, valid, f"does {operation} exist?")
+    if answer.status not in ABSENT:
+        return ""
+    if answer.status == 404 and not _alike(answer, _undocumented(run, answer.method)):
+        return ""
+    return answer.described()
+
+
+def _undocumented(run: RunContext, method: str) -> Exchange:
+    def ask() -> Exchange:
+        body = b"{}" if method in ("POST", "PATCH") else None
+        call = Call(None, method, NOWHERE, body)
+        return run.send(run.client(), call, "how is an undocumented path answered?")
+
+    return run.cache.get(_UNDOCUMENTED.of(method), ask)
+
+
+def _alike(answer: Exchange, undocumented: Exchange) -> bool:
+    """Whether two refusals are the same but for the path and the method that they name."""
+    return answer.status == undocumented.status and _words(answer) == _words(undocumented)
+
+
+def _words(answer: Exchange) -> str:
+    text = answer.response_body.decode("utf-8", "replace")
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        # A page of HTML, or nothing: it names the path somewhere, and that is all.
+        return "" if not text.strip() else "text"
+    error = document.get("error") if isinstance(document, dict) else None
+    if isinstance(error, dict) and ("type" in error or "code" in error):
+        return json.dumps([error.get("type"), error.get("code")])
+    path = answer.call.target.partition("?")[0]
+    for told in (path, answer.method):
+        text = text.replace(told, "")
+    return json.dumps(sorted(document) if isinstance(document, dict) else text)
+
+
+def found(run: RunContext) -> dict[str, str]:
+    """The operations that are known not to exist, and how the server says so."""
+    said = {operation: run.cache.find(_MISSING.of(operation)) for operation in OPERATIONS}
+    return {operation: text for operation, text in said.items() if text}
+
+
+def explained(run: RunContext, findings: Iterable[Finding], exchanges: Sequence[int]) -> list[Finding]:
+    """The findings of a check, given its exchanges: those that only show that an operation does not exist are
+    inconclusive."""
+    return [_explained(run, finding, exchanges) for finding in findings]
+
+
+def lacks(run: RunContext, numbers: Iterable[int]) -> str:
+    """The operation that does not exist, if one of these exchanges went to such a one; else empty."""
+    for number in numbers:
+        exchange = run.record.get(number)
+        if exchange is None or exchange.operation is None or exchange.status not in ABSENT:
+            continue
+        if missing(run, exchange.operation):
+            return exchange.operation
+    return ""
+
+
+def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> Finding:
+    if finding.verdict.is_violation:
+        numbers = list(finding.exchanges[:1])
+    elif finding.verdict is Verdict.INCONCLUSIVE:
+        numbers = list(reversed(exchanges))
+    else:
+        return finding
+    operation = lacks(run, numbers)
+    if not operation:
+        return finding
+    return replace(
+        finding,
+        verdict=Verdict.INCONCLUSIVE,
+        summary=_summary(finding.operation, operation, missing(run, operation)),
+        expected="",
+        got="",
+        remedy="",
+        cause="",
+        further=[],
+    )
+
+
+def _summary(judged: str, operation: str, said: str) -> str:
+    if judged == operation:
+        return f"{operation} does not exist: a valid request was answered {said}, as an undocumented path is"
+    return f"this needs {operation}, which does not exist"

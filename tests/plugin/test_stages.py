@@ -1,0 +1,78 @@
+"""A server under construction: what it lacks is called so, once, and nothing else is blamed for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.checks import plan
+from conformance.contract.needs import first, waiting
+from conformance.contract.operations import OPERATIONS
+from conformance.fixtures.run_context import RunContext
+from conformance.harness import presence
+from conformance.harness.exploration import FuzzSettings
+from conformance.plugin.worker import Worker
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import build
+from tests.support.stages import Stage
+
+BUILT = ("createAccount", "listAccounts")
+
+#: Operations of which it can be told that they do not exist before anything else is built.
+REACHABLE = {
+    "getAccountBalances",
+    "createBeneficiary",
+    "createVirtualAccount",
+    "listVirtualAccounts",
+    "createWallet",
+    "listWallets",
+}
+
+
+@pytest.fixture(scope="module")
+def judged() -> dict[str, Any]:
+    """What a worker says of a server with two operations: findings by case, and what is missing."""
+    server, seeded = new_server()
+    target = build(target_tables(seeded, "http://stage.test"), "stage")
+    worker = Worker(target, index=0, workers=1, settings=FuzzSettings(1))
+    worker.run = RunContext(target, InProcessTransport(Stage.of(server, *BUILT)))
+    worker._confirming = 0
+    findings, tallies = [], []
+    for check, operation in plan():
+        found, _ = worker.run_check(check, operation)
+        payload = worker.payload(check.name, found)
+        findings += payload["findings"]
+        tallies += payload["tallies"]
+        missing = payload["missing"]
+    return {"findings": findings, "tallies": tallies, "missing": missing}
+
+
+def test_what_is_missing_is_named(judged: dict[str, Any]) -> None:
+    assert set(judged["missing"]) >= REACHABLE
+    assert not set(judged["missing"]) & set(BUILT)
+
+
+def test_nothing_else_is_blamed_for_it(judged: dict[str, Any]) -> None:
+    broken = {
+        (finding["rule"], finding["operation"], finding["check"], finding["got"])
+        for finding in judged["findings"]
+        if finding["verdict"] in ("failed", "warning")
+    }
+    assert not broken
+    assert not {(tally["rule"], tally["operation"]) for tally in judged["tallies"] if tally["broken"]}
+
+
+def test_on_a_server_with_all_operations_none_is_missing() -> None:
+    server, seeded = new_server()
+    target = build(target_tables(seeded, "http://stage.test"), "stage")
+    run = RunContext(target, InProcessTransport(server))
+    assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
+
+
+def test_what_others_wait_for_is_built_first() -> None:
+    assert first(OPERATIONS) == "createAccount"
+    assert first(set(OPERATIONS) - set(BUILT)) == "createBeneficiary"
+    assert "createPayout" in waiting("createPayoutDestination")
+    assert first(["createPayout", "createPayoutDestination"]) == "createPayoutDestination"

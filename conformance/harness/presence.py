@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
@@ -107,6 +108,9 @@ def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> F
     else:
         return finding
     operation = lacks(run, numbers)
+    if not operation and finding.verdict is Verdict.INCONCLUSIVE:
+        # The refusal of what a check needs may have come long before it.
+        operation = next((name for name in NEEDS[finding.operation] if missing(run, name)), "")
     if not operation:
         return finding
     return replace(

@@ -93,8 +93,7 @@ def _missing(document: Document) -> Iterator[str]:
     yield "### Not implemented"
     yield ""
     for record in document.missing:
-        waiting = f"; {count(len(record.waiting), 'operation')} wait for it" if record.waiting else ""
-        yield f"- `{record.operation}`: {plain(record.answered)}{waiting}"
+        yield f"- `{record.operation}`: {plain(record.answered)}{view.wait(record)}"
     yield ""
 
 

@@ -120,8 +120,7 @@ class _Summary:
         yield "", {}
         yield "Not implemented: a valid request is answered as an undocumented path is", {**_RED, **_BOLD}
         for record in missing:
-            waiting = f"; {count(len(record.waiting), 'operation')} wait for it" if record.waiting else ""
-            yield f"   {record.operation}: {record.answered}{waiting}", {}
+            yield f"   {record.operation}: {record.answered}{view.wait(record)}", {}
         yield f"   next       {first([record.operation for record in missing])}", _BOLD
 
     # ------------------------------------------------------------------ violations

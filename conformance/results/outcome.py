@@ -7,6 +7,7 @@ from functools import cached_property
 
 from conformance._text import count, listed
 from conformance.contract.needs import first
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level
 from conformance.judging.findings import Verdict
 from conformance.results.causes import causes
@@ -134,7 +135,7 @@ class _Decision:
         return "interrupted", "interrupted", sentence
 
     def _broken(self) -> _Verdict | None:
-        lacking = list(self.results.missing)
+        lacking = [name for name in OPERATIONS if name in self.results.missing]
         if not self.violations and not lacking:
             return None
         titles, told = [], []

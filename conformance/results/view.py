@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance._text import clean, listed, milliseconds
+from conformance._text import clean, count, listed, milliseconds
+from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level
 from conformance.judging.findings import Verdict
 from conformance.results.codec import FormError
@@ -21,6 +22,7 @@ from conformance.results.document import (
     CauseRecord,
     Document,
     FindingRecord,
+    MissingRecord,
     RuleRecord,
 )
 
@@ -189,11 +191,22 @@ def by_operation(document: Document) -> list[OperationRow]:
         words = [f"{counted[name]} {name}" for name in [*names, str(Verdict.INCONCLUSIVE)] if counted[name]]
         bad = any(fails(document, case, levels[case.rule]) for case in cases)
         telling = bad or any(counted[name] for name in ("warning", "known", "inconclusive", "error"))
+        needed = [name for name in NEEDS.get(operation.id, ()) if name in lacking]
         if operation.id in lacking:
             rows.append(OperationRow(operation.id, "not implemented", True, True))
+        elif needed:
+            rows.append(OperationRow(operation.id, f"waits for {listed(needed)}", True, False))
         else:
             rows.append(OperationRow(operation.id, ", ".join(words), telling, bad))
     return rows
+
+
+def wait(record: MissingRecord) -> str:
+    """How many operations wait for a missing one, as the end of a sentence."""
+    if not record.waiting:
+        return ""
+    number = len(record.waiting)
+    return f"; {count(number, 'operation waits', 'operations wait')} for it"
 
 
 def pace(document: Document) -> str:

@@ -55,6 +55,19 @@ faults["create.echo"] |= {
 }
 
 
+@fault("beneficiary.update", each=TEXTS)
+class PatchKeepsOtherTexts(Faulty):
+    """Some characters of free texts that a PATCH names are kept as others, or not at all."""
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        texts = free_texts("createBeneficiary")
+        changed = {name: value for name, value in ctx.values.items() if name in texts and value}
+        return {
+            **super().patched(ctx, record),
+            **{name: self.value(value) for name, value in changed.items()},
+        }
+
+
 # --------------------------------------------------------------------------- filters
 
 

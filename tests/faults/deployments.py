@@ -50,6 +50,20 @@ class AnswersOfEachProcess(Processes):
 # --------------------------------------------------------------------------- caches
 
 
+@fault("beneficiary.update", "beneficiary.disable")
+class ReadsStayAsTheyWere(Faulty):
+    """What was read once is read the same ever after, whatever is changed."""
+
+    everywhere = True
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        if ctx.operation != "getBeneficiary" or not succeeded(response):
+            return response
+        kept = self.__dict__.setdefault("kept", {}).setdefault(ctx.path, response.document)
+        return response.with_document(kept)
+
+
 @fault("list.complete")
 class ListsStayAsTheyWere(Finishes):
     """A list is answered as it was when it was first read, whatever is created."""

@@ -1,4 +1,4 @@
-"""Reading and writing the files of reports."""
+"""Reads and writes files: each one whole, or with a paragraph that says why not."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ def read_toml(path: Path, what: str, error: type[Exception]) -> tuple[str, dict[
         raise error(f"{path}: the {what} is not valid TOML: {problem}.") from None
 
 
-def written(path: Path, text: str) -> Path:
-    """Writes a file whole or not at all: a reader sees the old one or the new one. Raises OSError."""
+def written(path: Path, text: str, *, private: bool = False) -> Path:
+    """Writes a file whole or not at all: a reader sees the old one or the new one. Makes its folder if need
+    be; a `private` file is for its owner's eyes only. Raises OSError."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
             file.write(text)
-        # mkstemp keeps its files to their owner; reports are for others, too.
-        os.chmod(temporary, 0o666 & ~_umask())
+        if not private:
+            # mkstemp keeps its files to their owner; reports are for others, too.
+            os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -47,19 +49,3 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
-
-
-def write_private(path: Path, text: str) -> None:
-    """Writes a file in one step, so that nobody reads half of it, for its owner's eyes only.
-
-    Raises OSError.
-    """
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(partial, path)
-    except OSError:
-        partial.unlink(missing_ok=True)
-        raise

@@ -11,41 +11,8 @@ from typing import Any
 SHOWN = 80
 
 
-def plain(text: str) -> str:
-    """A text in at most SHOWN characters, and such that it can be written as UTF-8."""
-    return text[:SHOWN].encode("utf-8", "backslashreplace").decode("utf-8")[:SHOWN]
-
-
-def shown(value: Any) -> str:
-    """A value in at most SHOWN characters, as JSON where it is short."""
-    if isinstance(value, dict):
-        return f"an object of {len(value)} member{'' if len(value) == 1 else 's'}"
-    if isinstance(value, list):
-        return f"an array of {len(value)} element{'' if len(value) == 1 else 's'}"
-    if isinstance(value, int) and value.bit_length() > 200:
-        return f"an integer of {value.bit_length()} bits"
-    text = json.dumps(plain(value) if isinstance(value, str) else value, ensure_ascii=False, default=str)
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
-
-
-_CONTROL = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\n\t"}
-
-
-# Characters that reorder or hide text on a terminal or a page.
-_INVISIBLE = {
-    code: f"\\u{code:04x}"
-    for code in (0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFEFF)
-}
-
-
-def printable(text: str) -> str:
-    """The text with control and text-direction characters spelled out, new lines and tabs kept."""
-    return text.translate(_CONTROL | _INVISIBLE)
-
-
 #: Characters of one text (an answer quoted in a sentence, say) that a report keeps.
 KEPT_TEXT = 2000
-
 
 # What neither UTF-8 nor XML can hold.
 _UNWRITABLE = re.compile("[\ud800-\udfff\ufffe\uffff]")
@@ -53,14 +20,11 @@ _UNWRITABLE = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 def writable(text: str) -> str:
     """The text with unpaired surrogates and non-characters spelled out, all else as it was."""
-    return text if text.isascii() else _UNWRITABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return text if text.isascii() else _UNWRITABLE.sub(lambda match: _spelled(match[0]), text)
 
 
-def clean(text: str) -> str:
-    """A text that every format can show: what is invisible or steers text is spelled out, and it is
-    bounded."""
-    if len(text) > KEPT_TEXT:
-        text = f"{text[:KEPT_TEXT]}… ({len(text)} characters)"
+def printable(text: str) -> str:
+    """The text with all that is invisible or steers text spelled out, new lines and tabs kept."""
     if text.isprintable():
         return text
     return "".join(
@@ -69,9 +33,43 @@ def clean(text: str) -> str:
     )
 
 
+def clean(text: str) -> str:
+    """A text that every format can show: printable, and at most KEPT_TEXT characters long."""
+    return printable(text if len(text) <= KEPT_TEXT else f"{text[:KEPT_TEXT]}… ({len(text)} characters)")
+
+
 def _spelled(letter: str) -> str:
     """A character as Python writes it: `\\x1b`, `\\u202e`."""
     return ascii(letter)[1:-1]
+
+
+def plain(text: str) -> str:
+    """A text in at most SHOWN characters, and such that it can be written as UTF-8."""
+    return writable(text[:SHOWN])[:SHOWN]
+
+
+def as_json(value: Any, length: int) -> str:
+    """A value in at most `length` characters: JSON where it is; such that it can be written as UTF-8."""
+    try:
+        text = json.dumps(
+            value[:length] if isinstance(value, str) else value, ensure_ascii=False, default=str
+        )
+    except (TypeError, ValueError, RecursionError):
+        # An integer of more digits than Python writes, or nesting without end.
+        text = f"a value of the type {type(value).__name__}"
+    text = writable(text)
+    return text if len(text) <= length else text[: length - 3] + "..."
+
+
+def shown(value: Any) -> str:
+    """A value in at most SHOWN characters, as JSON where it is short; of objects and arrays their size."""
+    if isinstance(value, dict):
+        return f"an object of {count(len(value), 'member')}"
+    if isinstance(value, list):
+        return f"an array of {count(len(value), 'element')}"
+    if isinstance(value, int) and value.bit_length() > 200:
+        return f"an integer of {value.bit_length()} bits"
+    return as_json(value, SHOWN)
 
 
 def one_line(text: str, length: int = 300) -> str:

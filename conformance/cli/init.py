@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance._files import write_private
+from conformance._files import written
 from conformance.cli.main import UsageError
 from conformance.target.file import TargetError, build
 
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     tables = _tables(options, ask)
     _validate(tables)
     try:
-        write_private(options.file, _text(tables))
+        written(options.file, _text(tables), private=True)
     except OSError as error:
         raise UsageError(f"{options.file}: the target file cannot be written ({error.strerror}).") from None
     print(f"{options.file} is written. Next: conformance doctor --target {options.file}")

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance._files import write_private
+from conformance._files import written
 from conformance.cli.main import UsageError
 from conformance.reference.app import Server
 from conformance.reference.messages import Request, Response
@@ -115,7 +115,7 @@ def _write_target(path: Path | None, text: str) -> None:
     if path is None:
         return
     try:
-        write_private(path, text)
+        written(path, text, private=True)
     except OSError as error:
         raise UsageError(f"--write-target {path}: the file cannot be written ({error.strerror}).") from None
 

@@ -13,7 +13,7 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 from typing import Any
 
-from conformance._text import writable
+from conformance._text import as_json
 from conformance.contract import timestamps
 from conformance.contract.operations import Problem, response_problems, response_schema
 from conformance.contract.rules import RULES, Level
@@ -152,10 +152,4 @@ def same(got: Any, expected: Any) -> bool:
 
 def show(value: Any) -> str:
     """A value for a sentence: JSON where it is, shortened."""
-    import json
-
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        text = str(value)
-    return writable(text if len(text) <= 200 else text[:197] + "...")
+    return as_json(value, 200)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from conformance._files import written
 from conformance.contract.rules import RULES, SPEC
 from conformance.judging.expectations import ExpectationError, from_plain
 from conformance.replay.symbols import filled
@@ -90,11 +90,7 @@ def check(document: Any, name: str) -> None:
 
 def write(document: Document, path: Path) -> Path:
     """Writes a replay file, its folder if need be; two processes may write the same one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f"{path.name}.{os.getpid()}.part")
-    draft.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    draft.replace(path)
-    return path
+    return written(path, json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def file_name(rule: str, operation: str, check_name: str) -> str:

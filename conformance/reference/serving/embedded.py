@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from conformance._files import write_private
+from conformance._files import written
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import base_url, listen, serve
 
@@ -31,7 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
     with listen(HOST, 0) as bound:
         url = base_url(bound, HOST, options.prefix)
         state = json.dumps({"base_url": url, "pid": os.getpid(), "target": target_tables(seeded, url)})
-        serve(server, bound, lambda: write_private(options.state, state), parent=options.parent)
+
+        def ready() -> None:
+            written(options.state, state, private=True)
+
+        serve(server, bound, ready, parent=options.parent)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -163,12 +164,12 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
                 break
             mine.append(made)
         what = f"a beneficiary with {len(mine)} destination{'s' * (len(mine) != 1)}"
-        made = {"payout_destinations": [{"id": one.get("id")} for one in mine]}
+        shown: dict[str, Any] = {"payout_destinations": [{"id": one.get("id")} for one in mine]}
 
-        def shows_all(answer: Exchange, made: dict[str, Any] = made) -> bool:
-            return not answer.succeeded or not mismatches(answer, made)
+        def shows_all(answer: Exchange, shown: dict[str, Any] = shown) -> bool:
+            return not answer.succeeded or not mismatches(answer, shown)
 
-        answer = look_until(ctx.run.cache, ctx.operation.id, lambda what=what: act(what), shows_all)
+        answer = look_until(ctx.run.cache, ctx.operation.id, functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
             _judge_destinations(ctx, answer, mine, foreign, what)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from conformance.contract.rules import RULES
@@ -155,7 +156,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         exchange = look_until(
             ctx.run.cache,
             ctx.operation.id,
-            lambda looking=looking, what=what: ctx.send(looking, what),
+            functools.partial(ctx.send, looking, what),
             lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
         )
         found = paging.page(ctx, "list.complete", exchange, what)

@@ -234,9 +234,8 @@ _TIMES = 2
 def _judge_moving(ctx: CheckContext, look: Exchange, name: str, expected: Any, what: str) -> None:
     """Judges a member that jobs may move as well: what was sent for it shows each time, and never without."""
     value = owned_fields(ctx.operation.id, "").get(name)
-    if alike(ctx.operation.id, name, look.get(name), expected):
-        judge_member(ctx, RULE, look, name, expected, what)
-    elif same(look.get(name), value) and _comes_of_it(ctx, name, value):
+    kept = alike(ctx.operation.id, name, look.get(name), expected)
+    if kept or (same(look.get(name), value) and _comes_of_it(ctx, name, value)):
         judge_member(ctx, RULE, look, name, expected, what)
 
 
@@ -281,9 +280,9 @@ def _judge_listed(ctx: CheckContext, listing: Exchange, created: Exchange, witho
     sentence = f"{what}, listed: status {show(expected)}"
     items = [item for item in objects(listing.get("items")) if item.get("id") == created.get("id")]
     sent = owned_fields(ctx.operation.id, "")["status"]
-    if items and (status := items[0].get("status")) not in among:
-        if status != sent or not _comes_of_it(ctx, "status", sent):
-            return  # a job may have moved it
+    status = items[0].get("status") if items else expected
+    if status not in among and (status != sent or not _comes_of_it(ctx, "status", sent)):
+        return  # a job may have moved it
     ctx.judge(RULE, listed_with_status(sentence, among=among), listing, created)
 
 

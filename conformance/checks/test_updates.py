@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 from conformance.fixtures import samples
 from conformance.fixtures.account import call
 from conformance.fixtures.bodies import AcceptedBodies
@@ -185,7 +187,10 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
             continue
         if answer.refused:
             effects.judge(
-                rule, f"a refused PATCH with {what}", [answer], lambda: ctx.send(answer.call, "once more")
+                rule,
+                f"a refused PATCH with {what}",
+                [answer],
+                functools.partial(ctx.send, answer.call, "once more"),
             )
             continue
         reason = f"a PATCH with {what} was answered {answer.described()}"

@@ -28,7 +28,8 @@ _UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
 
 
 def missing(run: RunContext, operation: str) -> str:
-    """How the server says that an operation does not exist; empty where it exists, or where that is not known."""
+    """How the server says that an operation does not exist; empty where it exists, or where that is not
+    known."""
     try:
         return run.cache.get(_MISSING.of(operation), lambda: _ask(run, operation))
     except Inconclusive:

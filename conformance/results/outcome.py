@@ -142,7 +142,8 @@ class _Decision:
         if lacking:
             titles.append(f"{count(len(lacking), 'operation')} missing")
             told.append(
-                f"it lacks {count(len(lacking), 'operation')} ({listed(lacking, 4)}); build {first(lacking)} next"
+                f"it lacks {count(len(lacking), 'operation')} ({listed(lacking, 4)}); build "
+                f"{first(lacking)} next"
             )
         if self.violations:
             titles.append(f"{_rules(self.violations)} broken")

@@ -67,9 +67,7 @@ def run_on_fault(behaviour: Behaviour) -> RunContext:
 
 def same_server(run: RunContext) -> RunContext:
     """A new suite at work on the server of another one."""
-    again = RunContext(run.target, transport=run._transport)
-    again.write_patience = run.write_patience
-    return again
+    return RunContext(run.target, transport=run._transport)
 
 
 def checks_of(rule: str, operation: str) -> list[Check]:

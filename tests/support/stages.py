@@ -1,4 +1,5 @@
-"""Servers under construction: they have some of the operations, and answer for others as for any unknown path."""
+"""Servers under construction: they have some of the operations, and answer for others as for any unknown
+path."""
 
 from __future__ import annotations
 

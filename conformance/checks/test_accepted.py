@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fixtures import samples
 from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.creations import place
@@ -16,9 +17,6 @@ from conformance.wire.messages import Exchange
 RULE = "fields.accepts-valid"
 
 Body = dict[str, Any]
-
-#: The text that tells resources apart, which any server must take in any words up to its maximum.
-_NAMES = {"createAccount": "name", "createVirtualAccount": "label", "createWallet": "label"}
 
 #: Optional fields of which nothing open depends, as bank details do (section 2.10).
 _OPTIONAL = {
@@ -43,7 +41,8 @@ def bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
         made[f"the sample without {name}"] = {key: value for key, value in make().items() if key != name}
     if len(optional) > 1:
         made["required fields only"] = {key: value for key, value in make().items() if key not in optional}
-    if name := _NAMES.get(operation, ""):
+    # A required text tells resources apart: any server must take any words in it, up to its maximum.
+    if (name := TRAITS[operation].free_text) in OPERATIONS[operation].required_fields:
         for words in ("Savings", "Travel 2026 and more"):
             made[f"{name} {words!r} and a word of its own"] = {**make(), name: f"{words} {samples.marker()}"}
     for name, more in _additions(operation).items():

@@ -179,7 +179,7 @@ def test_hostile_ids(ctx: CheckContext) -> None:
 
 @check(
     "http.no-server-error",
-    operations=("listAccounts", "listPayoutDestinations", "listVirtualAccounts", "listWallets"),
+    operations=OPERATION_SETS["list"],
 )
 def test_hostile_queries(ctx: CheckContext) -> None:
     """List parameters that are huge, repeated, malformed or beyond every calendar."""

@@ -28,15 +28,6 @@ RULE = "create.server-owned"
 _PAST = "2001-02-03T04:05:06Z"
 _AMOUNT = "987654.32"
 
-#: Where a created resource is looked at again: the operation, and the path parameter that its id is, if any.
-_LATER = {
-    "createAccount": ("getAccountBalances", "account_id"),
-    "createBeneficiary": ("getBeneficiary", "beneficiary_id"),
-    "createPayoutDestination": ("listPayoutDestinations", ""),
-    "createVirtualAccount": ("getVirtualAccount", "virtual_account_id"),
-    "createWallet": ("listWallets", ""),
-}
-
 
 def _money(currency: str) -> dict[str, str]:
     amounts = dict.fromkeys(("available_balance", "total_balance"), _AMOUNT)
@@ -48,6 +39,13 @@ def _money(currency: str) -> dict[str, str]:
         **amounts,
         "updated_at": _PAST,
     }
+
+
+def _later(operation: str) -> tuple[str, str]:
+    """Where a created resource is looked at again: the operation, and the path parameter that its id is, if
+    any; both empty where nothing shows it."""
+    traits = TRAITS[operation]
+    return (traits.read_by, f"{traits.creates}_id") if traits.read_by else (traits.listed_by, "")
 
 
 def owned_fields(operation: str, parent: str) -> dict[str, Any]:
@@ -188,9 +186,9 @@ def ignored(exchanges: Sequence[Exchange], name: str, value: Any, operation: str
 def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exchange | None:
     """The created resource, or the list it is in, shown once more; None where no operation shows it."""
     operation = ctx.operation.id
-    if operation not in _LATER:
+    if not _later(operation)[0]:
         return None
-    read, parameter = _LATER[operation]
+    read, parameter = _later(operation)
     try:
         ids = fixture.ids(operation) | ({parameter: identifier(created)} if parameter else {})
     except Inconclusive:
@@ -210,7 +208,7 @@ def _judge_later(
     later = _look(ctx, fixture, created)
     if later is None or not ctx.usable(RULE, later):
         return
-    read, parameter = _LATER[operation]
+    read, parameter = _later(operation)
     if not later.succeeded:
         if without.later is not None and without.later.succeeded:
             ctx.judge(RULE, Accepted(f"{what}, read by {read}"), later, created)

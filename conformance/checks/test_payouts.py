@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.creations import place
 from conformance.harness.check import check
@@ -12,7 +13,7 @@ from conformance.judging.expectations import Documented
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 
 
-@check("format.money", operations=("createPayout", "createPayin"))
+@check("format.money", operations=tuple(name for name, traits in TRAITS.items() if traits.moves_money))
 def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
     """Very small, large and round amounts come back as plain decimals, where the server accepts them."""
     operation = ctx.operation.id

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.cache import Key
 from conformance.fixtures.creations import CreatedResource, creations
@@ -116,9 +117,9 @@ def different_ids(exchanges: Sequence[Exchange]) -> str:
 def test_read_equals_create(ctx: CheckContext) -> None:
     """After several were created with different bodies, each is read, twice, and shows what its create
     answered."""
-    create = {"getBeneficiary": "createBeneficiary", "getVirtualAccount": "createVirtualAccount"}[
-        ctx.operation.id
-    ]
+    (create,) = (
+        name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
+    )
     made = creations(ctx.run, create)
     for one in [*made, made[0]]:
         judge_read(ctx, one, f"read after it was created with {one.kind}")

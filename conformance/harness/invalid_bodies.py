@@ -12,6 +12,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.fixtures.bodies import AcceptedBodies, Body
 from conformance.fixtures.cache import Key
@@ -22,9 +23,6 @@ from conformance.judging.effects import sent_amount
 from conformance.judging.expectations import Accepted
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Exchange
-
-#: Operations on resources that other clients of the server may change at the same time.
-_SHARED = ("createAccount", "createPayout")
 
 _FIXTURE = Key[AccountFixture]("the account of invalid bodies")
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
@@ -57,7 +55,7 @@ class InvalidBodies:
     @property
     def fixture(self) -> AccountFixture:
         """The scene of the operation's defective requests, one for the whole run; wallets' has no wallets."""
-        if self.operation in _SHARED:
+        if TRAITS[self.operation].shared:
             return self.ctx.run.fixture_for(self.operation)
         return self.ctx.run.cache.get(self._place, self.ctx.run.fresh)
 
@@ -147,7 +145,7 @@ class InvalidBodies:
         """Leaves the place where a defective request was accepted: what it made would spoil verdicts."""
         if self.operation == "updateBeneficiary":
             self.ctx.run.cache.forget(_BENEFICIARY)
-        elif self.operation not in _SHARED:
+        elif not TRAITS[self.operation].shared:
             self.ctx.run.cache.forget(self._place)
             self.ctx.run.cache.forget(_BENEFICIARY)
         self._start()

@@ -3,6 +3,7 @@ model."""
 
 from __future__ import annotations
 
+from conformance.contract.rules import OPERATION_SETS
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings, rounds
 from conformance.fuzz.engine.recorder import Recorder
@@ -17,18 +18,6 @@ from conformance.judging.findings import Finding, Inconclusive
 
 #: Steps of one example.
 STEPS = 20
-
-#: Operations whose bodies the machines send.
-_BODIES = (
-    "createAccount",
-    "createBeneficiary",
-    "updateBeneficiary",
-    "createPayoutDestination",
-    "createPayout",
-    "createVirtualAccount",
-    "createWallet",
-    "createPayin",
-)
 
 
 def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: str) -> list[Finding]:
@@ -72,7 +61,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
 def _sound(run: RunContext) -> dict[str, Sound]:
     """The bodies that the server is known to take; what it refuses the machines leave out."""
     valid = {}
-    for operation in _BODIES:
+    for operation in OPERATION_SETS["body"]:
         try:
             made = OperationFixtures(run, operation, shared=True).valid
         except Inconclusive:

@@ -9,6 +9,7 @@ from conformance.contract.rules import RULES
 from conformance.judging.findings import Finding
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange
+from conformance.wire.signed import signed_string
 
 #: Characters of a body, and exchanges of a finding, that are shown.
 SHOWN_BODY = 1200
@@ -60,6 +61,8 @@ def _exchange(exchange: Exchange, redactor: Redactor) -> str:
     lines.append(f"    > {exchange.method} {exchange.target[:2000]}")
     lines += [f"    > {name}: {value[:300]}" for name, value in redactor.headers(exchange.request_headers)]
     lines += _body(exchange.request_body, ">")
+    if string := signed_string(exchange):
+        lines.append(f"    signed: {string[:SHOWN_BODY].decode('utf-8', 'backslashreplace')}")
     if exchange.status is None:
         lines.append(f"    < no answer: {exchange.error}")
     else:

@@ -112,6 +112,8 @@ def _text(document: Document, case: CaseRecord, rule: RuleRecord) -> str:
     }
     lines += [f"{name}: {value}" for name, value in named.items() if value]
     if case.verdict.is_violation:
+        if signed := view.signed(document, case):
+            lines.append(f"signed: {signed}")
         lines.append(f"reproduce: {view.reproduction(document, case)}")
         lines += [f"further: {text}" for text in finding.further]
     lines += [

@@ -127,6 +127,8 @@ def _cause(cause: view.Cause, document: Document) -> Iterator[str]:
             f"- also, {check.name.rpartition('.')[2]} on {view.where(check.operations, document)}: "
             f"{code(check.finding.got)}"
         )
+    if signed := view.signed(document, cause.first):
+        yield f"- signed: {code(signed, 600)}"
     yield f"- reproduce: {code(view.reproduction(document, cause.first))}"
     if len(cause.new) > 1:
         yield f"- operations: {', '.join(cause.new)}"

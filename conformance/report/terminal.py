@@ -27,7 +27,7 @@ SHOWN = 25
 #: Further checks that are shown of a cause without -v.
 FURTHER_CHECKS = 6
 
-_LABEL = re.compile(r" {3}(?:expected|got|also|operations|took along|remedy|rules|next) +")
+_LABEL = re.compile(r" {3}(?:expected|got|signed|also|operations|took along|remedy|rules|next) +")
 _REPRODUCE = "   reproduce  "
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
 
@@ -157,6 +157,8 @@ class _Summary:
         finding = first.decisive
         yield f"   expected   {one_line(finding.expected)}", {}
         yield f"   got        {one_line(finding.got)}{_confirmed(finding)}", {}
+        if signed := view.signed(self.document, first):
+            yield f"   signed     {one_line(signed, 600)}", {}
         yield f"{_REPRODUCE}{self._reproduction(first, finding)}", {}
         yield from self._checks(cause)
         if self.verbose:

@@ -17,6 +17,8 @@ def transcript(exchange: ExchangeRecord) -> str:
     lines = [f"{exchange.method} {exchange.target}"]
     lines += [f"{name}: {value}" for name, value in exchange.request_headers]
     lines += ["", *_body(exchange.request_body), ""]
+    if exchange.signed is not None:
+        lines += [f"signed: {exchange.signed}", ""]
     if exchange.status is None:
         lines.append(f"no answer: {exchange.error or 'unknown'}")
     else:

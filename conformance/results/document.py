@@ -266,6 +266,8 @@ class ExchangeRecord:
     elapsed: float
     attempts: int
     call: Mapping[str, Any]
+    #: The string that was signed, shortened; None where there is no telling.
+    signed: str | None = field(default=None, metadata=codec.OPTIONAL)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,13 @@ from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange, call_to_plain
+from conformance.wire.signed import signed_string
 
 #: Bytes of a body that the results keep.
 KEPT_BODY = 8 * 1024
+
+#: Characters of the string that was signed that the results keep.
+KEPT_SIGNED = 1000
 
 #: Response headers that the results keep.
 KEPT_HEADERS = 60
@@ -155,8 +159,14 @@ def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
         started=exchange.started,
         elapsed=exchange.elapsed,
         attempts=exchange.attempts,
+        signed=_signed(exchange, text),
         call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
     )
+
+
+def _signed(exchange: Exchange, redacted: Callable[[str], str]) -> str | None:
+    string = signed_string(exchange)
+    return None if string is None else redacted(string.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED]
 
 
 def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:

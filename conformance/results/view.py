@@ -297,6 +297,14 @@ def reproduction(document: Document, case: CaseRecord, finding: FindingRecord | 
     return rerun(case.rule, case.operation, document.run.options)
 
 
+def signed(document: Document, case: CaseRecord) -> str:
+    """The string that was signed in the decisive request of a failure of authentication; empty elsewhere."""
+    if not case.rule.startswith("auth."):
+        return ""
+    exchanges = [document.exchanges.get(str(number)) for number in case.decisive.exchanges[:1]]
+    return next((exchange.signed or "" for exchange in exchanges if exchange), "")
+
+
 def where(operations: Sequence[str], document: Document) -> str:
     """The operations in a few words."""
     if len(operations) == len(document.operations) > 1:

@@ -67,21 +67,22 @@ def test_choices_that_differ_from_pinned_ones_are_set_side_by_side() -> None:
 
 def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(tmp_path: Path) -> None:
     replay = {
-        "format": 1,
+        "format": 2,
         "rule": WALK[0],
         "operation": WALK[1],
         "expected": "every element once",
         "got": "<b>one twice</b>",
         "steps": [
             {
-                "id": "list_1",
+                "id": "1",
                 "organization": "primary",
                 "method": "GET",
                 "target": "/v1/accounts/acc_1/wallets?note=</script>",
                 "answered": {"status": 200},
             }
         ],
-        "judgement": {"kind": "none"},
+        "expectation": {"kind": "told", "what": "the list"},
+        "judged": ["1"],
     }
     (tmp_path / "replays").mkdir()
     (tmp_path / "replays" / "walk.json").write_text(json.dumps(replay), "utf-8")

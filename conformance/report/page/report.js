@@ -106,7 +106,7 @@
     if (one.attempts > 1) words.push(`${one.attempts} attempts`);
     if (one.organization !== "primary") words.push(`as ${one.organization}`);
     const request = element("div", {}, element("h4", {}, "Sent"),
-      element("p", {}, element("code", {}, visible(`${one.method} ${one.target}`))), headerTable(one.request_headers), bodyBlock(one.request_body));
+      element("p", {}, element("code", {}, visible(`${one.method} ${one.target}`))), headerTable(one.request_headers), bodyBlock(one.request_body), one.signed ? element("p", {}, element("b", {}, "signed "), element("code", {}, visible(one.signed))) : "");
     const response = element("div", {}, element("h4", {}, "Received"),
       element("p", {}, element("code", {class: "status " + kind(one.status)}, visible(status)), " ", element("span", {class: "muted"}, words.join(", "))),
       headerTable(one.response_headers), bodyBlock(one.response_body, got, twin && twin.response_body));

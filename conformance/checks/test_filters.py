@@ -158,9 +158,16 @@ def _judge_wildcard(ctx: CheckContext, lists: Filtered, wildcard: str) -> None:
     what = f"currency {wildcard}, which is no code"
     exchange = lists.send([("currency", wildcard)], what)
     if not exchange.refused:
-        chosen = _effect(lists, exchange) == "some of the elements"
         expected = f"{what}: no elements, all elements, or a refusal"
-        ctx.judge("list.currency-filter", not chosen, expected, "some of the elements", exchange)
+        ctx.judge("list.currency-filter", all_or_none(expected, ids=sorted(lists.ids)), exchange)
+
+
+@predicate
+def all_or_none(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
+    """A page shows no elements at all, or all of these, or the request is refused."""
+    found = page_of(exchanges[0])
+    some = found is not None and found.ids and not set(found.ids) >= set(ids)
+    return "some of the elements" if some else ""
 
 
 # ---------------------------------------------------------------------- several filters

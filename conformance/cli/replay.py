@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from conformance._text import printable
+from conformance.checks import load_checks
 from conformance.cli.main import UsageError
 from conformance.replay import ReplayError, as_curl, as_python, load, perform
 from conformance.replay.document import Document, Step
@@ -57,6 +58,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs `conformance replay` and returns its exit status. Raises UsageError."""
+    # What checks and generated requests judge by is known where they are.
+    load_checks()
     try:
         document = load(options.file)
         if options.language:

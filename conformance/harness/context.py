@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import RULES, Level, Rule
@@ -22,7 +21,6 @@ from conformance.judging.expectations import (
     Expectation,
     Refused,
     Status,
-    Told,
     unusable,
 )
 from conformance.judging.findings import Finding, Inconclusive, NotApplicable, Verdict
@@ -98,13 +96,9 @@ class CheckContext:
 
     # ------------------------------------------------------------------ judging
 
-    def judge(self, rule: str, expectation: Expectation | bool, *exchanges: Any, cause: str = "") -> bool:
+    def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
         """Judges exchanges by an expectation (see conformance.judging.expectations), which knows them by
         their positions; returns whether it holds. Where that cannot be told, it is noted why."""
-        if isinstance(expectation, bool):
-            expected, got, *rest = exchanges
-            exchanges = tuple(rest)
-            expectation = Told(expected, expectation, got)
         judged = recorder.judge(expectation, exchanges, self.target, cause)
         if judged.outcome.good is None:
             self.skip_judgement(rule, judged.outcome.got, *exchanges[:1], cause=judged.outcome.cause)

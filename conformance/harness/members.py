@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.contract import timestamps
@@ -10,7 +10,7 @@ from conformance.contract.fields import documented
 from conformance.fixtures.lateness import look_until
 from conformance.harness.context import CheckContext
 from conformance.judging.comparison import same_instant, show
-from conformance.judging.expectations import Member
+from conformance.judging.expectations import Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
 
 
@@ -102,4 +102,11 @@ def went_back(later: Exchange, earlier: Exchange) -> bool:
 def judge_not_back(ctx: CheckContext, rule: str, later: Exchange, earlier: Exchange, what: str) -> None:
     """Judges that `updated` of a later look does not lie before an earlier one's."""
     expected = f"{what}: updated {show(earlier.get('updated'))} or later"
-    ctx.judge(rule, not went_back(later, earlier), expected, show(later.get("updated")), later, earlier)
+    ctx.judge(rule, not_back(expected), later, earlier)
+
+
+@predicate
+def not_back(exchanges: Sequence[Exchange]) -> str:
+    """`updated` of a later look, first, does not lie before an earlier one's."""
+    later, earlier = exchanges[:2]
+    return show(later.get("updated")) if went_back(later, earlier) else ""

@@ -119,6 +119,34 @@ class Watch:
             return {}
         return effects.movement(self.operation, self._before, after)
 
+    def expectation(
+        self,
+        what: str,
+        sent: Sequence[Exchange],
+        *,
+        doubtful: bool,
+        of_refusals: bool = True,
+        looks: tuple[list[Exchange], list[Exchange]] | None = None,
+    ) -> tuple[NoEffect, list[Exchange]]:
+        """The expectation that `what`, answered as `sent`, had no effect, and the exchanges that it judges."""
+        before, after = looks or (self.looks_before, self.looks)
+        answered = self.answered() if self._traits.changes else []
+        others = self.accepted | self._made() if self._traits.listed_by else set()
+        made = {str(exchange.get("id")) for exchange in sent if exchange.succeeded} & self.accepted
+        expectation = NoEffect(
+            what,
+            self.operation,
+            len(before),
+            len(after),
+            len(answered),
+            [identifier for identifier in ids_on(after) if identifier in others - made],
+            self.fresh if doubtful else [],
+            doubtful=doubtful,
+            of_refusals=of_refusals,
+            first_accepted=bool(made),
+        )
+        return expectation, [*before, *after, *answered, *sent]
+
     # ------------------------------------------------------------------ what was accepted before
 
     def _earlier(self) -> list[Exchange]:
@@ -272,22 +300,10 @@ class SideEffects(Watch):
         if effect is None:
             self._cannot_tell(rule)
             return
-        answered = self.answered() if self._traits.changes else []
-        others = self.accepted | self._made() if self._traits.listed_by else set()
-        made = {str(exchange.get("id")) for exchange in sent if exchange.succeeded} & self.accepted
-        expectation = NoEffect(
-            what,
-            self.operation,
-            len(before),
-            len(after),
-            len(answered),
-            [identifier for identifier in ids_on(after) if identifier in others - made],
-            self.fresh if effect else [],
-            doubtful=bool(effect),
-            of_refusals=rule == UNTOUCHED,
-            first_accepted=bool(made),
+        expectation, exchanges = self.expectation(
+            what, sent, doubtful=bool(effect), of_refusals=rule == UNTOUCHED, looks=(before, after)
         )
-        self.ctx.judge(rule, expectation, *before, *after, *answered, *sent)
+        self.ctx.judge(rule, expectation, *exchanges)
 
     def judge_refused(
         self,

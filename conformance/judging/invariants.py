@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.operations import Problem, error_problems, response_problems
@@ -11,6 +11,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judging.expectations import CannotTell, Expectation, Outcome
 from conformance.judging.findings import Finding
+from conformance.judging.recorder import Judgement
 from conformance.target.file import Target
 from conformance.wire.grammar import grammatical
 from conformance.wire.messages import MISSING, Exchange
@@ -66,13 +67,23 @@ class Tally:
     exchanges: list[int] = field(default_factory=list)
     further: list[str] = field(default_factory=list)
 
+    #: The numbers of the exchanges that the first violation rests on, the last one shows it.
+    witnesses: list[int] = field(default_factory=list)
+    #: The path of the replay file of the first violation, relative to the folder of the report.
+    replay: str = ""
+
+    def judgement(self, rule: str, exchange: Exchange) -> Judgement:
+        """The violation that an exchange has just added to the first ones."""
+        expectation = Invariant(self.expected, rule, exchange.operation or "")
+        return Judgement(expectation, (exchange.number,), Outcome(False, self.got))
+
     def violation(self, rule: str, operation: str) -> Finding:
         """The finding that the rule was seen broken."""
         expectation = Invariant(self.expected, rule, operation)
-        finding = Finding.violation(
-            rule, operation, CHECK, expectation, Outcome(False, self.got), self.exchanges
-        )
-        finding.probes, finding.further = self.judged, list(self.further)
+        outcome = Outcome(False, self.got)
+        finding = Finding.violation(rule, operation, CHECK, expectation, outcome, self.witnesses)
+        finding.exchanges = list(self.exchanges)
+        finding.probes, finding.further, finding.replay = self.judged, list(self.further), self.replay
         return finding
 
 
@@ -135,17 +146,20 @@ class Invariants:
         self.tallies: dict[tuple[str, str], Tally] = {}
         self._secrets = telling_secrets(target)
         #: Account -> hidden value -> the request field it was sent in.
-        self._hidden: dict[str, dict[str, str]] = {}
+        self._hidden: dict[str, dict[str, tuple[str, int]]] = {}
         #: Operation -> how many of its requests had to be sent again.
         self._lost: dict[str, int] = {}
-        self._ids: dict[str, tuple[str, str | None, bytes | None]] = {}
+        self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], int]] = {}
 
     # ------------------------------------------------------------------ bookkeeping
 
     def _tally(self, rule: str, operation: str) -> Tally:
         return self.tallies.setdefault((rule, operation), Tally())
 
-    def _judge(self, rule: str, exchange: Exchange, broken: str = "", expected: str = "") -> None:
+    def _judge(
+        self, rule: str, exchange: Exchange, broken: str = "", expected: str = "", beside: int = 0
+    ) -> None:
+        """Counts a judgement; `beside` is the number of an earlier exchange that a violation rests on."""
         operation = exchange.operation
         if operation is None or operation not in RULES[rule].operations:
             return
@@ -157,6 +171,7 @@ class Invariants:
         if tally.broken == 1:
             what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
             tally.expected, tally.got = what + expected, broken
+            tally.witnesses = list(dict.fromkeys([beside or exchange.number, exchange.number]))
         if broken != tally.got and broken not in tally.further and len(tally.further) < 10:
             tally.further.append(broken)
         if len(tally.exchanges) < 3:
@@ -288,9 +303,9 @@ class Invariants:
         # In the other letter case it may be the same key, too.
         key = call.idempotency_key and call.idempotency_key.lower()
         origin = (exchange.organization, key, None if key else call.body)
-        first = self._ids.setdefault(value, origin)
+        first, number = self._ids.setdefault(value, (origin, exchange.number))
         broken = "" if first == origin else f"id {value[:60]!r} was already given to another resource"
-        self._judge("format.id-unique", exchange, broken, "an id that no other resource has")
+        self._judge("format.id-unique", exchange, broken, "an id that no other resource has", number)
 
     # ------------------------------------------------------------------ secrets
 
@@ -312,27 +327,25 @@ class Invariants:
             value = body.get(name)
             # Shorter values may stand anywhere by chance; numbers under five digits are their own last four.
             if isinstance(value, str) and len(value) >= 8 and value.isascii():
-                self._hidden.setdefault(_account(exchange), {})[_squeezed(value)] = name
+                self._hidden.setdefault(_account(exchange), {})[_squeezed(value)] = name, exchange.number
 
     def _secrets_hidden(self, exchange: Exchange) -> None:
         text = exchange.response_body.decode("utf-8", "replace")
         text += "\n".join(value for _, value in exchange.response_headers)
-        broken = ""
+        broken, maker = "", 0
         if any(secret in text for secret in self._secrets):
             broken = "the response shows a signing secret"
         elif hidden := self._hidden.get(_account(exchange)):
-            broken = _shown_hidden(text, hidden)
-        self._judge(
-            "secrets.hidden", exchange, broken, "no signing secret and no full number of a payout destination"
-        )
+            name, maker = _shown_hidden(text, hidden)
+            broken = f"the response shows the full {name} of a payout destination" if name else ""
+        expected = "no signing secret and no full number of a payout destination"
+        self._judge("secrets.hidden", exchange, broken, expected, maker)
 
 
-def _shown_hidden(text: str, hidden: dict[str, str]) -> str:
+def _shown_hidden(text: str, hidden: Mapping[str, tuple[str, int]]) -> tuple[str, int]:
+    """The field whose full value a text shows, and the number of the exchange that sent it."""
     squeezed = _squeezed(text)
-    for value, name in hidden.items():
-        if value in squeezed:
-            return f"the response shows the full {name} of a payout destination"
-    return ""
+    return next((found for value, found in hidden.items() if value in squeezed), ("", 0))
 
 
 def _account(exchange: Exchange) -> str:

@@ -30,6 +30,9 @@ FAILED_EVIDENCE, OTHER_EVIDENCE = 12, 1
 #: Seconds that a worker spends on running failed checks again.
 CONFIRMATION_BUDGET = 30.0
 
+#: Exchanges before one that breaks a rule of every response that may bear on it.
+AROUND = 40
+
 #: Bytes of a response body that stay in memory after its check.
 KEPT_BODY = 64 * 1024
 
@@ -108,15 +111,18 @@ class Worker:
         return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
 
     def _save(self, failed: Iterable[Finding], exchanges: list[int]) -> None:
-        if self._replay_folder is None:
-            return
-        from conformance.replay import save
-
         known = [self.run.record[number] for number in exchanges if number in self.run.record]
         for finding in failed:
-            path = save(finding, known, self.run, self._replay_folder)
-            if path is not None:
-                finding.replay = f"{self._replay_folder.name}/{path.name}"
+            finding.replay = self._replay_of(finding, known)
+
+    def _replay_of(self, finding: Finding, exchanges: list[Exchange]) -> str:
+        """Saves the replay file of a finding; its path relative to the folder of the report."""
+        if self._replay_folder is None:
+            return ""
+        from conformance.replay import save
+
+        path = save(finding, exchanges, self.run, self._replay_folder)
+        return f"{self._replay_folder.name}/{path.name}" if path is not None else ""
 
     # ------------------------------------------------------------------ handing on
 
@@ -183,8 +189,15 @@ class Worker:
                 continue
             if key not in self._reported or broken > self._reported[key]:
                 self._reported[key] = broken
+                if broken:
+                    tally.replay = self._replay_of(tally.violation(*key), self._around(tally.witnesses))
                 fresh.append(_tally_to_plain(key, tally))
         return fresh
+
+    def _around(self, numbers: list[int]) -> list[Exchange]:
+        """The exchanges before and between some, in which what bears on them is looked for."""
+        first, last = min(numbers) - AROUND, max(numbers)
+        return [self.run.record[number] for number in range(first, last + 1) if number in self.run.record]
 
 
 def _trim(exchange: Exchange) -> None:

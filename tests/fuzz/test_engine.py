@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,25 @@ from conformance.fuzz.engine import budget as engine
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.recorder import Recorder, Violation
 from conformance.harness.exploration import FuzzSettings
+from conformance.judging.expectations import Expectation, Outcome
 from conformance.judging.findings import Finding, Verdict
-from conformance.target.file import build
+from conformance.target.file import Target, build
+from conformance.wire.messages import Exchange
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
 )
+
+
+@dataclass(frozen=True)
+class Said(Expectation):
+    """An expectation that holds or not, as it is said."""
+
+    good: bool = True
+    got: str = ""
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        return Outcome(self.good, self.got)
 
 
 def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorder, list[int]]:
@@ -44,11 +58,13 @@ def broken(recorder: Recorder) -> dict[str, Finding]:
 
 def test_several_rules_are_found_and_each_is_shrunk() -> None:
     def judge(recorder: Recorder, number: int) -> None:
-        recorder.judge("fields.type", "createAccount", number < 1000, "less than 1000", str(number))
+        recorder.judge("fields.type", "createAccount", Said("less than 1000", number < 1000, str(number)))
         recorder.judge(
-            "fields.max-length", "createAccount", number % 7 != 3 or number < 10, "no 3 by 7", str(number)
+            "fields.max-length",
+            "createAccount",
+            Said("no 3 by 7", number % 7 != 3 or number < 10, str(number)),
         )
-        recorder.judge("fields.required", "createAccount", True, "", "")
+        recorder.judge("fields.required", "createAccount", Said(""))
 
     recorder, _ = explore(judge)
     found = broken(recorder)
@@ -60,7 +76,7 @@ def test_what_does_not_come_again_is_still_reported() -> None:
     once = itertools.count()
 
     def judge(recorder: Recorder, number: int) -> None:
-        recorder.judge("fields.type", "createAccount", next(once) != 20, "never", "once")
+        recorder.judge("fields.type", "createAccount", Said("never", next(once) != 20, "once"))
 
     recorder, _ = explore(judge)
     finding = broken(recorder)["fields.type"]
@@ -85,8 +101,8 @@ def test_mistakes_of_the_suite_are_not_swallowed() -> None:
 def test_one_failure_is_made_smaller_without_slipping_to_another() -> None:
     recorder = Recorder(RunContext(TARGET), "test")
     with pytest.raises(Violation):
-        recorder.judge("fields.type", "createAccount", False, "a", "b")
-    assert not recorder.judge("fields.max-length", "createAccount", False, "a", "b")
+        recorder.judge("fields.type", "createAccount", Said("a", False, "b"))
+    assert not recorder.judge("fields.max-length", "createAccount", Said("a", False, "b"))
     assert set(broken(recorder)) == {"fields.type", "fields.max-length"}
 
 
@@ -94,7 +110,7 @@ def test_failures_come_first_from_the_database(tmp_path: Path) -> None:
     folder = str(tmp_path / "examples")
 
     def judge(recorder: Recorder, number: int) -> None:
-        recorder.judge("fields.type", "createAccount", number < 51_234, "less", str(number))
+        recorder.judge("fields.type", "createAccount", Said("less", number < 51_234, str(number)))
 
     explore(judge, database=folder)
     assert any((tmp_path / "examples").rglob("*"))

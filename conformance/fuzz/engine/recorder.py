@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.fixtures.run_context import RunContext
 from conformance.judging import recorder
-from conformance.judging.expectations import Expectation, Told
+from conformance.judging.expectations import Expectation
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import INVARIANTS
 from conformance.judging.recorder import Judgement
@@ -105,24 +104,22 @@ class Recorder:
             if tally is not None and tally.broken != self._passive.get(key, 0):
                 self._passive[key] = tally.broken
                 # The tally's words are those of the first exchange that broke the rule here.
-                self.judge(rule, exchange.operation, False, tally.expected, tally.got, exchange)
+                self._take(key, tally.judgement(rule, exchange))
 
     # ------------------------------------------------------------------ judging
 
-    def judge(self, rule: str, operation: str, expectation: Expectation | bool, *exchanges: Any) -> bool:
+    def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
         """Judges exchanges by an expectation; returns whether it holds, or cannot be told. Raises Violation
         when it does not, unless the rule is settled or the failure of another one is being made smaller."""
-        if isinstance(expectation, bool):
-            expected, got, *rest = exchanges
-            exchanges = tuple(rest)
-            expectation = Told(expected, expectation, got)
-        key = (rule, operation)
         judgement = recorder.judge(expectation, exchanges, self.run.target)
-        good = judgement.outcome.good
-        if good is None or operation not in RULES[rule].operations:
-            return good is not False
+        if judgement.outcome.good is None or operation not in RULES[rule].operations:
+            return judgement.outcome.good is not False
+        return self._take((rule, operation), judgement)
+
+    def _take(self, key: Key, judgement: Judgement) -> bool:
+        """Counts a judgement, and raises Violation as `judge` does."""
         self.judged[key] = self.judged.get(key, 0) + 1
-        if good:
+        if judgement.outcome.good:
             proof = self.proofs.setdefault(key, [])
             if len(proof) < KEPT:
                 proof += judgement.exchanges[:1]

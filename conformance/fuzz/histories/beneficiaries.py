@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from conformance.fixtures.account import AccountFixture, call
-from conformance.fuzz.histories.history import HistoryRecorder, Named, event
+from conformance.fuzz.histories.history import KINDS, HistoryRecorder, Named, event
 from conformance.fuzz.histories.linearizability import OK, REFUSED, Event, legal_order
 from conformance.judging.comparison import show
+from conformance.judging.expectations import predicate
 from conformance.wire.messages import Call, Exchange
 
 FIELDS = ("note", "middle_name", "display_name", "title")
@@ -45,7 +46,8 @@ def changed_beneficiary(history: HistoryRecorder, fixture: AccountFixture) -> No
     rule = "beneficiary.disable" if lost else "beneficiary.update"
     operation = "disableBeneficiary" if lost else "updateBeneficiary"
     what = "changes of one beneficiary at once"
-    history.judge(rule, operation, [*events, _read(last, disabled)], initial, _step, what)
+    plain = {"fields": list(before.values()), "disabled": disabled}
+    history.judge(rule, operation, [*events, _read(last, disabled)], initial, _step, what, plain)
 
 
 def _writes(done: list[Named]) -> list[Event[Any]]:
@@ -74,14 +76,16 @@ def _judge_meanwhile(history: HistoryRecorder, done: list[Named], before: Mappin
     for _, seen in (pair for pair in done if pair[0] == "read" and pair[1].succeeded):
         for name, value in before.items():
             sent = [exchange.call.document[name] for kind, exchange in done if kind == f"set {name}"]
-            history.recorder.judge(
-                "beneficiary.update",
-                "updateBeneficiary",
-                seen.get(name) in [value, *sent],
-                f"{name} as it was or as somebody has set it",
-                show(seen.get(name)),
-                seen,
-            )
+            sentence = f"{name} as it was or as somebody has set it"
+            among = one_of(sentence, name=name, among=[value, *sent])
+            history.recorder.judge("beneficiary.update", "updateBeneficiary", among, seen)
+
+
+@predicate
+def one_of(exchanges: Sequence[Exchange], name: str, among: Sequence[Any]) -> str:
+    """A member of an answer is one of these values."""
+    value = exchanges[0].get(name)
+    return "" if value in among else show(value)
 
 
 def _step(state: State, asked: Event[Any]) -> Iterable[State]:
@@ -92,3 +96,14 @@ def _step(state: State, asked: Event[Any]) -> Iterable[State]:
     at = len(FIELDS) if asked.name == "disable" else FIELDS.index(asked.name.removeprefix("set "))
     after = (*state[:at], "disabled" if asked.name == "disable" else asked.value, *state[at + 1 :])
     return [after] if asked.outcome == OK else [state, after]
+
+
+def _event(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
+    if name == "read":
+        return _read(exchange, bool(initial["disabled"]))
+    return event(
+        name, exchange, None if name == "disable" else exchange.call.document[name.removeprefix("set ")]
+    )
+
+
+KINDS["beneficiaries"] = _event, lambda initial: (*initial["fields"], ""), _step

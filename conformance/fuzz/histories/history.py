@@ -21,6 +21,7 @@ from conformance.fuzz.histories.linearizability import (
     smallest,
 )
 from conformance.judging.comparison import objects
+from conformance.judging.expectations import predicate
 from conformance.wire.client import Prepared
 from conformance.wire.messages import Call, Exchange
 
@@ -117,22 +118,22 @@ class HistoryRecorder:
         initial: Any,
         step: Step[Any],
         what: str,
+        plain: Any = None,
     ) -> bool:
-        """Judges a history; the smallest illegal part of it is what a failure shows."""
-        if legal_order(events, initial, step) is not None:
-            return self.recorder.judge(rule, operation, True, "", "", *self._of(events[-1:]))
-        small = smallest(
-            events, initial, step, lambda event: event.outcome != OK or event.name.startswith("read")
-        )
-        told = "; ".join(f"{event.name} {event.outcome}{_told(event.value)}" for event in small)[:400]
-        return self.recorder.judge(
-            rule,
-            operation,
-            False,
+        """Judges a history; the smallest illegal part of it is what a failure shows. `plain` is the first state
+        as JSON data, where it is not empty."""
+        shown = events
+        if legal_order(events, initial, step) is None:
+            shown = smallest(
+                events, initial, step, lambda event: event.outcome != OK or event.name.startswith("read")
+            )
+        legal = in_some_order(
             f"{what}: an order in which every answer is right",
-            f"none for: {told}",
-            *self._of(small),
+            kind=step.__module__.rpartition(".")[2],
+            names=[event.name for event in shown],
+            initial=plain,
         )
+        return self.recorder.judge(rule, operation, legal, *self._of(shown))
 
     def _of(self, events: Iterable[Event[Any]]) -> list[Exchange]:
         return [self.run.record[event.exchange] for event in events if event.exchange in self.run.record]
@@ -141,6 +142,21 @@ class HistoryRecorder:
         """Deals calls out to so many clients."""
         self.rng.shuffle(calls)
         return [script for script in (calls[at::at_once] for at in range(at_once)) if script]
+
+
+#: Kind of history -> how an exchange is read as an event of that name, the first state, and the steps.
+KINDS: dict[str, tuple[Callable[[str, Exchange, Any], Event[Any]], Callable[[Any], Any], Step[Any]]] = {}
+
+
+@predicate
+def in_some_order(exchanges: Sequence[Exchange], kind: str, names: Sequence[str], initial: Any) -> str:
+    """There is an order of the exchanges, which are of these names, in which every answer is right."""
+    read, first, step = KINDS[kind]
+    events = [read(name, exchange, initial) for name, exchange in zip(names, exchanges, strict=True)]
+    if legal_order(events, first(initial), step) is not None:
+        return ""
+    told = "; ".join(f"{event.name} {event.outcome}{_told(event.value)}" for event in events)
+    return f"none for: {told[:400]}"
 
 
 def _told(value: Any) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture
-from conformance.fuzz.histories.history import HistoryRecorder, event, ids
+from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event, ids
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event
-from conformance.wire.messages import Call
+from conformance.judging.expectations import CannotTell, predicate
+from conformance.wire.messages import Call, Exchange
 
 RULE = "idempotency.race"
 
@@ -40,16 +41,21 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
     )
     # By id: an item of a list need not show the label (section 2.4). A list that goes on is no witness.
     if found.succeeded and found.get("pages") == 1:
-        made = ids(found) - before
-        history.recorder.judge(
-            RULE,
-            operation,
-            len(made) <= 1 and (bool(made) or not answered),
-            "one resource of one key",
-            f"{len(made)} of them",
-            found,
-            *(exchange for _, exchange in done),
-        )
+        known = sorted(before & ids(found))
+        made = one_more("one resource of one key", known=known)
+        history.recorder.judge(RULE, operation, made, found, *(exchange for _, exchange in done), last)
+
+
+@predicate
+def one_more(exchanges: Sequence[Exchange], known: Sequence[str]) -> str:
+    """A list, first, shows one element beside the known ones, where one of the other requests was accepted;
+    none, if none was."""
+    found, *answers = exchanges
+    if not found.succeeded:
+        raise CannotTell(f"{found.operation} was answered {found.described()}")
+    made = ids(found) - set(known)
+    accepted = any(answer.succeeded for answer in answers)
+    return "" if len(made) == 1 or (not made and not accepted) else f"{len(made)} of them"
 
 
 def _known(history: HistoryRecorder, shown: Call) -> frozenset[str] | None:
@@ -75,3 +81,10 @@ def _step(state: Any, made: Event[Any]) -> Iterable[Any]:
     if made.outcome == UNKNOWN or state == after:
         return [state]
     return [after] if state[1] is None and state[0] == made.name else []
+
+
+def _event(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
+    return event(name, exchange, exchange.get("id") if exchange.succeeded else None)
+
+
+KINDS["keys"] = _event, lambda initial: None, _step

@@ -8,8 +8,9 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import AccountFixture
-from conformance.fuzz.histories.history import HistoryRecorder, event
+from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event
 from conformance.fuzz.histories.linearizability import REFUSED, UNKNOWN, Event
+from conformance.wire.messages import Exchange
 
 
 def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
@@ -36,3 +37,10 @@ def _step(used: bool, asked: Event[Any]) -> Iterable[bool]:
     if asked.outcome == UNKNOWN:
         return [used, True]
     return [] if used else [True]
+
+
+def _event(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
+    return event(name, exchange, refused=exchange.refused_authentication)
+
+
+KINDS["nonces"] = _event, lambda initial: False, _step

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from conformance.fixtures.account import AccountFixture
-from conformance.fuzz.histories.history import HistoryRecorder, event, ids
+from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event, ids
 from conformance.fuzz.histories.linearizability import OK, UNKNOWN, Event
+from conformance.wire.messages import Exchange
 
 State = frozenset[Any]
 
@@ -43,3 +44,12 @@ def _step(state: State, asked: Event[Any]) -> Iterable[State]:
     if asked.outcome == UNKNOWN:
         return [state] if state else [state, frozenset({None})]
     return [state] if state else []
+
+
+def _event(name: str, exchange: Exchange, initial: Any) -> Event[Any]:
+    if name == "create":
+        return event(name, exchange, exchange.get("id") if exchange.succeeded else None)
+    return event(name, exchange, ids(exchange))
+
+
+KINDS["wallets"] = _event, lambda initial: frozenset(), _step

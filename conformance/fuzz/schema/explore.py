@@ -7,7 +7,7 @@ from typing import Any
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.corpora.forms import plain_amount, same_number
+from conformance.fixtures.corpora.forms import plain_amount
 from conformance.fixtures.run_context import SAMPLE_REMEDIES, RunContext
 from conformance.fuzz.engine.budget import budget, explore, single
 from conformance.fuzz.engine.recorder import Recorder
@@ -23,7 +23,18 @@ from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFi
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging import queries
-from conformance.judging.comparison import MOVING, alike, same, show
+from conformance.judging.comparison import MOVING
+from conformance.judging.expectations import (
+    Accepted,
+    Answered,
+    At,
+    Authenticated,
+    Equal,
+    Member,
+    PageFits,
+    Refused,
+    Status,
+)
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import HIDDEN_FIELDS
 from conformance.judging.reasons import ExpectedAnswer
@@ -94,15 +105,7 @@ class Fuzzer:
     def _no_mistake(self, exchange: Exchange) -> None:
         """A target that no grammar allows, or no documented path has, may be answered by whoever finds it
         odd, in any words but those of a mistake."""
-        answered = exchange.status is not None and (exchange.status < 500 or exchange.throttled)
-        self.recorder.judge(
-            "http.no-server-error",
-            self.operation,
-            answered,
-            "an answer with a status below 500",
-            exchange.described(),
-            exchange,
-        )
+        self.recorder.judge("http.no-server-error", self.operation, Answered("any request"), exchange)
 
     def _judge(
         self, case: Case, expected: ExpectedAnswer, verdict: BodyVerdict, exchange: Exchange, watched: bool
@@ -116,24 +119,17 @@ class Fuzzer:
             judge(
                 expected.authenticates,
                 operation,
-                not exchange.refused_authentication,
-                "a correctly signed request accepted by authentication",
-                exchange.described(),
+                Authenticated("a correctly signed request"),
                 exchange,
             )
         if (reason := expected.refusal) is not None:
-            good = exchange.refused
-            if good and reason.statuses:
-                good = exchange.status in reason.statuses
-            if good and reason.code:
-                good = (exchange.error_type, exchange.error_code) == (reason.type, reason.code)
-            wanted = " or ".join(map(str, reason.statuses)) or (
-                "any 4xx" if reason.code else "a refusal (4xx)"
+            status = reason.statuses[0] if len(reason.statuses) == 1 else 0
+            refused = (
+                Status(reason.what, reason.statuses)
+                if len(reason.statuses) > 1
+                else Refused(reason.what, status, reason.type, reason.code)
             )
-            code = f" {reason.type}/{reason.code}" if reason.code else ""
-            judge(
-                reason.rule, operation, good, f"{reason.what}: {wanted}{code}", exchange.described(), exchange
-            )
+            judge(reason.rule, operation, refused, exchange)
             if watched and exchange.refused:
                 self._unchanged(exchange)
         elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.run)):
@@ -145,9 +141,7 @@ class Fuzzer:
             judge(
                 rule,
                 operation,
-                exchange.succeeded,
-                f"{expected.accepted.what}: accepted (2xx)",
-                exchange.described(),
+                Accepted(f"{expected.accepted.what}"),
                 exchange,
             )
         if exchange.succeeded and not expected.refusals:
@@ -163,21 +157,12 @@ class Fuzzer:
         seen = self.fixtures.changed(refusal)
         if seen is None:
             return
-        effect, looks = seen
-        self.recorder.keep(looks[0])
-        if effect:
+        expectation, exchanges, looks = seen
+        self.recorder.keep(*looks)
+        if expectation.judge(exchanges).good is False:
             self.fixtures.renew()
-        self.recorder.judge(
-            "refusal.changes-nothing",
-            self.operation,
-            not effect,
-            "no effect of a refusal",
-            effect.found or "none",
-            looks[0],
-            refusal,
-            *looks[1:2],
-        )
-        self.recorder.inspect(looks[0])
+        self.recorder.judge("refusal.changes-nothing", self.operation, expectation, *exchanges)
+        self.recorder.inspect(*looks)
 
     # ------------------------------------------------------------------ what an accepted request shows
 
@@ -186,9 +171,8 @@ class Fuzzer:
             style = self.run.target.array_style
             judgements = queries.judge_page(self.operation, queries.read(case.query), exchange, style)
             for judged in queries.judged_on(self.operation, judgements):
-                self.recorder.judge(
-                    judged.rule, self.operation, judged.good, judged.expected, judged.got, exchange
-                )
+                fits = PageFits(judged.expected, judged.rule, self.operation)
+                self.recorder.judge(judged.rule, self.operation, fits, exchange)
         elif self.operation == "updateBeneficiary":
             self._shown_update(verdict, exchange)
         elif verdict.document is not None:
@@ -203,36 +187,20 @@ class Fuzzer:
             self.recorder.judge(
                 rule,
                 self.operation,
-                same(exchange.get(name), value),
-                f"{name} {show(value)}",
-                show(exchange.get(name)),
+                Equal(name, At(name), value),
                 exchange,
             )
 
         if plain_amount(amount := sent.get("amount")):
-            shown = exchange.get("amount")
-            self.recorder.judge(
-                "create.amount-exact",
-                self.operation,
-                same_number(shown, str(amount)),
-                f"amount {amount}",
-                show(shown),
-                exchange,
-            )
+            same = Equal("amount", At("amount"), str(amount), "amount")
+            self.recorder.judge("create.amount-exact", self.operation, same, exchange)
 
     def _shown_create(self, sent: dict[str, Any], exchange: Exchange) -> None:
         for name, value in sent.items():
             if name not in documented(self.operation) or name in (*HIDDEN_FIELDS, "amount"):
                 continue
-            got = exchange.get(name)
-            self.recorder.judge(
-                "create.echo",
-                self.operation,
-                _shows(got, value),
-                f"{name} {show(value)}",
-                show(got),
-                exchange,
-            )
+            echo = Equal(name, At(name), value, "sent")
+            self.recorder.judge("create.echo", self.operation, echo, exchange)
 
     def _shown_update(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         before, sent = self.fixtures.known, verdict.document
@@ -243,30 +211,11 @@ class Fuzzer:
         for name in documented(self.operation):
             if name in sent:
                 if verdict.plain:
-                    self.recorder.judge(
-                        "beneficiary.update",
-                        self.operation,
-                        _shows(after.get(name), sent[name]),
-                        f"{name} {show(sent[name])} after the update",
-                        show(after.get(name)),
-                        exchange,
-                    )
+                    changed = Equal(f"after the update: {name}", At(name), sent[name], "sent")
+                    self.recorder.judge("beneficiary.update", self.operation, changed, exchange)
             elif name not in MOVING:
-                self.recorder.judge(
-                    "beneficiary.update",
-                    self.operation,
-                    alike(self.operation, name, after.get(name), before.get(name)),
-                    f"{name} as before, {show(before.get(name))}",
-                    show(after.get(name)),
-                    exchange,
-                )
-
-
-def _shows(got: Any, sent: Any) -> bool:
-    """Whether a value is shown as it was sent; objects may show more."""
-    if isinstance(sent, dict) and isinstance(got, dict):
-        return all(same(got.get(name), value) for name, value in sent.items())
-    return same(got, sent)
+                stays = Member("as before the update", name, before.get(name))
+                self.recorder.judge("beneficiary.update", self.operation, stays, exchange)
 
 
 def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:

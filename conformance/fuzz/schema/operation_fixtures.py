@@ -16,7 +16,7 @@ from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.schema.cases import Case
 from conformance.harness.side_effects import Watch
-from conformance.judging.effects import NONE, Effect
+from conformance.judging.expectations import NoEffect
 from conformance.judging.findings import Inconclusive, NotApplicable
 from conformance.wire.messages import Call, Exchange
 
@@ -181,15 +181,16 @@ class OperationFixtures:
 
         self._watch = Watch(self.run, look, fixture, self.operation)
         self._watch.start()
-        return list(self._watch.looks)
+        return list(self._watch.looks_before)
 
-    def changed(self, refusal: Exchange) -> tuple[Effect, list[Exchange]] | None:
-        """What a refused request changed, if that can be known, and the exchanges that show it, the later
-        first. What others may have changed as well is nothing."""
+    def changed(self, refusal: Exchange) -> tuple[NoEffect, list[Exchange], list[Exchange]] | None:
+        """The expectation that a refused request changed nothing, if that can be known, the exchanges that it
+        judges, and the last looks. What others may have changed as well is nothing."""
         effect = self._watch.effect([refusal.call]) if self._watch is not None else None
         if effect is None or self._watch is None:
             return None
-        return (NONE if effect.doubtful else effect), list(self._watch.looks)
+        expectation, exchanges = self._watch.expectation("a refusal", [refusal], doubtful=False)
+        return expectation, exchanges, list(self._watch.looks)
 
 
 def _part(fixture: Callable[[], AccountFixture], name: str) -> str:

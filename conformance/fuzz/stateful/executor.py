@@ -13,7 +13,8 @@ from conformance.fuzz.schema.own_values import owned
 from conformance.fuzz.stateful.model import Document, Payee, Post, Thing
 from conformance.fuzz.stateful.repeating import Repeater
 from conformance.fuzz.stateful.walking import Walker
-from conformance.judging.comparison import alike, objects, same, show
+from conformance.judging.comparison import alike, objects, same
+from conformance.judging.expectations import Accepted, At, Equal, Later, Member, Refused
 from conformance.judging.findings import Inconclusive, NotApplicable
 from conformance.judging.invariants import HIDDEN_FIELDS
 from conformance.wire.messages import Exchange
@@ -42,18 +43,14 @@ class Driver(Repeater, Walker):
             self.judge(
                 reason.rule,
                 operation,
-                exchange.refused,
-                f"{reason.what}: a refusal (4xx)",
-                exchange.described(),
+                Refused(f"{reason.what}"),
                 exchange,
             )
         elif operation == "createWallet" and self.model.has_wallet(body.get("currency"), body.get("network")):
             self.judge(
                 "wallet.duplicate",
                 operation,
-                exchange.refused,
-                "a second wallet of a pair: a refusal (4xx)",
-                exchange.described(),
+                Refused("a second wallet of a pair"),
                 exchange,
             )
         elif (
@@ -77,9 +74,7 @@ class Driver(Repeater, Walker):
         self.judge(
             rule,
             operation,
-            exchange.succeeded,
-            "a request that keeps every stated limit: accepted (2xx)",
-            exchange.described(),
+            Accepted("a request that keeps every stated limit"),
             exchange,
         )
 
@@ -98,9 +93,7 @@ class Driver(Repeater, Walker):
                 self.judge(
                     "create.echo",
                     operation,
-                    same(exchange.get(name), value),
-                    f"{name} {show(value)}",
-                    show(exchange.get(name)),
+                    Equal(name, At(name), value),
                     exchange,
                 )
         number = body.get("account_number")
@@ -108,18 +101,14 @@ class Driver(Repeater, Walker):
             self.judge(
                 "destination.last4",
                 operation,
-                exchange.get("account_number_last4") == number[-4:],
-                f"account_number_last4 {number[-4:]}",
-                show(exchange.get("account_number_last4")),
+                Equal("account_number_last4", At("account_number_last4"), number[-4:]),
                 exchange,
             )
         for name, value in TRAITS[operation].initial.items():
             self.judge(
                 "create.initial-state",
                 operation,
-                same(exchange.get(name), value),
-                f"{name} {show(value)}",
-                show(exchange.get(name)),
+                Equal(name, At(name), value),
                 exchange,
             )
         self.model.created(operation, exchange.document, payee, at=exchange.started + exchange.elapsed)
@@ -141,9 +130,7 @@ class Driver(Repeater, Walker):
             self.judge(
                 reason.rule,
                 "updateBeneficiary",
-                exchange.refused,
-                f"{reason.what}: a refusal (4xx)",
-                exchange.described(),
+                Refused(f"{reason.what}"),
                 exchange,
             )
         elif verdict.plain:
@@ -177,9 +164,7 @@ class Driver(Repeater, Walker):
             self.judge(
                 "idempotency.key-accepted",
                 "disableBeneficiary",
-                exchange.succeeded,
-                "disabling: accepted (2xx)",
-                exchange.described(),
+                Accepted("disabling"),
                 exchange,
             )
         if exchange.succeeded:
@@ -199,8 +184,7 @@ class Driver(Repeater, Walker):
         step, first, second = timestamps.step(before), timestamps.parse(before), timestamps.parse(after)
         if first is None or second is None or step is None or exchange.started - payee.at <= step:
             return
-        good = second > first if rule.endswith("update-moves-updated") else second != first
-        self.judge(rule, operation, good, f"an updated after {before}", show(after), exchange)
+        self.judge(rule, operation, Later("updated", At("updated"), before), exchange)
 
     def read(self, payee: Payee) -> None:
         """Reads a beneficiary."""
@@ -223,35 +207,19 @@ class Driver(Repeater, Walker):
             if rule == "read.equals-create"
             else {"beneficiary.disable": "disableBeneficiary"}.get(rule, "updateBeneficiary")
         )
-        if not self.judge(
-            rule, on, exchange.succeeded, "the beneficiary: accepted (2xx)", exchange.described(), exchange
-        ):
+        if not self.judge(rule, on, Accepted("the beneficiary"), exchange):
             return
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
         payee.at = exchange.started + exchange.elapsed
         self._members(payee, exchange, rule, on)
-        ids = _destinations(exchange)
         expected = sorted(destination.id for destination in payee.destinations)
-        self.judge(
-            "beneficiary.destinations",
-            operation,
-            ids == expected,
-            f"{len(expected)} payout destinations",
-            f"{len(ids)}" if len(ids) != len(expected) else "others",
-            exchange,
-        )
+        exactly = Equal("payout_destinations", At("payout_destinations"), expected, "ids")
+        self.judge("beneficiary.destinations", operation, exactly, exchange)
 
     def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
         """A resource is shown as it is known to be."""
         for name, value in thing.steady().items():
-            self.judge(
-                rule,
-                operation,
-                alike(thing.operation, name, exchange.get(name), value),
-                f"{name} {show(value)}",
-                show(exchange.get(name)),
-                exchange,
-            )
+            self.judge(rule, operation, Member("as it is known to be", name, value), exchange)
 
     def balances(self) -> None:
         """Reads the account's balances."""
@@ -262,9 +230,7 @@ class Driver(Repeater, Walker):
             self.judge(
                 "balances.of-account",
                 "getAccountBalances",
-                exchange.get("id") == self.ids["account_id"],
-                f"id {self.ids['account_id']}",
-                show(exchange.get("id")),
+                Equal("id", At("id"), self.ids["account_id"]),
                 exchange,
             )
 
@@ -283,9 +249,7 @@ class Driver(Repeater, Walker):
         if self.judge(
             "read.equals-create",
             "getVirtualAccount",
-            exchange.succeeded,
-            "the virtual account: accepted (2xx)",
-            exchange.described(),
+            Accepted("the virtual account"),
             exchange,
         ):
             self._members(thing, exchange, "read.equals-create", "getVirtualAccount")

@@ -12,6 +12,7 @@ from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.schema.bodies import Sound
 from conformance.fuzz.stateful.model import Model
+from conformance.judging.expectations import Authenticated, Expectation
 from conformance.wire.messages import Call, Exchange
 
 
@@ -62,9 +63,7 @@ class Sender:
             self.judge(
                 rules[0] if rules else "auth.accepts-valid",
                 operation,
-                False,
-                "a correctly signed request accepted by authentication",
-                exchange.described(),
+                Authenticated("a correctly signed request"),
                 exchange,
             )
         return exchange
@@ -83,11 +82,10 @@ class Sender:
             self.recorder.inspect(*waiting)
             self.lost = False
 
-    def judge(
-        self, rule: str, operation: str, good: bool, expected: str, got: str, *exchanges: Exchange
-    ) -> bool:
+    def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
         """As the ledger judges; a difference that was reported before ends the comparison."""
         lost, self.lost = self.lost, True  # whatever is raised, nothing more is compared
-        if self.recorder.judge(rule, operation, good, expected, got, *exchanges):
+        good = self.recorder.judge(rule, operation, expectation, *exchanges)
+        if good:
             self.lost = lost
         return good

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,9 @@ from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
 from conformance.judging import queries
 from conformance.judging.comparison import alike, objects, show
+from conformance.judging.expectations import Accepted, At, Equal, Listed, Outcome, PageFits, predicate
+from conformance.judging.expectations.base import outcome
+from conformance.judging.expectations.lists import none_of_another
 from conformance.wire.messages import Exchange
 
 #: Most pages that one walk reads.
@@ -35,6 +39,30 @@ class Reading:
         """Whether it holds what the model says."""
         total = self.pages[-1].get("total")
         return sorted(self.ids) == sorted(self.expected) and total == len(self.expected)
+
+
+@predicate
+def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence[str]) -> str:
+    """The pages show no element of a label but known ones."""
+    items = [item for page in exchanges for item in objects(page.get("items"))]
+    others = [item for item in items if item.get("label") == label and item.get("id") not in known]
+    return f"an element labelled {show(label)}" if others else ""
+
+
+@predicate
+def element_shows(
+    exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
+) -> str | Outcome:
+    """The pages show a member of an element with a value."""
+    for at, page in enumerate(exchanges):
+        for item in objects(page.get("items")):
+            if (
+                item.get("id") == identifier
+                and name in item
+                and not alike(operation, name, item[name], value)
+            ):
+                return outcome(show(item[name]), at)
+    return ""
 
 
 class Walker(Sender):
@@ -98,15 +126,14 @@ class Walker(Sender):
             if not self.judge(
                 rule,
                 operation,
-                exchange.succeeded,
-                "a sound query: accepted (2xx)",
-                exchange.described(),
+                Accepted("a sound query"),
                 exchange,
             ):
                 return None
             query = queries.read(exchange.call.query)
             for judged in queries.judge_page(operation, query, exchange, self.run.target.array_style):
-                self.judge(judged.rule, operation, judged.good, judged.expected, judged.got, exchange)
+                fits = PageFits(judged.expected, judged.rule, operation)
+                self.judge(judged.rule, operation, fits, exchange)
             reading.pages.append(exchange)
             reading.items += objects(exchange.get("items"))
             if not isinstance(exchange.get("pages"), int) or page >= exchange.get("pages"):
@@ -127,84 +154,42 @@ class Walker(Sender):
     def _compare(self, operation: str, reading: Reading, filters: Filters) -> None:
         rules = filters.rules()
         rule = "list.complete" if not rules else rules[0] if len(rules) == 1 else "list.filters-combine"
-        ids, expected, last = reading.ids, reading.expected, reading.pages[-1]
-        self.judge(
-            "list.walk",
-            operation,
-            len(set(ids)) == len(ids),
-            "every element once",
-            "one of them twice",
-            last,
-            *reading.pages[:-1],
-        )
+        expected, last = reading.expected, reading.pages[-1]
+        self.judge("list.walk", operation, Listed("every element", [], once=True), *reading.pages)
         for extra in (item for item in reading.items if item.get("id") not in expected):
-            self._unexpected(operation, extra, rule, last)
-        missing = [identifier for identifier in expected if identifier not in ids]
-        self.judge(
-            rule,
-            operation,
-            not missing,
-            f"{len(expected)} elements",
-            f"{len(missing)} of them missing",
-            last,
-            *reading.pages[:-1],
-        )
-        self.judge(
-            rule,
-            operation,
-            last.get("total") == len(expected),
-            f"total {len(expected)}",
-            f"total {last.get('total')}",
-            last,
-        )
+            self._unexpected(operation, extra, rule, reading)
+        self.judge(rule, operation, Listed("what the requests made", list(expected)), *reading.pages)
+        self.judge(rule, operation, Equal("total", At("total"), len(expected)), last)
         for item in reading.items:
             thing = expected.get(str(item.get("id")))
             known = thing.steady() if thing is not None else {}
             for name in (name for name in known if name in item and thing is not None):
-                self.judge(
-                    "list.complete",
-                    operation,
-                    alike(thing.operation if thing else "", name, item[name], known[name]),
+                as_known = element_shows(
                     f"{name} {show(known[name])}",
-                    show(item[name]),
-                    last,
+                    identifier=str(item.get("id")),
+                    name=name,
+                    value=known[name],
+                    operation=thing.operation if thing else "",
                 )
+                self.judge("list.complete", operation, as_known, *reading.pages)
 
-    def _unexpected(self, operation: str, item: Document, rule: str, exchange: Exchange) -> None:
+    def _unexpected(self, operation: str, item: Document, rule: str, reading: Reading) -> None:
         """An element that the model does not have there: of which request it is says which rule is broken."""
-        label = str(item.get("label"))
+        label, pages, known_ids = str(item.get("label")), reading.pages, list(reading.expected)
         if label in self.model.refused:
-            self.judge(
-                "refusal.changes-nothing",
-                self.model.refused[label],
-                False,
-                "nothing of a refused request in the list",
-                f"an element labelled {show(label)}",
-                exchange,
-            )
+            nothing = no_other_labelled("nothing of a refused request in the list", label=label, known=[])
+            self.judge("refusal.changes-nothing", self.model.refused[label], nothing, *pages)
         twins = [
             post
             for post in self.model.posts
             if post.answer.get("label") == label and post.answer.get("id") != item.get("id")
         ]
         if twins:
-            self.judge(
-                "idempotency.replay",
-                str(twins[0].call.operation),
-                False,
-                "a replayed request done once",
-                f"two elements labelled {show(label)}",
-                exchange,
-                twins[0].answer,
-            )
-        self.judge(
-            rule,
-            operation,
-            False,
-            "only what belongs there",
-            f"another element, {show(item.get('id'))}",
-            exchange,
-        )
+            known = [str(post.answer.get("id")) for post in twins]
+            once = no_other_labelled("a replayed request done once", label=label, known=known)
+            self.judge("idempotency.replay", str(twins[0].call.operation), once, *pages)
+        belongs = none_of_another("only what belongs there", created=known_ids, strangers=[], exact=True)
+        self.judge(rule, operation, belongs, *pages)
 
     def final(self, operation: str, payee: Payee | None = None) -> None:
         """Walks a list as it is at the end, then from and up to the moment in which one element was

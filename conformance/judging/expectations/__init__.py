@@ -46,7 +46,6 @@ from conformance.judging.expectations.base import (
     Expectation,
     ExpectationError,
     Outcome,
-    Told,
     from_plain,
 )
 from conformance.judging.expectations.effects import NoEffect
@@ -57,7 +56,7 @@ from conformance.judging.expectations.groups import (
     Unchanged,
     difference,
 )
-from conformance.judging.expectations.lists import Listed
+from conformance.judging.expectations.lists import Listed, NotShown, PageFits
 from conformance.judging.expectations.predicates import Holds, predicate
 from conformance.judging.expectations.values import At, Equal, Later, Member, Sent
 
@@ -78,14 +77,15 @@ __all__ = [
     "Listed",
     "Member",
     "NoEffect",
+    "NotShown",
     "Outcome",
+    "PageFits",
     "Refused",
     "RefusedOrIgnored",
     "SameAmongAccepted",
     "SameAnswer",
     "Sent",
     "Status",
-    "Told",
     "Unchanged",
     "difference",
     "from_plain",

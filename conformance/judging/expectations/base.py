@@ -185,15 +185,3 @@ def _place(plain: Any) -> list[str | int]:
     if not place or type(place[0]) is not int or any(type(step) not in (str, int) for step in place):
         raise ExpectationError("a place in an answer is the number of an exchange and a path")
     return place
-
-
-@dataclass(frozen=True)
-class Told(Expectation, kind="told"):
-    """What was judged elsewhere: only its words are known, so that it cannot be judged again."""
-
-    good: bool = True
-    got: str = ""
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        answer = next((exchange for exchange in exchanges if exchange.described() == self.got), None)
-        return Outcome(self.good, self.got, answer=answer)

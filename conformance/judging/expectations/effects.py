@@ -87,7 +87,10 @@ class NoEffect(Expectation, kind="no-effect"):
         return {*self.known, *(first if self.first_accepted else [])}
 
     def _accounts(
-        self, before: Sequence[Exchange], after: Sequence[Exchange], requests: Sequence[Exchange]
+        self,
+        before: Sequence[Exchange],
+        after: Sequence[Exchange],
+        requests: Sequence[Exchange],
     ) -> Effect:
         old, now = _elements(before), _elements(after)
         accounted = self._accounted(requests)

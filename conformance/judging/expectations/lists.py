@@ -70,6 +70,46 @@ def _places(read: Sequence[Page], identifier: str) -> str:
     return f"one on page {' and '.join(places)}" if len(set(places)) > 1 else f"one twice on page {places[0]}"
 
 
+@dataclass(frozen=True)
+class NotShown(Expectation, kind="not-shown"):
+    """No answer shows one of these texts, which only requests without effect carried."""
+
+    texts: Sequence[str] = ()
+
+    @property
+    def expected(self) -> str:
+        return f"{self.what}: shown nowhere"
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        for at, exchange in enumerate(exchanges):
+            if not exchange.succeeded:
+                raise CannotTell(f"{exchange.operation} was answered {exchange.described()}")
+            answer = exchange.response_body.decode("utf-8", "replace")
+            for text in self.texts:
+                if text in answer:
+                    return outcome(f"{exchange.operation} shows {show(text)}", at)
+        return outcome("")
+
+
+@dataclass(frozen=True)
+class PageFits(Expectation, kind="page-fits"):
+    """A page fits its query, as far as a rule says (see judging/queries.py); `what` is the whole sentence."""
+
+    rule: str = ""
+    operation: str = ""
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        exchange = exchanges[0]
+        if not exchange.succeeded:
+            raise CannotTell(f"{exchange.operation} was answered {exchange.described()}")
+        style = target.array_style if target is not None else "repeat"
+        query = queries.read(exchange.call.query)
+        for judged in queries.judge_page(self.operation, query, exchange, style):
+            if judged.rule == self.rule and not judged.good:
+                return outcome(judged.got)
+        return outcome("")
+
+
 @predicate
 def number_among(exchanges: Sequence[Exchange], name: str, among: Sequence[int]) -> str:
     """A number of the envelope is one of these."""

@@ -20,12 +20,21 @@ def _same_ids(got: Any, expected: Any) -> bool:
     return comparison.identifiers(got) is not None and comparison.identifiers(got) == sorted(expected)
 
 
-#: How two values are compared: as JSON, amounts, account ids, or an array of resources with one of ids.
+def _shows(got: Any, sent: Any) -> bool:
+    """Whether a value is shown as it was sent; objects may show more."""
+    if isinstance(sent, Mapping) and isinstance(got, Mapping):
+        return all(comparison.same(got.get(name), value) for name, value in sent.items())
+    return comparison.same(got, sent)
+
+
+#: How two values are compared: as JSON, amounts, account ids, an array of resources with one of ids, or as a
+#: value that was sent, of which an object may show more members.
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "json": comparison.same,
     "amount": comparison.same_amount,
     "account": comparison.same_account,
     "ids": _same_ids,
+    "sent": _shows,
 }
 
 

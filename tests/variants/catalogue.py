@@ -6,7 +6,7 @@ import itertools
 import json
 import random
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -409,10 +409,10 @@ EXCLUSIVE = (
 DECLARED = {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}
 
 
-def drawn(seed: int, but: Collection[str] = ()) -> Variant:
-    """A server that makes choices at random, `but` some: nobody may have thought of them together."""
+def drawn(seed: int) -> Variant:
+    """A server that makes choices at random, several of which nobody may have thought of together."""
     source = random.Random(seed)
-    names = set(CHOICES) - DECLARED - set(but) - {one.__name__ for one, rules in BREAKS.items() if rules}
+    names = set(CHOICES) - DECLARED - {one.__name__ for one, rules in BREAKS.items() if rules}
     for group in EXCLUSIVE:
         names -= group - {source.choice(sorted(group))}
     chosen = tuple(CHOICES[name] for name in source.sample(sorted(names), 14))

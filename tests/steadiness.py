@@ -31,6 +31,9 @@ from tests.variants.catalogue import VARIANTS, Variant, drawn
 #: Workers of a run, and whether every core is busy beside it.
 CONDITIONS = tuple(itertools.product((1, 2), (False, True)))
 
+#: Verdicts that no conforming server may get.
+BLAMED = ("failed", "warning", "error")
+
 #: Seconds that one run may take.
 LONGEST = 1800.0
 
@@ -57,22 +60,23 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     seen: dict[tuple[int, Cell], dict[str, list[Job]]] = defaultdict(lambda: defaultdict(list))
     runs = blamed = 0
-    for job in itertools.islice(_jobs(options.first), options.runs):
-        begin = time.monotonic()
-        verdicts, status, output = _verdicts(job, options.options)
-        runs += 1
-        wrong = sorted(
-            cell for cell, verdict in verdicts.items() if verdict in ("failed", "warning", "error")
-        )
-        blamed += len(wrong)
-        if not verdicts:
-            blamed += 1
-            print(f"{job}: no results:\n{output[-2000:]}")
-        for cell, verdict in verdicts.items():
-            seen[job.server, cell][verdict].append(job)
-        told = "".join(f"\n  blamed: {rule} on {operation}" for rule, operation in wrong)
-        took = time.monotonic() - begin
-        print(f"run {runs}: {job}: {len(verdicts)} verdicts, exit {status}, {took:.0f} s{told}", flush=True)
+    # Whoever stops it learns what is known so far.
+    with contextlib.suppress(KeyboardInterrupt):
+        for job in itertools.islice(_jobs(options.first), options.runs):
+            begin = time.monotonic()
+            verdicts, status, output = _verdicts(job, options.options)
+            runs += 1
+            wrong = sorted(cell for cell, verdict in verdicts.items() if verdict in BLAMED)
+            blamed += len(wrong) or not verdicts
+            if not verdicts:
+                print(f"{job}: no results:\n{output[-2000:]}")
+            for cell, verdict in verdicts.items():
+                seen[job.server, cell][verdict].append(job)
+            told = "".join(f"\n  blamed: {rule} on {operation}" for rule, operation in wrong)
+            took = time.monotonic() - begin
+            print(
+                f"run {runs}: {job}: {len(verdicts)} verdicts, exit {status}, {took:.0f} s{told}", flush=True
+            )
     differing = {place: kinds for place, kinds in seen.items() if len(kinds) > 1}
     for (_, (rule, operation)), kinds in differing.items():
         shown = "; ".join(f"{verdict} in {len(jobs)} (as {jobs[0]})" for verdict, jobs in kinds.items())

@@ -105,7 +105,10 @@ class Fuzzer:
     def _no_mistake(self, exchange: Exchange) -> None:
         """A target that no grammar allows, or no documented path has, may be answered by whoever finds it
         odd, in any words but those of a mistake."""
-        self.recorder.judge("http.no-server-error", self.operation, Answered("any request"), exchange)
+        also = (501,) if TRAITS[self.operation].under_development else ()
+        self.recorder.judge(
+            "http.no-server-error", self.operation, Answered("any request", also=also), exchange
+        )
 
     def _judge(
         self, case: Case, expected: ExpectedAnswer, verdict: BodyVerdict, exchange: Exchange, watched: bool

@@ -128,7 +128,8 @@ class Watch:
         of_refusals: bool = True,
         looks: tuple[list[Exchange], list[Exchange]] | None = None,
     ) -> tuple[NoEffect, list[Exchange]]:
-        """The expectation that `what`, answered as `sent`, had no effect, and the exchanges that it judges."""
+        """The expectation that `what`, answered as `sent`, had no effect, and the exchanges that it
+        judges."""
         before, after = looks or (self.looks_before, self.looks)
         answered = self.answered() if self._traits.changes else []
         others = self.accepted | self._made() if self._traits.listed_by else set()

@@ -120,8 +120,8 @@ class HistoryRecorder:
         what: str,
         plain: Any = None,
     ) -> bool:
-        """Judges a history; the smallest illegal part of it is what a failure shows. `plain` is the first state
-        as JSON data, where it is not empty."""
+        """Judges a history; the smallest illegal part of it is what a failure shows. `plain` is the first
+        state as JSON data, where it is not empty."""
         shown = events
         if legal_order(events, initial, step) is None:
             shown = smallest(

@@ -18,6 +18,7 @@ from conformance import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("conformance.cli.doctor", "say whether a target can be judged, and what is wrong with it"),
     "init": ("conformance.cli.init", "write a target file, by asking or from options"),
+    "test": ("conformance.cli.test", "judge a server: pytest on the suite, with pytest's options"),
     "serve": ("conformance.cli.serve", "run the reference server, a sandbox for clients"),
     "report": ("conformance.cli.report", "make the reports of a run anew from its results.json"),
     "merge": ("conformance.cli.merge", "put the parts of one run together (--shard)"),
@@ -54,6 +55,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, (_, summary) in COMMANDS.items():
         subparsers.add_parser(name, help=summary, add_help=not words or words[0] == name)
+    if words[:1] == ["test"]:
+        # Every option is pytest's, or the suite's own in pytest.
+        from conformance.cli import test
+
+        return test.judge(words[1:])
     module: Command | None = None
     if words and words[0] in COMMANDS:
         module = cast(Command, importlib.import_module(COMMANDS[words[0]][0]))

@@ -234,7 +234,7 @@ class Controller:
         if path := self.options.write_known_failures:
             from conformance.results.known_failures import write_known
 
-            write_known(self.results, path)
+            write_known(self.results, path, known=self.known)
         if path := self.options.write_pinned_choices:
             from conformance.results.pinned_choices import write_pinned
 

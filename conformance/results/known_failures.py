@@ -215,11 +215,15 @@ def _expiry(value: Any, place: str) -> date | None:
 
 
 def write_known(
-    results: Results, path: Path, reason: str = "listed when this file was written; say why it stands"
+    results: Results,
+    path: Path,
+    reason: str = "listed when this file was written; say why it stands",
+    known: KnownFailures | None = None,
 ) -> Path:
     """Writes the list of a run's violations; where a rule fails on all its operations, as one entry.
 
-    Reasons that the run's own list gave are kept. Raises OSError.
+    Reasons that the run's own list gave are kept, and so are its entries that the run says nothing about.
+    Raises OSError.
     """
     lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
     by_rule: dict[str, list[CaseResult]] = {}
@@ -242,6 +246,20 @@ def write_known(
                 f"rule = {_quoted(rule)}",
                 f"operation = {_quoted(operation)}{got}",
                 f"reason = {_quoted(cell.known or reason)}",
+            ]
+    for entry in known.entries if known else ():
+        cells = [results.cells[entry.rule, operation] for operation in entry.operations]
+        if any(cell.verdict not in (*VIOLATED, *_HELD, Verdict.NOT_APPLICABLE) for cell in cells) and not any(
+            cell.verdict in VIOLATED for cell in cells
+        ):
+            expires = [f"expires = {entry.expires.isoformat()}"] if entry.expires else []
+            lines += [
+                "",
+                "[[failure]]",
+                f"rule = {_quoted(entry.rule)}",
+                f"operation = {_quoted(entry.operation)}",
+                f"reason = {_quoted(entry.reason)}",
+                *expires,
             ]
     return written(path, "\n".join(lines) + "\n")
 

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from conformance.results import evidence
 from conformance.results.building import build
 from conformance.results.causes import VIOLATED, causes
 from conformance.results.codec import from_json, to_json
-from conformance.results.document import Document, ExchangeRecord
+from conformance.results.document import Document, ExchangeRecord, FindingRecord
 from conformance.results.known_failures import Entry, KnownFailures
 from conformance.results.latency import latency
 from conformance.results.model import Results, Timing
@@ -570,3 +571,28 @@ def test_annotations_are_single_escaped_commands() -> None:
     assert "a%25b" in found[1]
     assert all("\n" not in line and "\r" not in line for line in found)
     assert build(results, TARGET, run_info()).verdict.exit_status == 1
+
+
+def test_every_member_of_the_results_is_described_and_every_one_that_is_written_is_known() -> None:
+    """Nobody has to read the code to read the results."""
+    undescribed: list[str] = []
+
+    def walk(node: Any, place: str) -> None:
+        for name, member in node.get("properties", {}).items():
+            if "description" not in member:
+                undescribed.append(f"{place}/{name}")
+            walk(member, f"{place}/{name}")
+        for key in ("items", "additionalProperties"):
+            if isinstance(node.get(key), dict):
+                walk(node[key], place)
+        for alternative in node.get("anyOf", ()):
+            walk(alternative, place)
+
+    schema = SCHEMA.schema
+    walk(schema, "")
+    for name, definition in schema["$defs"].items():
+        walk(definition, name)
+    assert undescribed == []
+    assert {field.name for field in fields(Document)} == set(schema["properties"])
+    for record, definition in ((FindingRecord, "finding"), (ExchangeRecord, "exchange")):
+        assert {field.name for field in fields(record)} == set(schema["$defs"][definition]["properties"])

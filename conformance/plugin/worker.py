@@ -147,7 +147,7 @@ class Worker:
         fresh = list(itertools.islice(self.run.record.values(), self._seen, None))
         self._seen += len(fresh)
         for one in fresh:
-            _trim(one)
+            one.trim(KEPT_BODY)
         return {
             "worker": self.index,
             "check": check,
@@ -198,13 +198,6 @@ class Worker:
         """The exchanges before and between some, in which what bears on them is looked for."""
         first, last = min(numbers) - AROUND, max(numbers)
         return [self.run.record[number] for number in range(first, last + 1) if number in self.run.record]
-
-
-def _trim(exchange: Exchange) -> None:
-    """Lets go of what a long answer holds; a hostile server may send megabytes each time."""
-    if len(exchange.response_body) > KEPT_BODY:
-        exchange.response_body = exchange.response_body[:KEPT_BODY]
-        exchange.truncated = True
 
 
 def _timing(exchange: Exchange) -> tuple[int, str | None, int | None, float, float]:

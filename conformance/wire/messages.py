@@ -207,6 +207,14 @@ class Exchange:
                 self._document = MISSING
         return self._document
 
+    def trim(self, kept: int) -> None:
+        """Lets go of what a long answer holds beyond its first `kept` bytes, and of what was read of it.
+
+        A server that sends megabytes each time would else fill the memory."""
+        if len(self.response_body) > kept:
+            self.response_body = self.response_body[:kept]
+            self.truncated, self._document, self._parsed = True, MISSING, True
+
     @property
     def succeeded(self) -> bool:
         return self.status is not None and 200 <= self.status < 300

@@ -1,0 +1,71 @@
+"""A server that closes connections without a word, as proxies and idle timers do, is not blamed for it."""
+
+from __future__ import annotations
+
+import socket
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+
+from conformance.checks import plan
+from conformance.fixtures.run_context import RunContext
+from conformance.harness.check import run_check
+from conformance.judging.findings import Verdict
+from conformance.reference.messages import Request
+from conformance.reference.seed import new_server, target_tables
+from conformance.target.file import build
+from tests.support.wire import Received, Wire, wire
+
+#: One that creates, one that lists: with their races.
+OPERATIONS = {"createVirtualAccount", "listVirtualAccounts"}
+
+#: Answers of a connection after which it closes, and seconds of idling.
+ANSWERS, IDLE = 10, 0.02
+
+
+def parsed(received: Received) -> Request:
+    """What was received, as the reference server takes it."""
+    lines = (line.partition(b":") for line in received.head.split(b"\r\n")[1:])
+    headers = [(name, value.strip()) for name, _, value in lines]
+    return Request(received.line.split(b" ", 1)[0].decode(), received.target, headers, received.body)
+
+
+def after_answers(connection: socket.socket, answered: int) -> bool:
+    """Closes after so many answers, without `Connection: close`."""
+    return answered < ANSWERS
+
+
+def after_idling(connection: socket.socket, answered: int) -> bool:
+    """Closes when nothing comes for a moment."""
+    connection.settimeout(IDLE)
+    return True
+
+
+@pytest.mark.parametrize("keeps", [after_answers, after_idling])
+def test_closed_connections_are_no_violation(keeps: Callable[[socket.socket, int], bool]) -> None:
+    reference, seeded = new_server()
+    servers: list[Wire] = []
+    answered: Counter[int] = Counter()
+
+    def reply(connection: socket.socket, index: int) -> bool:
+        response = reference.handle(parsed(servers[0].requests[index]))
+        headers = b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
+        connection.sendall(b"HTTP/1.1 %d X\r\n%s\r\n%s" % (response.status, headers, response.body))
+        answered[id(connection)] += 1
+        return keeps(connection, answered[id(connection)])
+
+    blamed = []
+    with wire(reply) as server:
+        servers.append(server)
+        run = RunContext(build(target_tables(seeded, server.url), "closing"))
+        for check, operation in plan(operations=OPERATIONS):
+            blamed += [
+                finding.summary
+                for finding in run_check(check, operation, run)[0]
+                if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
+                and finding.exercised
+            ]
+    blamed += [f"{rule}: {tally.got}" for (rule, _), tally in run.invariants.tallies.items() if tally.broken]
+    assert blamed == []
+    assert len(answered) > 5

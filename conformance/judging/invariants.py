@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,8 +53,15 @@ CHECK = "passive"
 _SPACING = re.compile(r"[\s\-.]+")
 
 
-#: So many requests of an operation tell how often one is lost, and so many lost ones are no accident.
-ENOUGH, FEW_LOST = 50, 3
+#: So many requests of an operation tell how often one is lost.
+ENOUGH = 100
+
+
+def too_many_lost(lost: int, requests: int) -> bool:
+    """Whether so many lost requests are more than one in a hundred, and no bad luck of a server that loses
+    fewer: by three standard deviations."""
+    allowed = requests / 100
+    return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
 
 
 @dataclass
@@ -221,7 +229,7 @@ class Invariants:
             if len(tally.exchanges) < 3:
                 tally.exchanges.append(exchange.number)
         lost = self._lost.get(operation, 0)
-        too_many = lost >= FEW_LOST and lost * 100 > tally.judged and tally.judged >= ENOUGH
+        too_many = too_many_lost(lost, tally.judged)
         tally.broken = lost if too_many else 0
         if too_many:
             tally.expected = "an answer the first time to 99 of a hundred requests"

@@ -9,7 +9,7 @@ from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.findings import Verdict
-from conformance.judging.invariants import INVARIANTS
+from conformance.judging.invariants import INVARIANTS, too_many_lost
 from tests.support.runs import run_on
 
 #: The rules whose own checks give the others their occasions.
@@ -59,3 +59,11 @@ def test_nothing_is_broken(run: RunContext) -> None:
 def test_arrays_are_not_judged_empty(run: RunContext, operation: str, member: str) -> None:
     answers = [one for one in run.record.values() if one.operation == operation and one.succeeded]
     assert any(one.get(member, 0) for one in answers)
+
+
+@pytest.mark.parametrize(
+    ("lost", "requests", "many"),
+    [(0, 1000, False), (3, 90, False), (4, 100, False), (5, 100, True), (7, 286, False), (8, 286, True)],
+)
+def test_few_lost_requests_are_no_violation(lost: int, requests: int, many: bool) -> None:
+    assert too_many_lost(lost, requests) is many

@@ -17,7 +17,7 @@ from .harness import NO_ANSWER
 READS = OPERATION_SETS["read"]
 
 
-@fault("http.lost-requests", each=(8, 40))
+@fault("http.lost-requests", each=(8, 15))
 class LosesSome(Finishes):
     """One of so many requests is not answered; sent once more, it is."""
 

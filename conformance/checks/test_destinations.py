@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_last_four_digits(ctx: CheckContext) -> None:
         )
 
 
-@check("destination.masked")
+@check("destination.masked", "destination.masked-enough")
 def test_masked_numbers(ctx: CheckContext) -> None:
     """A destination made with an IBAN shows iban_masked and one made with a wallet address shows
     wallet_address_masked: each a text in which the full value does not stand."""
@@ -129,6 +130,14 @@ def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, w
     """Judges destination.masked on one answer."""
     expected = f"{what}: {member}, a text that hides the full value"
     ctx.judge("destination.masked", masked(expected, member=member, value=value), answer)
+    if "destination.masked-enough" in ctx.rules and isinstance(answer.get(member), str):
+        most = max(6, len(squeezed(value)) // 3)
+        expected = f"{what}: {member}, which shows {most} characters of the value at most"
+        ctx.judge(
+            "destination.masked-enough",
+            masked_enough(expected, member=member, value=value, most=most),
+            answer,
+        )
 
 
 @predicate
@@ -138,6 +147,21 @@ def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
     if isinstance(shown_value, str) and squeezed(value) in squeezed(shown_value):
         return "the full value"
     return "" if isinstance(shown_value, str) and shown_value else shown(shown_value)
+
+
+def _alike_at_start(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    return sum(1 for _ in pairs)
+
+
+@predicate
+def masked_enough(exchanges: Sequence[Exchange], member: str, value: str, most: int) -> str:
+    """A masked member begins and ends like the value in no more than so many characters."""
+    seen, whole = squeezed(str(exchanges[0].get(member))), squeezed(value)
+    first = _alike_at_start(seen, whole)
+    last = _alike_at_start(seen[first:][::-1], whole[first:][::-1])
+    return f"{first + last} of {len(whole)} characters" if first + last > most else ""
 
 
 @check("create.initial-state", operations=("createPayoutDestination",))

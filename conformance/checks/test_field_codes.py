@@ -63,3 +63,15 @@ def test_unassigned_code(ctx: CheckContext) -> None:
                 value = UNASSIGNED_CODES[field.code]
                 body = invalid.having(field.name, value)
                 invalid.refused("fields.unassigned-code", body, f'{field.name} "{value}"')
+
+
+@check("fields.currency-kind", UNTOUCHED, operations=RULES["fields.currency-kind"].operations)
+def test_currency_of_the_other_kind(ctx: CheckContext) -> None:
+    """A virtual account in a cryptocurrency is refused, and so is a wallet in a fiat currency."""
+    crypto = ctx.operation.id == "createVirtualAccount"
+    with InvalidBodies(ctx) as invalid:
+        for code in ("BTC", "USDC") if crypto else ("USD", "EUR"):
+            body = invalid.having("currency", code)
+            invalid.refused(
+                "fields.currency-kind", body, f"currency {code}, which is {'crypto' if crypto else 'fiat'}"
+            )

@@ -24,10 +24,11 @@ from conformance.harness.filters import (
     absent_currencies,
     end_date,
     start_date,
+    with_offset,
 )
 from conformance.harness.list_reading import item_fields, status_filter
 from conformance.harness.pagination import walk
-from conformance.judging.expectations import predicate
+from conformance.judging.expectations import Refused, predicate
 from conformance.judging.expectations.lists import keeps_what_fits
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Parameters, page_of, pages_of, statuses
@@ -58,6 +59,30 @@ def test_start_date(ctx: CheckContext) -> None:
 def test_end_date(ctx: CheckContext) -> None:
     """Filters by the created of elements, exactly as shown, by seconds, and far off: before it."""
     _judge_dates(ctx, "list.end-date", end_date, "end_date", operator.lt)
+
+
+@check("list.date-offset", operations=tuple(RULES["list.date-offset"].operations))
+def test_date_with_an_offset(ctx: CheckContext) -> None:
+    """Filters by the created of an element, written with an offset: what it keeps is what the same instant in
+    UTC keeps, unless it is refused."""
+    rule, lists = "list.date-offset", Filtered(ctx)
+    chosen = sorted(lists.elements, key=lambda one: one.created)[len(lists.elements) // 2]
+    for name, query, keeps in (("start_date", start_date, operator.ge), ("end_date", end_date, operator.lt)):
+        plain = lists.send(query(chosen.text), f"{name} in UTC, to compare with")
+        expected = [one for one in lists.elements if keeps(one.created, chosen.created)]
+        if (page := page_of(plain)) is None or set(page.ids) & lists.ids != {one.id for one in expected}:
+            ctx.skip_judgement(
+                rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}"
+            )
+            continue
+        for hours in (2, -5):
+            text = with_offset(chosen.text, hours)
+            what = f"{name} with the offset {text[-6:]}"
+            exchange = lists.send(query(text), what)
+            if exchange.refused:
+                ctx.judge(rule, Refused(what), exchange)
+            else:
+                lists.judge(rule, exchange, expected, what)
 
 
 def _judge_dates(

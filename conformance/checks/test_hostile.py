@@ -74,6 +74,8 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     refused = []
     with SideEffects(ctx, fixture) as effects:
         for wrong in (*bodies.malformed(), *bodies.not_objects()):
+            if operation == "updateBeneficiary" and not wrong.value:
+                continue  # open: beneficiary.update-no-body
             what = f"a body {wrong.reason}"
             answer = send(wrong.value, what)
             refused.append(answer)
@@ -108,6 +110,14 @@ def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> N
     """Records whether a body was accepted; not the status, which is another rule's."""
     if ctx.usable(rule, answer):
         ctx.observe(rule, question, "accepted" if answer.succeeded else answer.described(), answer)
+
+
+@check("beneficiary.update-no-body", "http.no-server-error", operations=("updateBeneficiary",))
+def test_update_without_a_body(ctx: CheckContext) -> None:
+    """Records whether a PATCH without a body counts as one that changes nothing, or is refused."""
+    fixture = ctx.fixture(fresh=True)
+    answer = _probe(ctx, fixture.call("updateBeneficiary").but(body=None), "a PATCH without a body")
+    _observe(ctx, "beneficiary.update-no-body", "a PATCH without a body", answer)
 
 
 @check("http.no-server-error", operations=("disableBeneficiary",))

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.account import identifier
-from conformance.fixtures.lateness import look_until
+from conformance.fixtures.lateness import look_until, told
 from conformance.fixtures.run_context import refusal_of_sound
 from conformance.harness import paging
 from conformance.harness.check import check
@@ -73,7 +73,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     ctx.observe("list.order", "in which order?", in_order(shown, list(list_fixture.created)), exchanges[0])
 
 
-@check("list.complete", operations=("listAccounts",))
+@check("list.complete", "read.delay", operations=("listAccounts",))
 def test_new_account_shows(ctx: CheckContext) -> None:
     """Walks the accounts before and after one is added: all that were there, and the new one."""
     fixture = ctx.fixture()
@@ -87,6 +87,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
         lambda: steady(ctx, listing, lambda: walk(ctx, listing)),
         lambda read: read.cut or created.get("id") in read.ids,
     )
+    ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
         paging.page(ctx, "list.complete", after.exchanges[-1], what)
@@ -125,6 +126,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     "list.pages-empty",
     "list.pages",
     "list.defaults",
+    "read.delay",
     operations=tuple(RULES["list.empty"].operations),
 )
 def test_new_elements_show(ctx: CheckContext) -> None:
@@ -163,6 +165,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         if found is not None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)
             paging.belongs(ctx, found.ids, made, {}, True, what, exchange)
+    ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
 
 
 def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 
 from conformance.fixtures import samples
 from conformance.fixtures.account import call
@@ -22,8 +23,9 @@ from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_not_back, look_for
 from conformance.harness.side_effects import SideEffects
 from conformance.judging.comparison import MOVING, document
+from conformance.judging.expectations import predicate
 from conformance.wire.clock import wait_past
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import MISSING, Exchange
 
 
 def changes(run: RunContext) -> dict[str, Body]:
@@ -220,3 +222,35 @@ def test_empty_update(ctx: CheckContext) -> None:
     after = look_for(ctx, reading, f"the beneficiary after {what}", expected, but=MOVING, otherwise=created)
     if after.succeeded:
         judge_beneficiary(ctx, rule, after, expected, f"a read after {what}", otherwise=created)
+
+
+@check("beneficiary.update-company-name")
+def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -> None:
+    """A PATCH that takes the company_name from a business, or makes a business of an individual without one,
+    is refused, or leaves no business without it."""
+    rule, fixture = "beneficiary.update-company-name", ctx.fixture(fresh=True)
+    shapes = AcceptedBodies(ctx.run, "createBeneficiary")
+    business = Beneficiary(ctx, fixture, shapes.body("business", fixture))
+    for what, person, body in (
+        ("company_name null on a business", business, {"company_name": None}),
+        ("beneficiary_type business alone", Beneficiary(ctx, fixture), {"beneficiary_type": "business"}),
+    ):
+        answer = person.patch(body, f"a PATCH of {what}")
+        if ctx.usable(rule, answer):
+            ctx.judge(
+                rule, no_business_without_name(f"a PATCH of {what}: refused, or a company_name"), answer
+            )
+
+
+@predicate
+def no_business_without_name(exchanges: Sequence[Exchange]) -> str:
+    """A request was refused, or what it answers is no business without a company_name."""
+    answer = exchanges[0]
+    if answer.refused:
+        return ""
+    nameless = answer.get("beneficiary_type") == "business" and answer.get("company_name") in (
+        None,
+        "",
+        MISSING,
+    )
+    return "a business without company_name" if nameless else ""

@@ -13,6 +13,7 @@ from conformance.contract.traits import TRAITS
 from conformance.judging.expectations import CannotTell, Expectation, Outcome
 from conformance.judging.findings import Finding
 from conformance.judging.recorder import Judgement
+from conformance.judging.timeliness import untimely
 from conformance.target.file import Target
 from conformance.wire.grammar import grammatical
 from conformance.wire.messages import MISSING, Exchange
@@ -31,6 +32,7 @@ INVARIANTS = (
     "format.account-id",
     "format.id-unique",
     "format.timestamp",
+    "format.timestamp-current",
     "format.money",
     "format.nullable",
     "format.enum",
@@ -41,7 +43,9 @@ INVARIANTS = (
 )
 
 _SCHEMA_RULES = tuple(
-    rule for rule in INVARIANTS if rule.startswith(("format.", "list.")) and rule != "format.id-unique"
+    rule
+    for rule in INVARIANTS
+    if rule.startswith(("format.", "list.")) and rule not in ("format.id-unique", "format.timestamp-current")
 )
 
 #: Request fields of a payout destination whose full value no response may show (section 2.4).
@@ -157,6 +161,8 @@ class Invariants:
         self._hidden: dict[str, dict[str, tuple[str, int]]] = {}
         #: Operation -> how many of its requests had to be sent again.
         self._lost: dict[str, int] = {}
+        #: Organizations and idempotency keys that were accepted.
+        self._keys: set[tuple[str, str]] = set()
         self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], int]] = {}
 
     # ------------------------------------------------------------------ bookkeeping
@@ -272,7 +278,8 @@ class Invariants:
         problems = response_problems(operation, exchange.document)
         broken = {problem.rule for problem in problems}
         for rule in _SCHEMA_RULES:
-            if rule not in broken:
+            unseen = rule in ("format.money", "format.timestamp") and operation == "getAccountBalances"
+            if rule not in broken and not (unseen and exchange.get("balances") == []):
                 self._judge(rule, exchange)
         for problem in problems:
             self._judge(
@@ -282,6 +289,17 @@ class Invariants:
                 RULES[problem.rule].statement,
             )
         self._unique(exchange)
+        self._timely(exchange)
+
+    def _timely(self, exchange: Exchange) -> None:
+        key = exchange.call.idempotency_key
+        # What comes again for a used key is as old as its first answer.
+        if key is not None and (exchange.organization, key.lower()) in self._keys:
+            return
+        if key is not None:
+            self._keys.add((exchange.organization, key.lower()))
+        rule = "format.timestamp-current"
+        self._judge(rule, exchange, untimely(exchange), RULES[rule].statement)
 
     def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list[Problem]]) -> None:
         problems = find() if exchange.document is not MISSING else None

@@ -60,6 +60,7 @@ SECTIONS = (
     "filters",
     "formats",
     "values",
+    "exactness",
     "races",
     "crashes",
     "http",

@@ -237,7 +237,18 @@ AMOUNTS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-@fault("fields.amount", each=AMOUNTS)
+#: Of payins that these are refused is implied only: fields.payin-amount-positive.
+_NOT_POSITIVE = ("zero", "zero with decimals", "negative", "just negative")
+
+
+@fault(
+    "fields.amount",
+    each=lambda operation: {
+        kind: taken
+        for kind, taken in AMOUNTS.items()
+        if operation != "createPayin" or kind not in _NOT_POSITIVE
+    },
+)
 class TakesAmount(Faulty):
     """An amount that is no positive decimal in a string is accepted."""
 

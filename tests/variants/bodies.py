@@ -180,6 +180,16 @@ class NoNulls(Behaviour):
         raise self.invalid(ctx, field, "null_field", "may not be null")
 
 
+@choice("beneficiary.update-no-body")
+class NoBodyIsEmpty(Behaviour):
+    """A PATCH without a body counts as one with an empty object."""
+
+    def parse_body(self, ctx: Context) -> dict[str, Any]:
+        if ctx.operation == "updateBeneficiary" and not ctx.request.body:
+            return {}
+        return super().parse_body(ctx)
+
+
 @choice("fields.address-members")
 class AnyAddress(Behaviour):
     """An address may have any members, or none; they are kept as they came."""

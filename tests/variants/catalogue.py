@@ -303,6 +303,7 @@ VARIANTS: tuple[Variant, ...] = (
             bodies.TerseErrors,
             bodies.SurrogatesReplaced,
             bodies.AnyDecimal,
+            bodies.NoBodyIsEmpty,
             bodies.LengthInUtf16,
             auth.SignaturesInAnyCase,
             auth.EqualJsonReplays,

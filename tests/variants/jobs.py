@@ -132,21 +132,21 @@ class _ListsBehind(Behaviour):
         return super().count(ctx, listing)
 
 
-@choice()
+@choice("read.delay")
 class ListsSoon(_ListsBehind):
     """Lists are 80 milliseconds behind."""
 
     behind = 80_000
 
 
-@choice()
+@choice("read.delay")
 class ListsLate(_ListsBehind):
     """Lists are two seconds behind."""
 
     behind = 2_000_000
 
 
-@choice()
+@choice("read.delay")
 class ReadsFromReplicas(Behaviour):
     """A beneficiary is read from a replica that shows changes 80 milliseconds later."""
 

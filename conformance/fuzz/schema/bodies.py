@@ -16,6 +16,7 @@ from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.fixtures.corpora.forms import (
+    not_positive,
     plain_email,
     plain_text,
     surely_longer,
@@ -164,7 +165,7 @@ def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
         elif not _typed(field, value):
             yield from _wrong_type(field, value)
         elif isinstance(value, str):
-            yield from _wrong_text(field, value, document)
+            yield from _wrong_text(operation, field, value, document)
     if create:
         yield from _together(operation, document)
 
@@ -191,7 +192,7 @@ def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
         yield Reason("fields.optional-type", what)
 
 
-def _wrong_text(field: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:
+def _wrong_text(operation: str, field: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:
     if field.max_length is not None and surely_longer(value, field.max_length):
         yield Reason(
             "fields.max-length", f"{field.name} of {len(value)} characters (at most {field.max_length})"
@@ -209,7 +210,8 @@ def _wrong_text(field: Field, value: str, document: dict[str, Any]) -> Iterator[
     if field.code and value == UNASSIGNED_CODES[field.code] and document.get("type") != "wallet":
         yield Reason("fields.unassigned-code", f"{field.name} {show(value)}")
     if field.name == "amount" and surely_no_amount(value):
-        yield Reason("fields.amount", f"amount {show(value)}")
+        implied = operation == "createPayin" and not_positive(value)
+        yield Reason("fields.payin-amount-positive" if implied else "fields.amount", f"amount {show(value)}")
 
 
 def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:

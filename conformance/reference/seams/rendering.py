@@ -161,11 +161,11 @@ class Rendering(Base):
         return self.masked(ctx, record.get("wallet_address"))
 
     def masked(self, ctx: Context, value: Any) -> str | None:
-        """A value of which at most the first and last four characters show, and never more than half."""
+        """A value of which at most the first and last four characters show, and never more than a third."""
         if value is None:
             return None
         text = str(value)
-        shown = min(4, len(text) // 4)
+        shown = min(4, len(text) // 6)
         return f"{text[:shown]}****{text[len(text) - shown :]}"
 
     # ------------------------------------------------------------------ payouts and payins

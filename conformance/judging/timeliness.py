@@ -1,0 +1,43 @@
+"""Whether timestamps tell the time (section 2): created about now, updated never before created."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+
+from conformance.contract import timestamps
+from conformance.contract.traits import TRAITS
+from conformance.judging.comparison import same_instant, show
+from conformance.wire.messages import Exchange
+
+#: Seconds that `created` of a new resource may lie from the server's clock.
+MARGIN = 600
+
+#: Added where no Date tells the server's clock: its requests are accepted, so it is that near the local one.
+_UNTOLD = 300
+
+
+def untimely(exchange: Exchange) -> str:
+    """How the timestamps of a resource in an answer do not tell the time, in words; "" where they do or are
+    none. The answer to a create is the first to its request: a replay shows the time of the original."""
+    created = timestamps.parse(exchange.get("created"))
+    if created is None:
+        return ""
+    if exchange.operation is not None and TRAITS[exchange.operation].creates:
+        now, margin = _clock(exchange)
+        if abs(float(created) - now) > margin:
+            off = round((float(created) - now) / 60)
+            return (
+                f"created {show(exchange.get('created'))}, {abs(off)} minutes {'ahead' if off > 0 else 'ago'}"
+            )
+    updated, shown = timestamps.parse(exchange.get("updated")), exchange.get("updated")
+    if updated is None or updated >= created or same_instant(shown, exchange.get("created")):
+        return ""
+    return f"updated {show(shown)}, before created {show(exchange.get('created'))}"
+
+
+def _clock(exchange: Exchange) -> tuple[float, float]:
+    """The server's clock when it answered, in Unix seconds, and the margin that goes with it."""
+    try:
+        return parsedate_to_datetime(exchange.header("date") or "").timestamp(), MARGIN
+    except (TypeError, ValueError, OverflowError):
+        return exchange.started + exchange.elapsed, MARGIN + _UNTOLD

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.harness.exploration import exploration
-from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.judging.findings import Finding
 
 if TYPE_CHECKING:
     from conformance.fixtures.run_context import RunContext
@@ -24,23 +24,8 @@ RACES = {
 }
 
 
-@exploration(*RACES)
-def test_has_legal_order(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
+@exploration(RACES)
+def test_has_legal_order(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
     from conformance.fuzz.histories.explore import explore_histories
 
-    name = "test_histories.test_has_legal_order"
-    try:
-        return explore_histories(run, part, settings, name)
-    except Inconclusive as stop:
-        rule, operation = RACES[part]
-        return [
-            Finding(
-                rule,
-                operation,
-                Verdict.INCONCLUSIVE,
-                name,
-                summary=stop.reason,
-                remedy=stop.remedy,
-                cause=stop.cause,
-            )
-        ]
+    return explore_histories(run, part, settings, name)

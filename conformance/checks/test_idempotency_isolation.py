@@ -74,6 +74,8 @@ def _judge_new(
 def as_with_a_fresh_key(exchanges: Sequence[Exchange]) -> str | Outcome:
     """The first request is answered in the same way as the second one, whose key is fresh."""
     answer, fresh = exchanges[:2]
+    if answer.succeeded:
+        return ""
     differs = fresh.refused and _kind(answer) != _kind(fresh)
     accepted = fresh.succeeded and not answer.succeeded
     return Outcome(False, answer.described(), answer=answer) if accepted or differs else ""

@@ -8,32 +8,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from conformance.harness.exploration import exploration
-from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.judging.findings import Finding
 
 if TYPE_CHECKING:
     from conformance.fixtures.run_context import RunContext
     from conformance.harness.exploration import FuzzSettings
 
-#: Theme -> the operation that stands for it where nothing came to be judged.
-THEMES = {"payees": "createBeneficiary", "holdings": "createVirtualAccount", "everything": "createAccount"}
+#: Theme -> the rule and operation that stand for it where nothing came to be judged.
+THEMES = {
+    "payees": ("http.success-json", "createBeneficiary"),
+    "holdings": ("http.success-json", "createVirtualAccount"),
+    "everything": ("http.success-json", "createAccount"),
+}
 
 
-@exploration(*THEMES)
-def test_agrees_with_model(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
+@exploration(THEMES)
+def test_agrees_with_model(run: RunContext, part: str, settings: FuzzSettings, name: str) -> list[Finding]:
     from conformance.fuzz.stateful.explore import explore_model
 
-    name = "test_model.test_agrees_with_model"
-    try:
-        return explore_model(run, part, settings, name)
-    except Inconclusive as stop:
-        return [
-            Finding(
-                "http.success-json",
-                THEMES[part],
-                Verdict.INCONCLUSIVE,
-                name,
-                summary=stop.reason,
-                remedy=stop.remedy,
-                cause=stop.cause,
-            )
-        ]
+    return explore_model(run, part, settings, name)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from conformance.contract.rules import RULES
 from conformance.fixtures.run_context import RunContext
-from conformance.judging.findings import Finding
+from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.target.applicability import absent
 
-#: Runs one part of an exploration: suite, the part's name, what the user asked for -> findings on any rules.
+#: Runs one part of an exploration: the run, the part's name, what the user asked for -> findings.
 ExplorationFunction = Callable[[RunContext, str, "FuzzSettings"], list[Finding]]
+
+#: The same as it is written: it is also told its name, and may raise Inconclusive.
+Explore = Callable[[RunContext, str, "FuzzSettings", str], list[Finding]]
 
 
 @dataclass(frozen=True)
@@ -28,15 +34,34 @@ class Exploration:
 EXPLORATIONS: dict[str, Exploration] = {}
 
 
-def exploration(*parts: str) -> Callable[[ExplorationFunction], ExplorationFunction]:
-    """Marks a function as a property-based test that runs once for each part."""
+def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore], ExplorationFunction]:
+    """Marks a function as a property-based test that runs once for each part.
 
-    def mark(function: ExplorationFunction) -> ExplorationFunction:
+    `stands_for` names the parts, each with the rule and operation that stand for it where nothing came to be
+    judged: where the function raises Inconclusive, or the target does not have the operation.
+    """
+
+    def mark(function: Explore) -> ExplorationFunction:
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        marked = Exploration(name, function, parts)
+
+        @functools.wraps(function)
+        def explore(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
+            rule, operation = stands_for[part]
+            finding = Finding(rule, operation, Verdict.NOT_APPLICABLE, name)
+            if reason := absent(RULES[rule], operation, run.target):
+                finding.summary = reason
+                return [finding]
+            try:
+                return function(run, part, settings, name)
+            except Inconclusive as stop:
+                finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
+                finding.remedy, finding.cause = stop.remedy, stop.cause
+                return [finding]
+
+        marked = Exploration(name, explore, tuple(stands_for))
         EXPLORATIONS[name] = marked
-        function.conformance_exploration = marked  # type: ignore[attr-defined]
-        return function
+        explore.conformance_exploration = marked  # type: ignore[attr-defined]
+        return explore
 
     return mark
 

@@ -66,7 +66,11 @@ def needed(
             waiting.append(exchange)
     while waiting and len(kept) < most:
         later = waiting.pop()
-        for exchange in [*_made(later, makers, run), *_bearing(later, exchanges, last), *_before(later, run)]:
+        for exchange in [
+            *_made(later, makers, run),
+            *_bearing(later, exchanges, last, run),
+            *_before(later, run),
+        ]:
             if exchange.number not in kept and len(kept) < most:
                 kept[exchange.number] = exchange
                 waiting.append(exchange)
@@ -76,9 +80,21 @@ def needed(
 def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[Exchange]:
     """What created the things that a request names."""
     numbers = {makers[word] for word in _words(later) if word in makers}
+    if later.operation is not None:
+        near = _near(makers)
+        numbers |= {near[word] for word in _words(later) if word in near and word not in makers}
     return [
         run.record[number] for number in sorted(numbers) if number < later.number and number in run.record
     ]
+
+
+def _near(makers: Mapping[str, int]) -> Mapping[str, int]:
+    """Ids in the other forms that checks write them in, and what created them."""
+    near: dict[str, int] = {}
+    for identifier, number in makers.items():
+        for form in (identifier[:-1], identifier + "0", identifier.upper(), identifier.swapcase()):
+            near[form] = number
+    return near
 
 
 def _before(later: Exchange, run: RunContext) -> list[Exchange]:
@@ -95,20 +111,22 @@ def _before(later: Exchange, run: RunContext) -> list[Exchange]:
     ][:_BEFORE]
 
 
-def _bearing(later: Exchange, exchanges: list[Exchange], last: int) -> list[Exchange]:
+def _bearing(later: Exchange, exchanges: list[Exchange], last: int, run: RunContext) -> list[Exchange]:
     """The earlier requests of the check that bear on one; where it takes over a nonce, the last one with
     another nonce as well, as a server may know but the latest."""
     found = [exchange for exchange in exchanges if exchange.number < last and _related(exchange, later)]
-    used = [exchange for exchange in found if exchange.nonce == later.nonce]
-    if used and later.call.auth.nonce is not None:
-        between = [
+    if later.call.auth.nonce is not None:
+        earlier = [exchange for exchange in run.record.values() if exchange.number < later.number]
+        used = [exchange for exchange in earlier if exchange.nonce == later.nonce][-1:]
+        found += used
+        found += [
             exchange
-            for exchange in exchanges
-            if used[-1].number < exchange.number < later.number
+            for exchange in earlier
+            if used
+            and exchange.number > used[0].number
             and exchange.operation == later.operation
-            and exchange.succeeded
-        ]
-        found += between[-1:]
+            and not exchange.refused_authentication
+        ][-1:]
     return found
 
 
@@ -132,12 +150,14 @@ def _listed(judged: list[Exchange], makers: Mapping[str, int], run: RunContext) 
     lists = [one for one in judged if one.operation != "listAccounts" and one.succeeded]
     shown = {word for one in lists for word in _WORDS.findall(one.response_body.decode("utf-8", "replace"))}
     paths = {one.call.path for one in lists if one.operation and OPERATIONS[one.operation].is_list}
+    above = tuple(f"{one.call.path}/" for one in lists if one.method != "POST")
     return sorted(
         {
             number
             for identifier, number in makers.items()
             if identifier in shown
-            or (paths and number in run.record and run.record[number].call.path in paths)
+            or (number in run.record and run.record[number].call.path in paths)
+            or (above and number in run.record and run.record[number].call.path.startswith(above))
         }
     )[-MAX_LISTED:]
 

@@ -588,7 +588,7 @@ def test_every_member_of_the_results_is_described_and_every_one_that_is_written_
         for alternative in node.get("anyOf", ()):
             walk(alternative, place)
 
-    schema = SCHEMA.schema
+    schema: Any = SCHEMA.schema
     walk(schema, "")
     for name, definition in schema["$defs"].items():
         walk(definition, name)

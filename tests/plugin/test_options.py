@@ -200,3 +200,34 @@ def test_a_wrong_number_is_told_in_words(option: str, value: str, told: str, tmp
     outcome = run(option, value, folder=tmp_path)
     assert outcome.status == 4, outcome.output
     assert told in outcome.output and "_positive" not in outcome.output
+
+
+def test_other_peoples_runs_load_nothing_heavy() -> None:
+    """The plugin is loaded by every pytest run of an environment: what it imports then costs everybody."""
+    code = (
+        "import pytest, sys\n"
+        "before = set(sys.modules)\n"
+        "import conformance.plugin.hooks\n"
+        "print(*(set(sys.modules) - before))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    loaded = done.stdout.split()
+    assert "conformance.plugin.hooks" in loaded
+    heavy = {
+        "yaml",
+        "httpx",
+        "jsonschema",
+        "hypothesis",
+        "schemathesis",
+        "jinja2",
+        "conformance.contract.rules",
+    }
+    assert not heavy & set(loaded)
+    assert len([name for name in loaded if name.startswith("conformance")]) < 12

@@ -15,7 +15,7 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
 from conformance.judging.expectations import Accepted, Answered
-from conformance.wire.messages import Call, Exchange
+from conformance.wire.messages import Call, Exchange, Failure
 
 SURVIVES = "http.no-server-error"
 
@@ -31,7 +31,7 @@ def _scene(ctx: CheckContext) -> AccountFixture:
 
 def _survived(ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: bool = False) -> None:
     """Judges that an answer came, below 500; `may_hang_up` where a front end may break the connection off."""
-    hung_up = exchange.status is None and "Timeout" not in (exchange.error or "")
+    hung_up = exchange.status is None and exchange.failure is not Failure.TIMED_OUT
     if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
         ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return

@@ -9,7 +9,7 @@ from conformance.diagnosis import connection, credentials, resources
 from conformance.diagnosis.model import Diagnosis, Examination
 from conformance.target.file import Organization, Target, TargetError
 from conformance.target.redaction import Redactor
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import MISSING, Exchange, Failure
 from conformance.wire.transport import new_transport
 
 
@@ -72,7 +72,7 @@ def _organization(examination: Examination, organization: Organization, thorough
     if listed.error and "Connect" in listed.error:
         connection.unreachable(examination, listed)
         return None
-    if listed.status is None and "Timeout" in (listed.error or ""):
+    if listed.failure is Failure.TIMED_OUT:
         connection.no_http(examination, listed)
         return None
     created = examination.created(organization)

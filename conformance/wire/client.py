@@ -20,7 +20,7 @@ from conformance.contract import signing
 from conformance.target.file import Organization
 from conformance.wire.answers import receive
 from conformance.wire.clock import ServerClock
-from conformance.wire.messages import MANGLES, NAME_CASES, Auth, Call, Exchange
+from conformance.wire.messages import MANGLES, NAME_CASES, Auth, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.throttle import Pace, Patience
 from conformance.wire.transport import FRESH, bytes_received, deadline, wire_target
@@ -215,8 +215,10 @@ class Client:
         except httpx.TimeoutException as error:
             self.patience.timeouts += 1
             exchange.error, exchange.silent = f"{type(error).__name__}: {error}"[:300], True
+            exchange.failure = Failure.TIMED_OUT
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
+            exchange.failure = _failure(error)
             exchange.silent = not isinstance(error, _UNSENDABLE) and not bytes_received()
         exchange.elapsed = time.perf_counter() - begin
         if not quiet:
@@ -243,6 +245,15 @@ class Client:
     def _watch(self, exchange: Exchange) -> None:
         for watcher in self.watchers:
             watcher(exchange)
+
+
+def _failure(error: Exception) -> Failure:
+    """What kept an answer from coming, other than the suite's own patience."""
+    if isinstance(error, httpx.ConnectError):
+        return Failure.UNREACHABLE
+    if isinstance(error, httpx.LocalProtocolError):
+        return Failure.UNSENDABLE
+    return Failure.TIMED_OUT if isinstance(error, TimeoutError) else Failure.BROKEN_OFF
 
 
 def race(requests: Sequence[tuple[Client, Prepared]]) -> list[Exchange]:

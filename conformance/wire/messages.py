@@ -7,6 +7,7 @@ import functools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from enum import StrEnum
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -139,6 +140,15 @@ def to_json(document: Any) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "backslashreplace")
 
 
+class Failure(StrEnum):
+    """Why a request has no answer; an exchange's `error` tells more of it, for people."""
+
+    UNREACHABLE = "unreachable"
+    UNSENDABLE = "unsendable"
+    TIMED_OUT = "timed out"
+    BROKEN_OFF = "broken off"
+
+
 @dataclass
 class Exchange:
     """One request as sent and its answer. `status` is None when no answer came; `error` says why.
@@ -164,6 +174,7 @@ class Exchange:
     #: The response was longer than the suite reads.
     truncated: bool = False
     error: str | None = None
+    failure: Failure | None = None
     #: How often the request was sent (429 and 503 with Retry-After are waited out), lost ones not counted.
     attempts: int = 1
     #: The transmission was lost, and the request sent once more: the next exchange of the call has the
@@ -237,7 +248,7 @@ class Exchange:
     def unsent(self) -> bool:
         """No server saw the request: nothing listens any more, or it was no HTTP. Says nothing about any
         rule."""
-        return self.status is None and (self.error or "").startswith(("ConnectError", "LocalProtocolError"))
+        return self.failure in (Failure.UNREACHABLE, Failure.UNSENDABLE)
 
     def get(self, *path: str | int) -> Any:
         """The JSON value at a path of member names and indexes, or MISSING; never raises."""

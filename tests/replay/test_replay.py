@@ -16,13 +16,13 @@ from conformance.cli.main import main
 from conformance.fixtures.account import call, new_key
 from conformance.fixtures.run_context import RunContext
 from conformance.judging import recorder
-from conformance.judging.expectations import AtMostOne, Expectation, Refused, SameAnswer
+from conformance.judging.expectations import KINDS, AtMostOne, Expectation, Refused, SameAnswer
 from conformance.judging.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_text
 from conformance.reference.serving.listener import served
 from conformance.replay import ReplayError, as_curl, as_python, document_of, load, perform, save
-from conformance.replay.document import call_of, file_name
+from conformance.replay.document import SCHEMA, call_of, file_name
 from conformance.replay.symbols import Names, fresh_like, moved, new_value, rendered
 from conformance.wire.messages import Call, Exchange
 from tests.support.runs import run_on
@@ -347,6 +347,11 @@ def test_unusable_files(content: str, message: str, tmp_path: Path) -> None:
         load(path)
     with pytest.raises(ReplayError, match="no such replay file"):
         load(tmp_path / "missing.json")
+
+
+def test_the_schema_names_each_kind_of_expectation() -> None:
+    schema = json.loads(SCHEMA.read_bytes())
+    assert schema["properties"]["expectation"]["properties"]["kind"]["enum"] == list(KINDS)
 
 
 def test_names_of_files() -> None:

@@ -1,7 +1,7 @@
 """Replay files say "reproduced" of the faulty server that they were made on, and of no sound one.
 
-Here for some faults, drawn by the printed seed (SEED in the environment draws the same again); for all of them
-by `python -m tests.replays` (see its --help).
+Here for some faults, drawn by the printed seed (SEED in the environment draws the same again); for all of
+them by `python -m tests.replays` (see its --help).
 """
 
 from __future__ import annotations

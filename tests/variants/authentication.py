@@ -191,10 +191,10 @@ class NoKeysElsewhere(Behaviour):
 
 @choice(breaks=("idempotency.key-required",))
 class KeysOptional(Behaviour):
-    """A POST without a key is performed; the specification wants it refused, without saying how."""
+    """A POST without a key is performed, but for payouts, of which the specification says that it is required."""
 
     def on_missing_key(self, ctx: Context) -> str | None:
-        return None
+        return super().on_missing_key(ctx) if ctx.operation == "createPayout" else None
 
 
 # ---------------------------------------------------------------------- tenancy

@@ -238,7 +238,7 @@ class AmountsInCents(Behaviour):
         return format(Decimal(record["amount"]).quantize(Decimal("0.01")), "f")
 
 
-@choice(breaks=("fields.unassigned-code",))
+@choice(breaks=("fields.unassigned-code", "fields.currency-kind"))
 class UnassignedCodes(Behaviour):
     """Codes are only looked at for their form."""
 

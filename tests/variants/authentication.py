@@ -191,7 +191,8 @@ class NoKeysElsewhere(Behaviour):
 
 @choice(breaks=("idempotency.key-required",))
 class KeysOptional(Behaviour):
-    """A POST without a key is performed, but for payouts, of which the specification says that it is required."""
+    """A POST without a key is performed, but for payouts, of which the specification says that it is
+    required."""
 
     def on_missing_key(self, ctx: Context) -> str | None:
         return super().on_missing_key(ctx) if ctx.operation == "createPayout" else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ import pytest
 from conformance.fixtures.run_context import RunContext
 from tests.support.reference_world import World
 from tests.support.runs import run_on
+from tests.variants.hurry import hurried
 
 
 def pytest_make_parametrize_id(val: Any) -> str | None:
@@ -44,6 +45,13 @@ def run() -> RunContext:
 def world() -> World:
     """A reference server and a caller who has made one of everything there."""
     return World()
+
+
+@pytest.fixture
+def no_waiting() -> Iterator[None]:
+    """Waiting takes no time: nothing in this process shows late what it does not show at once."""
+    with hurried():
+        yield
 
 
 @pytest.fixture

@@ -79,7 +79,7 @@ def test_passive_rules_are_required_or_implied_and_have_faults(rule: str) -> Non
     assert faults_of(rule)
 
 
-@pytest.mark.usefixtures("quiet")
+@pytest.mark.usefixtures("quiet", "no_waiting")
 @pytest.mark.parametrize(("name", "rule"), JUDGING)
 def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: str) -> None:
     check = CHECKS[name]

@@ -115,6 +115,7 @@ def caught(mutation: Mutation, checks: list[Check]) -> bool:
     return False
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_spoilt_members_are_caught(operation: str) -> None:
     checks = checks_of(operation)

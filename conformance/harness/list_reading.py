@@ -50,6 +50,13 @@ class PageReading:
         return dict.fromkeys(one for done in self.walks for one in done.ids)
 
     @property
+    def grew(self) -> bool:
+        """Others added elements while it was read, as the totals of the answers tell."""
+        pages = [page for done in self.walks for page in done.pages]
+        pages += [page for _, _, exchange in self.samples if (page := page_of(exchange))]
+        return len({page.total for page in pages}) > 1
+
+    @property
     def in_order(self) -> bool:
         """The first walk shows each known element once, so that its order can be compared with."""
         first = self.walks[0]

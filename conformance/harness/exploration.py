@@ -58,6 +58,8 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
                 finding.remedy, finding.cause = stop.remedy, stop.cause
                 return [finding]
 
+        # pytest would ask the written function, which is told its name, for the fixtures that it wants.
+        del explore.__wrapped__  # type: ignore[attr-defined]
         marked = Exploration(name, explore, tuple(stands_for))
         EXPLORATIONS[name] = marked
         explore.conformance_exploration = marked  # type: ignore[attr-defined]

@@ -87,6 +87,6 @@ def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: s
     # One operation after the other of each kind, so that a kind which the check misses costs little.
     for fault in sorted(tried, key=lambda one: check.operations.index(one.operation)):
         findings, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
-        if any(one.rule == rule and one.verdict.is_violation for one in findings):
+        if any(finding.rule == rule and finding.verdict.is_violation for finding in findings):
             return
     pytest.fail(f"none of {len(tried)} faults makes {name} fail by {rule}")

@@ -302,7 +302,7 @@ def test_every_operation_needs_the_four_headers() -> None:
         "X-Nonce",
         "X-Signature",
     ]
-    assert {(one["type"], one["in"]) for one in schemes.values()} == {("apiKey", "header")}
+    assert {(scheme["type"], scheme["in"]) for scheme in schemes.values()} == {("apiKey", "header")}
     assert not [name for name in OPERATIONS if "security" in described(name)]
 
 

@@ -72,7 +72,7 @@ def test_every_open_rule_is_answered_in_two_ways() -> None:
 
 
 def test_every_choice_is_made_by_a_variant() -> None:
-    made = {one.__name__ for variant in VARIANTS for one in variant.choices}
+    made = {choice.__name__ for variant in VARIANTS for choice in variant.choices}
     assert set(CHOICES) - made == set()
 
 

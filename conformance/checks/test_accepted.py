@@ -71,7 +71,7 @@ def _additions(operation: str) -> dict[str, Body]:
     return {}
 
 
-@check(RULE, operations=tuple(one for one in OPERATIONS if one != "updateBeneficiary"))
+@check(RULE, operations=tuple(operation for operation in OPERATIONS if operation != "updateBeneficiary"))
 def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     """The sample is sent as it is, without each and without all of its optional fields, in other words, and
     with each listed choice. Where the server takes at least one of these, it takes them all."""
@@ -91,7 +91,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
             others = [
                 call(operation, ids, {**body, "label": label}) for label in labels if label != body["label"]
             ]
-            if not any(ctx.send(one, "another label in the same account").succeeded for one in others):
+            if not any(ctx.send(other, "another label in the same account").succeeded for other in others):
                 continue
         if operation == "createPayout" and answers and not answer.succeeded:
             # The funds may have come to their end: then the sample, which was taken, is refused as well.

@@ -261,7 +261,7 @@ def _third(operation: str, method: str) -> str:
         if method == "GET"
         else ("createVirtualAccount", "createBeneficiary")
     )
-    return next(one for one in others if one != operation)
+    return next(other for other in others if other != operation)
 
 
 def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:

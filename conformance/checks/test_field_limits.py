@@ -23,7 +23,7 @@ _ASTRAL = "\U0001d49c"
 
 def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
     operation = ctx.operation.id
-    return by_shape(operation, [one for one in request_fields(operation) if one.max_length is not None])
+    return by_shape(operation, [field for field in request_fields(operation) if field.max_length is not None])
 
 
 @check("fields.max-length", UNTOUCHED, operations=RULES["fields.max-length"].operations)

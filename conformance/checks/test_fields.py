@@ -60,7 +60,7 @@ def test_required_field_of_another_type(ctx: CheckContext) -> None:
     """A sound body in which a required field holds a number, a boolean, an array or an object instead of a
     string (or anything but an object instead of an address) is refused, on update as well, and a number in
     each other kind of body that the server accepts."""
-    rule, fields = "fields.type", [one for one in request_fields(ctx.operation.id) if one.required]
+    rule, fields = "fields.type", [field for field in request_fields(ctx.operation.id) if field.required]
     with InvalidBodies(ctx) as invalid:
         for field in fields:
             for kind, value in wrong_types(field, invalid.good(field.name)):

@@ -69,7 +69,7 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
     chosen = sorted(lists.elements, key=lambda one: one.created)[len(lists.elements) // 2]
     for name, query, keeps in (("start_date", start_date, operator.ge), ("end_date", end_date, operator.lt)):
         plain = lists.send(query(chosen.text), f"{name} in UTC, to compare with")
-        expected = [one for one in lists.elements if keeps(one.created, chosen.created)]
+        expected = [element for element in lists.elements if keeps(element.created, chosen.created)]
         if (page := page_of(plain)) is None or set(page.ids) & lists.ids != {one.id for one in expected}:
             ctx.skip_judgement(
                 rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}"
@@ -98,13 +98,13 @@ def _judge_dates(
     for what, text in _dates(lists.elements):
         instant = parse(text)
         assert instant is not None
-        expected = [one for one in lists.elements if keeps(one.created, instant)]
+        expected = [element for element in lists.elements if keeps(element.created, instant)]
         lists.keeps(rule, query(text), expected, f"{name} {what}")
 
 
 def _dates(elements: list[Element]) -> list[tuple[str, str]]:
     """Dates to filter by: those of the first and last elements and of some between, and some of none."""
-    by_date = {one.created: one for one in sorted(elements, key=lambda one: one.created)}
+    by_date = {element.created: element for element in sorted(elements, key=lambda one: one.created)}
     distinct = list(by_date.values())
     chosen = dict.fromkeys(
         index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0
@@ -133,7 +133,7 @@ def test_status_filter(ctx: CheckContext) -> None:
     for status in _statuses(ctx):
         what = f"{lists.status_name} {status}"
         parameters = status_filter(ctx, status)
-        expected = [one for one in lists.elements if one.status == status]
+        expected = [element for element in lists.elements if element.status == status]
         exchange = lists.send(parameters, what)
         if exchange.refused and status not in _NAMED_STATUSES[ctx.operation.id]:
             ctx.skip_judgement(
@@ -155,11 +155,11 @@ def _statuses(ctx: CheckContext) -> list[str]:
 def test_currency_filter(ctx: CheckContext) -> None:
     """Filters by each currency in the list, by currencies that nothing in it has, and by wildcards."""
     lists = Filtered(ctx)
-    for currency in sorted({one.currency for one in lists.elements}):
+    for currency in sorted({element.currency for element in lists.elements}):
         lists.keeps(
             "list.currency-filter",
             [("currency", currency)],
-            [one for one in lists.elements if one.currency == currency],
+            [element for element in lists.elements if element.currency == currency],
             f"currency {currency}",
         )
     refused = []
@@ -261,7 +261,11 @@ def _sound_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
 
 
 def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filters], what: str) -> None:
-    expected = [one for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
+    expected = [
+        element
+        for element in lists.elements
+        if all(element.id in each.kept(lists.elements) for each in filters)
+    ]
     parameters = [pair for each in filters for pair in each.parameters]
     exchange = lists.send(parameters, what)
     found = lists.judge(_COMBINE, exchange, expected, what)
@@ -270,7 +274,11 @@ def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filters], what: s
 
 
 def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
-    kept = [one.id for one in lists.elements if all(one.id in each.kept(lists.elements) for each in filters)]
+    kept = [
+        element.id
+        for element in lists.elements
+        if all(element.id in each.kept(lists.elements) for each in filters)
+    ]
     parameters = [pair for each in filters for pair in each.parameters]
     named = " and ".join(dict.fromkeys(name for name, _ in parameters))
     size = _SIZE if len(kept) > _SIZE + 1 else 1

@@ -75,8 +75,8 @@ class Growth:
 
     def one_by_one(self, number: int) -> None:
         """Creates elements one after the other, then reads pages."""
-        self.take([self.ctx.send(one, "one create after the other") for one in self.creates(number)])
-        self.take([self.ctx.send(one, "a read of the list as it is") for one in self.reads()])
+        self.take([self.ctx.send(create, "one create after the other") for create in self.creates(number)])
+        self.take([self.ctx.send(read, "a read of the list as it is") for read in self.reads()])
 
     def take(self, answers: list[Exchange]) -> None:
         """Notes which elements were created, and pages that show one twice."""
@@ -164,7 +164,7 @@ def _grown(ctx: CheckContext) -> list[Growth]:
             growth.together()
         return [growth]
     growths = [Growth(ctx, ctx.run.fresh()) for _ in range(ROUNDS + 1)]
-    growths[-1].take([ctx.accept(one, "a first wallet") for one in growths[-1].creates(1)])
+    growths[-1].take([ctx.accept(create, "a first wallet") for create in growths[-1].creates(1)])
     for growth in growths:
         growth.together()
     return growths
@@ -197,5 +197,5 @@ def _twice(answer: Exchange) -> int:
     items = answer.get("items")
     if not isinstance(items, list):
         return 0
-    ids = [one["id"] for one in items if isinstance(one, dict) and isinstance(one.get("id"), str)]
+    ids = [item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)]
     return sum(1 for number in Counter(ids).values() if number > 1)

@@ -15,7 +15,7 @@ from conformance.judging.expectations import Answered
 
 RULE = "http.no-server-error"
 
-_BODIES = tuple(one.id for one in OPERATIONS.values() if one.request_schema is not None)
+_BODIES = tuple(operation.id for operation in OPERATIONS.values() if operation.request_schema is not None)
 
 
 def odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:

@@ -125,8 +125,8 @@ def _with_letters() -> str:
 def test_valid_keys(ctx: CheckContext) -> None:
     """Version 4 UUIDs in lower case are accepted as keys, and so are other versions and upper case."""
     answers: list[tuple[str, Exchange]] = []
-    keys = [("idempotency.key-accepted", *one) for one in _v4_keys()]
-    keys += [("idempotency.key-other-uuids", *one) for one in _other_keys()]
+    keys = [("idempotency.key-accepted", *key) for key in _v4_keys()]
+    keys += [("idempotency.key-other-uuids", *key) for key in _other_keys()]
     for rule, what, key in keys:
         # Where a request can be made only once in an account, each key has an account of its own.
         answers.append((rule, ctx.send(ctx.valid().but(idempotency_key=key), what)))

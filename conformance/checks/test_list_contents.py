@@ -61,7 +61,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
         ctx, shown, list_fixture.created, list_fixture.strangers, list_fixture.exact, "the list", *exchanges
     )
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
-    for rule in (one for one in _SCHEMA_RULES if one in ctx.rules):
+    for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.judge(rule, Documented(RULES[rule].statement, rule, ctx.operation.id), *exchanges)
     ctx.judge(
         "list.envelope", lists.integers_in_envelope("total, page, size and pages: integers"), *exchanges

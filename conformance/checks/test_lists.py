@@ -66,7 +66,7 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
         if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
             order = lists.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
             ctx.judge("list.stable", order, *first.page_exchanges, *done.page_exchanges)
-        if not any(one.cut for one in reading.walks):
+        if not any(walk.cut for walk in reading.walks):
             paging.totals(ctx, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
         what = f"page {number} of size {size}"
@@ -206,7 +206,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         return answers
 
     for what, exchanges in steady(ctx, list_fixture.call, read).items():
-        found = [paging.page(ctx, "list.stable", one, what) for one in exchanges]
+        found = [paging.page(ctx, "list.stable", exchange, what) for exchange in exchanges]
         # Of a list that grew meanwhile only answers of one total can be compared.
         totals = Counter(page.total for page in found if page is not None)
         usual = max(totals, key=lambda total: totals[total]) if totals else None

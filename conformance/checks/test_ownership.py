@@ -143,7 +143,7 @@ def _other_parent(ctx: CheckContext) -> str:
             return identifier(place(run, "createBeneficiary").create("createBeneficiary"))
     path = place(run, ctx.operation.id).account_id
     others = run.shared().account_id, place(run, "createBeneficiary").account_id
-    return next(one for one in others if one != path)
+    return next(other for other in others if other != path)
 
 
 def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: str) -> Exchange:
@@ -266,7 +266,7 @@ def _later_value(ctx: CheckContext, fixture: AccountFixture, created: Exchange, 
 def no_balance_of(exchanges: Sequence[Exchange], amount: str) -> str:
     """No balance of an account has an available amount that only a client sent."""
     balances = objects(exchanges[0].get("balances"))
-    invented = [one for one in balances if same_amount(one.get("available_balance"), amount)]
+    invented = [balance for balance in balances if same_amount(balance.get("available_balance"), amount)]
     return show(invented) if invented else ""
 
 

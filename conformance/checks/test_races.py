@@ -40,7 +40,11 @@ _BUSY = (423, 425)
 
 def _answered(answers: list[Exchange]) -> list[Exchange]:
     """The answers that say something: neither throttled nor broken."""
-    return [one for one in answers if one.status is not None and one.status < 500 and not one.throttled]
+    return [
+        answer
+        for answer in answers
+        if answer.status is not None and answer.status < 500 and not answer.throttled
+    ]
 
 
 # ---------------------------------------------------------------------- one nonce
@@ -168,7 +172,7 @@ def test_one_wallet(ctx: CheckContext) -> None:
         index = number % len(pairs)
         calls = [fixture.call("createWallet", ctx.run.samples.wallet(index)) for _ in range(WALLETS)]
         answers = rounds.race(calls, "simultaneous creates of one wallet")
-        answered, succeeded = _answered(answers), [one for one in answers if one.succeeded]
+        answered, succeeded = _answered(answers), [answer for answer in answers if answer.succeeded]
         what = f"{WALLETS} simultaneous creates of one currency and network"
         done = walk(ctx, fixture.call("listWallets"))
         listed, found = done.exchanges[-1], None

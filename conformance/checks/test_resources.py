@@ -112,7 +112,7 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
     """Two resources of one account (of the same body, too), one of another account and one of another
     organization all have ids that no other resource has."""
     operation = ctx.operation.id
-    made = [one.exchange for one in creations(ctx.run, operation)]
+    made = [creation.exchange for creation in creations(ctx.run, operation)]
     first = creations(ctx.run, operation)[0]
     if operation != "createWallet":
         again = call(operation, first.fixture.ids(operation), first.body)

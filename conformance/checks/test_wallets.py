@@ -44,7 +44,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
     label and with another: refused, while the list holds the first wallets only and their keys still bring
     the first answers."""
     rule, sample = "wallet.duplicate", creations(ctx.run, "createWallet")[0]
-    made = [one for one in creations(ctx.run, "createWallet") if one.fixture is sample.fixture]
+    made = [creation for creation in creations(ctx.run, "createWallet") if creation.fixture is sample.fixture]
     refused: list[Exchange] = []
     for one in made:
         first, pair = one.exchange.call, _pair(one.body)
@@ -86,9 +86,9 @@ def _judge_other_pair(
     # By its code: a message may name the pair, and every answer may have a number of its own.
     code = answer.error_code
     taken_for_one = any(
-        one.status == answer.status
-        and (same(one.document, answer.document) or (code and code == one.error_code))
-        for one in duplicates
+        duplicate.status == answer.status
+        and (same(duplicate.document, answer.document) or (code and code == duplicate.error_code))
+        for duplicate in duplicates
     )
     if alone.succeeded and taken_for_one:
         beside = Accepted(f"a wallet of {_pair(body)} beside one of another pair")

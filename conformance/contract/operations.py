@@ -107,9 +107,9 @@ def _operation(path: str, method: str, shared: list[Any], described: Mapping[str
         id=described["operationId"],
         method=method.upper(),
         path=path,
-        path_parameters=tuple(one["name"] for one in parameters if one["in"] == "path"),
+        path_parameters=tuple(parameter["name"] for parameter in parameters if parameter["in"] == "path"),
         query_parameters=MappingProxyType(
-            {one["name"]: one["schema"] for one in parameters if one["in"] == "query"}
+            {parameter["name"]: parameter["schema"] for parameter in parameters if parameter["in"] == "query"}
         ),
         request_schema=request,
         required_fields=tuple((request or {}).get("required", ())),
@@ -130,7 +130,9 @@ def _operations() -> Iterator[Operation]:
 
 
 #: The operations by operationId, in document order.
-OPERATIONS: Mapping[str, Operation] = MappingProxyType({one.id: one for one in _operations()})
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
+    {operation.id: operation for operation in _operations()}
+)
 
 
 @functools.cache
@@ -203,7 +205,7 @@ def undocumented_fields(operation_id: str, document: Any) -> list[str]:
 def _undocumented(schemas: list[dict[str, Any]], value: Any, pointer: str) -> Iterator[str]:
     schemas = list(_alternatives(schemas))
     if isinstance(value, dict):
-        known = [one["properties"] for one in schemas if "properties" in one]
+        known = [schema["properties"] for schema in schemas if "properties" in schema]
         for name, member in value.items() if known else ():
             inner = [properties[name] for properties in known if name in properties]
             place = f"{pointer}/{plain(name)}"
@@ -212,7 +214,7 @@ def _undocumented(schemas: list[dict[str, Any]], value: Any, pointer: str) -> It
             else:
                 yield place
     elif isinstance(value, list):
-        inner = [one["items"] for one in schemas if "items" in one]
+        inner = [schema["items"] for schema in schemas if "items" in schema]
         for member in value:
             yield from _undocumented(inner, member, f"{pointer}/*")
 

@@ -57,7 +57,9 @@ def check(
     def mark(function: CheckFunction) -> CheckFunction:
         covered = {operation for rule in rules for operation in RULES[rule].operations}
         chosen = tuple(
-            one for one in OPERATIONS if one in covered and (operations is None or one in operations)
+            operation
+            for operation in OPERATIONS
+            if operation in covered and (operations is None or operation in operations)
         )
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
         marked = Check(name, function, rules, chosen, last)

@@ -98,5 +98,5 @@ class FuzzSettings:
         """Seconds for one part: the workers run the parts side by side."""
         if self.seconds is None:
             return None
-        parts = sum(len(one.parts) for one in EXPLORATIONS.values()) or 1
+        parts = sum(len(exploration.parts) for exploration in EXPLORATIONS.values()) or 1
         return self.seconds * min(self.workers, parts) / parts

@@ -42,7 +42,7 @@ class Filters:
 
     def kept(self, elements: Sequence[Element]) -> set[str]:
         """The ids of the elements that it keeps."""
-        return {one.id for one in elements if self.keeps(one)}
+        return {element.id for element in elements if self.keeps(element)}
 
 
 class Filtered:
@@ -65,7 +65,7 @@ class Filtered:
                 "the list shows no element with id, status and created, by which filters are judged",
                 cause="list.item-fields",
             )
-        self.ids = {one.id for one in self.elements}
+        self.ids = {element.id for element in self.elements}
 
     @property
     def status_name(self) -> str:
@@ -127,14 +127,16 @@ class Filtered:
     def _telling(self) -> tuple[Element, Element, str]:
         """The elements to begin and to end at, and the currency, whose filters differ most from one another
         and from what they keep together."""
-        by_date = sorted({one.created: one for one in self.elements}.values(), key=lambda one: one.created)
+        by_date = sorted(
+            {element.created: element for element in self.elements}.values(), key=lambda one: one.created
+        )
         best, chosen = -1, (by_date[0], by_date[-1], by_date[0].currency)
         for early, late, currency in itertools.product(
-            by_date, by_date, sorted({one.currency for one in self.elements})
+            by_date, by_date, sorted({element.currency for element in self.elements})
         ):
-            started = {one.id for one in self.elements if one.created >= early.created}
-            ended = {one.id for one in self.elements if one.created < late.created}
-            same = {one.id for one in self.elements if one.currency == currency}
+            started = {element.id for element in self.elements if element.created >= early.created}
+            ended = {element.id for element in self.elements if element.created < late.created}
+            same = {element.id for element in self.elements if element.currency == currency}
             pairs = [(started, ended), (started, same), (ended, same)]
             # First that each filter of a pair leaves out something of the other, then that something is left.
             score = sum(3 * (not one <= other) for pair in pairs for one, other in (pair, pair[::-1]))
@@ -170,7 +172,7 @@ def end_date(text: str) -> Parameters:
 
 def absent_currencies(operation: str, elements: Sequence[Element]) -> list[str]:
     """Currencies that nothing in the list has, among them beginnings of such as it has."""
-    present = {one.currency for one in elements}
+    present = {element.currency for element in elements}
     candidates = (
         ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"]
         if operation == "listWallets"

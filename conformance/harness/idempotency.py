@@ -251,9 +251,9 @@ def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
             return None
         configured = [pair[name == "network"] for pair in original.ctx.run.samples.wallet_pairs]
         others = [*configured, "USDT", "USDC"] if name == "currency" else [*configured, "ethereum", "polygon"]
-        return next(one for one in others if one != value)
+        return next(other for other in others if other != value)
     if name in _ALTERNATIVES:
-        return next(one for one in _ALTERNATIVES[name] if one != value)
+        return next(alternative for alternative in _ALTERNATIVES[name] if alternative != value)
     match name:
         case "email":
             local, at, domain = value.partition("@")

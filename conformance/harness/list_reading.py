@@ -128,7 +128,9 @@ def compared(
         if name not in seen:
             seen.add(name)
             sentence = f"{name} of each element as its create answered it: {show(answered)}"
-            page = next((one for one in exchanges if shown in _shown(one, origin, name)), exchanges[0])
+            page = next(
+                (exchange for exchange in exchanges if shown in _shown(exchange, origin, name)), exchanges[0]
+            )
             ctx.judge("list.complete", shown_as_created(sentence, name=name), page, origin)
     if not differences:
         ctx.judge("list.complete", Accepted("each element as its create answered it"), *exchanges)
@@ -186,7 +188,7 @@ def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Out
 
 def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
     """The order of a list in words, by the elements whose order of creation is known."""
-    ours = [one for one in dict.fromkeys(shown) if one in set(created)]
+    ours = [fromkey for fromkey in dict.fromkeys(shown) if fromkey in set(created)]
     expected = [one for one in created if one in set(ours)]
     if len(ours) < 2:
         return "cannot be told"

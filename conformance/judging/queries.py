@@ -165,11 +165,11 @@ def _judge_filters(operation: str, query: Query, items: list[Any], array_style: 
     parameters = set(OPERATIONS[operation].query_parameters)
     if array_style == "brackets":
         parameters.discard("statuses")
-    elements = [one for one in items if isinstance(one, dict)]
+    elements = [item for item in items if isinstance(item, dict)]
     for name in ("status", "statuses"):
         value = query.single(name)
         if name in parameters and value in ("active", "disabled", "suspended", "inactive"):
-            others = [one.get("status") for one in elements if one.get("status") != value]
+            others = [element.get("status") for element in elements if element.get("status") != value]
             yield Judgement(
                 "list.status-filter",
                 not others,
@@ -178,7 +178,7 @@ def _judge_filters(operation: str, query: Query, items: list[Any], array_style: 
             )
     value = query.single("currency")
     if "currency" in parameters and value is not None and re.fullmatch("[A-Z]{3,4}", value):
-        others = [one.get("currency") for one in elements if one.get("currency") != value]
+        others = [element.get("currency") for element in elements if element.get("currency") != value]
         yield Judgement(
             "list.currency-filter",
             not others,
@@ -192,7 +192,7 @@ def _judge_filters(operation: str, query: Query, items: list[Any], array_style: 
         if shown is None or bound is None:
             continue
         # What is shown with fewer digits than the bound has may lie on its other side.
-        texts = [one.get("created") for one in elements]
+        texts = [element.get("created") for element in elements]
         instants = [(text, timestamps.parse(text)) for text in texts if _digits(text) >= len(shown[1] or "")]
         wrong = [
             text
@@ -215,4 +215,4 @@ def _digits(text: Any) -> int:
 
 def judged_on(operation: str, judgements: Iterator[Judgement]) -> Iterator[Judgement]:
     """The judgements whose rule covers the operation."""
-    return (one for one in judgements if operation in RULES[one.rule].operations)
+    return (judgement for judgement in judgements if operation in RULES[judgement.rule].operations)

@@ -83,8 +83,8 @@ def as_curl(document: Document) -> str:
     variables = [
         "CONFORMANCE_BASE_URL",
         *(
-            f"CONFORMANCE_{one.upper()}_{name}"
-            for one in organizations
+            f"CONFORMANCE_{organization.upper()}_{name}"
+            for organization in organizations
             for name in ("API_KEY", "SECRET", "CUSTOMER_ID")
         ),
     ]

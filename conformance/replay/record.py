@@ -157,7 +157,7 @@ def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContex
 
 def _name_signing(identifier: str, exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> None:
     """Names what later requests take over of how this one was signed."""
-    later = [one.call.auth for one in steps if one.number > exchange.number]
+    later = [step.call.auth for step in steps if step.number > exchange.number]
     for header, members in (
         (signing.SIGNATURE, ("signature",)),
         (signing.NONCE, ("nonce", "signed_nonce")),

@@ -61,8 +61,8 @@ _SEVERITY = [*map(str, view.SEVERITY), ABSENT]
 def _grouped(changes: list[Change]) -> list[tuple[str, str, str, list[str]]]:
     """Changes by rule: rule, verdict before, verdict after, operations."""
     grouped: dict[tuple[str, str, str], list[str]] = {}
-    for one in changes:
-        grouped.setdefault((one.rule, one.before, one.after), []).append(one.operation)
+    for change in changes:
+        grouped.setdefault((change.rule, change.before, change.after), []).append(change.operation)
     return [(*key, operations) for key, operations in grouped.items()]
 
 

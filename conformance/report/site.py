@@ -22,9 +22,13 @@ _SHOWN = 40
 
 def site(implementations: Sequence[Implementation]) -> dict[str, str]:
     """The pages by their path: index.html, a report of the last run of each, and their comparison."""
-    pages = {f"{slug(one.name)}.html": html(one.latest) for one in implementations}
+    pages = {
+        f"{slug(implementation.name)}.html": html(implementation.latest) for implementation in implementations
+    }
     if len(implementations) > 1:
-        pages["compare.html"] = comparison_html(compare({one.name: one.latest for one in implementations}))
+        pages["compare.html"] = comparison_html(
+            compare({implementation.name: implementation.latest for implementation in implementations})
+        )
     return {"index.html": _index(implementations), **pages}
 
 
@@ -42,7 +46,10 @@ def _index(implementations: Sequence[Implementation]) -> str:
             "implementations": [_row(implementation) for implementation in implementations],
             "names": [implementation.name for implementation in implementations],
             "matrix": [
-                {"operation": operation, "cells": [_cell(one, operation.id) for one in implementations]}
+                {
+                    "operation": operation,
+                    "cells": [_cell(implementation, operation.id) for implementation in implementations],
+                }
                 for operation in operations
             ],
             "compared": len(implementations) > 1,

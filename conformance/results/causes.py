@@ -48,7 +48,7 @@ def causes(results: Results) -> list[Cause]:
         cause = found.setdefault(rule, Cause(rule))
         (cause.cells if cell.rule == rule else cause.took_along).append(cell)
     for cell in results.with_verdict(Verdict.INCONCLUSIVE):
-        blocked_by = next((one.cause for one in cell.findings if one.cause in first), "")
+        blocked_by = next((finding.cause for finding in cell.findings if finding.cause in first), "")
         if blocked_by:
             key = (blocked_by, cell.operation)
             rule = _root(key if key in violated else first[blocked_by], parents)[0]

@@ -71,12 +71,12 @@ def compare(documents: Mapping[str, Document]) -> Comparison:
     for document in found.documents:
         for rule in document.rules:
             rules.setdefault(rule.id, rule)
-    keys = list(dict.fromkeys(key for one in cells for key in one))
+    keys = list(dict.fromkeys(key for case in cells for key in case))
     for rule_id, rule in rules.items():
         _rule(found, rule, [key for key in keys if key[0] == rule_id], cells)
     if found.two:
         for key in keys:
-            _change(found, key, *(one[key].verdict if key in one else ABSENT for one in cells))
+            _change(found, key, *(case[key].verdict if key in case else ABSENT for case in cells))
     _choices(found)
     return found
 
@@ -88,10 +88,10 @@ def _rule(
     cells: list[dict[tuple[str, str], CaseRecord]],
 ) -> None:
     columns: list[dict[str, list[str]]] = []
-    for one in cells:
+    for case in cells:
         column: dict[str, list[str]] = {}
         for key in keys:
-            column.setdefault(one[key].verdict if key in one else ABSENT, []).append(key[1])
+            column.setdefault(case[key].verdict if key in case else ABSENT, []).append(key[1])
         columns.append(column)
     if any(column != columns[0] for column in columns) or any(VIOLATED & column.keys() for column in columns):
         found.rules.append(RuleRow(rule, columns))

@@ -139,7 +139,7 @@ def _plain(
                 plain_run.run(target_tables(seeded, url), examples, seed, fault.operation).failures
             )
     plain = plain_run.run(tables, examples, seed, fault.operation)
-    fresh = [plain.first[one] for one in plain.failures if one not in valid[fault.operation]]
+    fresh = [plain.first[failure] for failure in plain.failures if failure not in valid[fault.operation]]
     if fresh:
         score.found += 1
         score.seconds.append(min(fresh))

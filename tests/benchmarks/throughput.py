@@ -64,17 +64,17 @@ def ours(tables: dict[str, Any], explorations: list[Exploration], examples: int,
     """Runs explorations against a server over HTTP, in this process."""
     run = RunContext(build(tables, "benchmark"))
     begin, failed = time.perf_counter(), 0
-    for one in explorations:
-        for part in one.parts:
-            findings = one.function(run, part, FuzzSettings(seed, examples=examples))
+    for exploration in explorations:
+        for part in exploration.parts:
+            findings = exploration.function(run, part, FuzzSettings(seed, examples=examples))
             failed += sum(finding.verdict is Verdict.FAILED for finding in findings)
     seconds = time.perf_counter() - begin
     cases = [
-        one
-        for one in run.record.values()
-        if one.purpose.startswith(("schemathesis", "mutation", "essential", "sound"))
+        exchange
+        for exchange in run.record.values()
+        if exchange.purpose.startswith(("schemathesis", "mutation", "essential", "sound"))
     ]
-    return Measured(seconds, run.sent, len(cases), Counter(one.status for one in cases), failed)
+    return Measured(seconds, run.sent, len(cases), Counter(case.status for case in cases), failed)
 
 
 def profile(tables: dict[str, Any], examples: int, seed: int) -> list[tuple[str, float]]:

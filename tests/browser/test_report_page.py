@@ -372,11 +372,11 @@ def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
 def test_ten_thousand_exchanges_make_a_page_that_opens_at_once(show: Show) -> None:
     findings, exchanges = [], []
     cells = [
-        (rule.id, one)
+        (rule.id, operation)
         for rule in RULES.values()
         if rule.level is Level.REQUIRED
-        for one in rule.operations
-        if one != "createPayin"
+        for operation in rule.operations
+        if operation != "createPayin"
     ]
     body = json.dumps({"items": [{"id": f"wal_{index}", "label": "x" * 40} for index in range(60)]}).encode()
     for index, cell in enumerate(cells):

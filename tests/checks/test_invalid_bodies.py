@@ -78,7 +78,7 @@ def finding(behaviour: Behaviour, operation: str) -> Finding:
     with InvalidBodies(ctx) as invalid:
         invalid.refused("fields.max-length", invalid.having(FIELD[operation], "x" * 1000), "a long value")
         invalid.send(invalid.having(FIELD[operation], [1]), "a value of another type")
-    return next(one for one in ctx.findings() if one.rule == UNTOUCHED)
+    return next(finding for finding in ctx.findings() if finding.rule == UNTOUCHED)
 
 
 @pytest.mark.parametrize("operation", FIELD)

@@ -57,8 +57,10 @@ def test_nothing_is_broken(run: RunContext) -> None:
     ],
 )
 def test_arrays_are_not_judged_empty(run: RunContext, operation: str, member: str) -> None:
-    answers = [one for one in run.record.values() if one.operation == operation and one.succeeded]
-    assert any(one.get(member, 0) for one in answers)
+    answers = [
+        exchange for exchange in run.record.values() if exchange.operation == operation and exchange.succeeded
+    ]
+    assert any(answer.get(member, 0) for answer in answers)
 
 
 @pytest.mark.parametrize(

@@ -120,4 +120,8 @@ def caught(mutation: Mutation, checks: list[Check]) -> bool:
 def test_spoilt_members_are_caught(operation: str) -> None:
     checks = checks_of(operation)
     survivors = [mutation for mutation in planned(operation) if not caught(mutation, checks)]
-    assert [str(one) for one in survivors if not any(pattern.fullmatch(str(one)) for pattern in OPEN)] == []
+    assert [
+        str(survivor)
+        for survivor in survivors
+        if not any(pattern.fullmatch(str(survivor)) for pattern in OPEN)
+    ] == []

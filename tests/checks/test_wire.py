@@ -69,12 +69,14 @@ def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list
     run, _, received = wired
     wanted = Counter(
         (
-            one.method.encode(),
-            one.target.encode(),
-            tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in one.request_headers),
-            one.request_body,
+            exchange.method.encode(),
+            exchange.target.encode(),
+            tuple(
+                (name.encode("latin-1"), value.encode("latin-1")) for name, value in exchange.request_headers
+            ),
+            exchange.request_body,
         )
-        for one in run.record.values()
+        for exchange in run.record.values()
     )
     seen = Counter(
         (parsed(one).method.encode(), one.target, tuple(parsed(one).headers), one.body) for one in received

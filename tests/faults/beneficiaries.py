@@ -18,7 +18,7 @@ DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "the first": lambda items: items[:1],
     "the last": lambda items: items[-1:],
     "twice": lambda items: items + items[:1],
-    "defaults": lambda items: [one for one in items if one["is_default"]],
+    "defaults": lambda items: [item for item in items if item["is_default"]],
 }
 
 

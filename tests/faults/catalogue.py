@@ -271,6 +271,6 @@ def load() -> list[Fault]:
 def by_cell(faults: Iterable[Fault]) -> dict[tuple[str, str], list[Fault]]:
     """Faults by rule and operation."""
     cells: dict[tuple[str, str], list[Fault]] = {}
-    for one in faults:
-        cells.setdefault((one.rule, one.operation), []).append(one)
+    for fault in faults:
+        cells.setdefault((fault.rule, fault.operation), []).append(fault)
     return cells

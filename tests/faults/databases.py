@@ -151,7 +151,7 @@ class HidesTheNewest(Faulty):
         listing = ctx.listing
         newest = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), newest_first=True, limit=1)
         if listing is not None and newest and len(listing.records) > 1:
-            listing.records = [one for one in listing.records if one["id"] != newest[0]["id"]]
+            listing.records = [record for record in listing.records if record["id"] != newest[0]["id"]]
             listing.total -= 1
 
 

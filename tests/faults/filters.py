@@ -134,9 +134,9 @@ class ComparesTexts(Filtered):
     def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
         text = ctx.notes.get("text")
         return [
-            one
-            for one in records
-            if text is None or self.keeps(self.timestamp_text(ctx, one["created"]) or "", text)
+            record
+            for record in records
+            if text is None or self.keeps(self.timestamp_text(ctx, record["created"]) or "", text)
         ]
 
 
@@ -248,7 +248,7 @@ def _filters(operation: str) -> tuple[str, ...]:
 
 def _pairs(operation: str) -> dict[str, tuple[str, str]]:
     names = FILTERS[operation]
-    return {f"{one} beside {two}": (one, two) for one in names for two in names if one != two}
+    return {f"{name} beside {two}": (name, two) for name in names for two in names if name != two}
 
 
 @fault("list.filters-combine", each=_pairs)

@@ -144,7 +144,9 @@ def _plain(operation: str) -> list[str]:
     special = {"id", "object", "status", "account_id", "bank_details", "addresses"}
     special |= {*references(operation), *enumerations(operation)}
     fields = RESOURCES[ANSWERS[operation]].values()
-    return [one.name for one in fields if one.name not in special and one.type not in ("time", "money")]
+    return [
+        field.name for field in fields if field.name not in special and field.type not in ("time", "money")
+    ]
 
 
 #: What stands in for a type.

@@ -72,7 +72,9 @@ def same_server(run: RunContext) -> RunContext:
 
 def checks_of(rule: str, operation: str) -> list[Check]:
     """The checks that cite a rule and run on an operation."""
-    return [one for one in load_checks().values() if rule in one.rules and operation in one.operations]
+    return [
+        check for check in load_checks().values() if rule in check.rules and operation in check.operations
+    ]
 
 
 @hurried()

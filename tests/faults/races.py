@@ -200,7 +200,9 @@ class LosesSimultaneous(Indexed):
             return super().fetch(ctx, listing, limit=limit, offset=offset)
         records = super().fetch(ctx, listing)
         known = set(self.index.get(str(self.list_parent(ctx)), []))
-        records = [one for one in records if one["id"] in known or one.get("name") == "Funded account"]
+        records = [
+            record for record in records if record["id"] in known or record.get("name") == "Funded account"
+        ]
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 
     def count(self, ctx: Context, listing: Listing) -> int:

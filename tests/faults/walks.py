@@ -242,7 +242,7 @@ class ListsMore(Faulty):
         records = super().fetch(ctx, listing)
         if self.value == "organization":
             assert ctx.organization is not None
-            records = [one for one in records if one["organization"] == ctx.organization.id]
+            records = [record for record in records if record["organization"] == ctx.organization.id]
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 
     def count(self, ctx: Context, listing: Listing) -> int:

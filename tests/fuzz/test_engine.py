@@ -53,7 +53,7 @@ def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorde
 
 
 def broken(recorder: Recorder) -> dict[str, Finding]:
-    return {one.rule: one for one in recorder.findings() if one.verdict is not Verdict.PASSED}
+    return {finding.rule: finding for finding in recorder.findings() if finding.verdict is not Verdict.PASSED}
 
 
 def test_several_rules_are_found_and_each_is_shrunk() -> None:

@@ -32,7 +32,9 @@ def register(state: int, event: Event[int]) -> Iterable[int]:
 
 
 def history(*events: tuple[str, Any, float, float] | tuple[str, Any, float, float, str]) -> list[Event[int]]:
-    return [Event(one[0], one[4] if len(one) == 5 else OK, one[2], one[3], one[1]) for one in events]
+    return [
+        Event(event[0], event[4] if len(event) == 5 else OK, event[2], event[3], event[1]) for event in events
+    ]
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,9 @@ def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> No
     run = run_on(payins=False, payouts=False, secondary=False)
     findings = agrees_with_model(run, "everything", FuzzSettings(1, examples=15))
     assert not broken(findings)
-    assert not [one for one in run.record.values() if one.operation in ("createPayin", "createPayout")]
+    assert not [
+        exchange for exchange in run.record.values() if exchange.operation in ("createPayin", "createPayout")
+    ]
 
 
 def test_one_seed_fixes_what_is_drawn() -> None:
@@ -67,8 +69,13 @@ def test_one_seed_fixes_what_is_drawn() -> None:
         run = run_on()
         agrees_with_model(run, "holdings", FuzzSettings(seed, examples=6))
         return [
-            (one.operation, one.status, one.organization, one.call.query.partition("date")[0])
-            for one in run.record.values()
+            (
+                exchange.operation,
+                exchange.status,
+                exchange.organization,
+                exchange.call.query.partition("date")[0],
+            )
+            for exchange in run.record.values()
         ]
 
     assert drawn(3) == drawn(3) != drawn(4)

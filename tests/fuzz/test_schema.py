@@ -193,7 +193,7 @@ def test_server_without_accounts_is_inconclusive() -> None:
 
 def test_time_is_shared_by_parts_and_workers() -> None:
     load_checks()
-    parts = sum(len(one.parts) for one in EXPLORATIONS.values())
+    parts = sum(len(exploration.parts) for exploration in EXPLORATIONS.values())
     assert settings().share() is None
     assert settings(seconds=60.0).share() == pytest.approx(60 / parts)
     assert settings(seconds=60.0, workers=2).share() == pytest.approx(120 / parts)

@@ -44,7 +44,11 @@ class ForeignIsUnknown(Behaviour):
 
 def cells(outcome: Any, *verdicts: str) -> set[tuple[str, str]]:
     """Rule and operation of the result's cells with one of these verdicts."""
-    return {(one["rule"], one["operation"]) for one in outcome.results["cells"] if one["verdict"] in verdicts}
+    return {
+        (result["rule"], result["operation"])
+        for result in outcome.results["cells"]
+        if result["verdict"] in verdicts
+    }
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +90,7 @@ def test_fault_on_one_operation_fails_the_run(
         secrets = [tables(url)[name]["secret"] for name in ("primary", "secondary")]
     assert outcome.status == 1, outcome.output
     assert (rule, operation) in cells(outcome, "failed")
-    assert {one for one in cells(outcome, "failed") if one[0] == rule} == {(rule, operation)}
+    assert {case for case in cells(outcome, "failed") if case[0] == rule} == {(rule, operation)}
     assert rule in outcome.output and operation in outcome.output
     written = outcome.output + "".join(
         path.read_text("utf-8") for path in outcome.folder.rglob("*") if path.is_file()

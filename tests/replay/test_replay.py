@@ -84,7 +84,7 @@ def recorded(behaviour: type[Behaviour], fail: Any, folder: Path) -> dict[str, A
     run = run_on(behaviour())
     found = fail(run)
     # The scene that checks share was made earlier: its exchanges are not the check's own.
-    own = [one for one in run.record.values() if not one.purpose.startswith("a sound")]
+    own = [exchange for exchange in run.record.values() if not exchange.purpose.startswith("a sound")]
     path = save(found, own, run, folder)
     assert path is not None
     return load(path)

@@ -122,9 +122,9 @@ def test_rules_can_be_narrowed_and_given_as_data(capsys: pytest.CaptureFixture[s
         if rule.level is Level.OPEN and (rule.id.startswith("list.") or rule.id == "auth.precedence")
     }
     assert main(["rules", "--section", "5.4", "--operation", "listAccounts", "--json"]) == 0
-    for one in json.loads(capsys.readouterr().out):
-        assert any(section.startswith("5.4") for section in one["section"])
-        assert "listAccounts" in one["operations"]
+    for load in json.loads(capsys.readouterr().out):
+        assert any(section.startswith("5.4") for section in load["section"])
+        assert "listAccounts" in load["operations"]
 
 
 def test_one_rule_is_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:

@@ -166,7 +166,7 @@ def test_sarif_keeps_to_the_standard(made: Document) -> None:
 
 
 def test_sarif_tells_known_failures_and_warnings_apart(made: Document) -> None:
-    results = {one["ruleId"]: one for one in json.loads(sarif(made))["runs"][0]["results"]}
+    results = {load["ruleId"]: load for load in json.loads(sarif(made))["runs"][0]["results"]}
     assert set(results) == {"list.walk", "list.pages", "auth.unknown-key-status"}
     assert results["list.walk"]["level"] == "error"
     assert results["auth.unknown-key-status"]["level"] == "warning"
@@ -220,7 +220,7 @@ def test_tables_have_as_many_columns_in_every_row(made: Document) -> None:
 def test_the_badge_says_how_many_rules_are_broken() -> None:
     from conformance.report.badge import badge
 
-    cells = {("list.walk", one): Verdict.FAILED for one in RULES["list.walk"].operations}
+    cells = {("list.walk", operation): Verdict.FAILED for operation in RULES["list.walk"].operations}
     assert "1 rule broken" in badge(document(whole_run(cells)))
     both = document(whole_run({**cells, ("auth.unknown-key-status", "listWallets"): Verdict.WARNING}))
     assert "1 rule broken" in badge(both)

@@ -55,7 +55,7 @@ def test_without_the_list_it_fails_the_run_again(tmp_path: Path) -> None:
 
 
 def test_a_star_covers_every_operation_of_its_rule_and_no_other_rule(tmp_path: Path) -> None:
-    broken = {("list.walk", one): Verdict.FAILED for one in RULES["list.walk"].operations}
+    broken = {("list.walk", operation): Verdict.FAILED for operation in RULES["list.walk"].operations}
     known = load(tmp_path, entry(operation="*"))
     assert status(whole_run(broken), known) == 0
     assert status(whole_run({**broken, ("list.pages", "listWallets"): Verdict.FAILED}), known) == 1
@@ -193,13 +193,15 @@ def test_reasons_survive_when_the_list_is_written_anew(tmp_path: Path) -> None:
     )
     known.apply(results)
     again = KnownFailures.load(write_known(results, tmp_path / "again.toml"))
-    assert [one.reason for one in again.entries] == [one.reason for one in known.entries]
+    assert [entry.reason for entry in again.entries] == [entry.reason for entry in known.entries]
 
 
 def test_a_rule_that_fails_everywhere_is_written_as_one_entry(tmp_path: Path) -> None:
-    results = whole_run({("list.walk", one): Verdict.FAILED for one in RULES["list.walk"].operations})
+    results = whole_run(
+        {("list.walk", operation): Verdict.FAILED for operation in RULES["list.walk"].operations}
+    )
     known = KnownFailures.load(write_known(results, tmp_path / "known.toml"))
-    assert [(one.rule, one.operation) for one in known.entries] == [("list.walk", "*")]
+    assert [(entry.rule, entry.operation) for entry in known.entries] == [("list.walk", "*")]
 
 
 def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:

@@ -210,9 +210,9 @@ def test_what_the_target_file_declares_absent_neither_fails_nor_is_missing() -> 
 
 def test_a_rule_on_several_operations_is_one_cause() -> None:
     cells = {
-        ("auth.signature", one): Verdict.FAILED
-        for one in RULES["auth.signature"].operations
-        if one != "createPayin"
+        ("auth.signature", operation): Verdict.FAILED
+        for operation in RULES["auth.signature"].operations
+        if operation != "createPayin"
     }
     [cause] = causes(whole_run(cells))
     assert (cause.rule, len(cause.cells), cause.took_along) == ("auth.signature", 15, [])
@@ -261,8 +261,8 @@ def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
         without_error_body=True,
     )
     accepted = finding("auth.signature", "listAccounts", Verdict.FAILED, got="200 with a JSON body")
-    assert [one.rule for one in causes(whole_run(shape, unshaped))] == ["error.shape"]
-    assert {one.rule for one in causes(whole_run(shape, accepted))} == {"error.shape", "auth.signature"}
+    assert [cause.rule for cause in causes(whole_run(shape, unshaped))] == ["error.shape"]
+    assert {cause.rule for cause in causes(whole_run(shape, accepted))} == {"error.shape", "auth.signature"}
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -296,7 +296,7 @@ def test_a_rule_about_other_operations_is_followed_wherever_it_is_broken() -> No
 def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> None:
     for rule in RULES.values():
         assert not rule.follows or rule.level is not Level.OPEN
-        assert all(RULES[one].level is not Level.OPEN for one in rule.follows)
+        assert all(RULES[follow].level is not Level.OPEN for follow in rule.follows)
         seen: set[str] = set()
         todo = list(rule.follows)
         while todo:
@@ -547,8 +547,8 @@ def test_many_violations_are_cut_unless_verbose() -> None:
 
 def test_inconclusive_rules_are_grouped_by_reason_with_the_cure() -> None:
     cells = {
-        ("tenancy.foreign-parent", one): Verdict.INCONCLUSIVE
-        for one in RULES["tenancy.foreign-parent"].operations
+        ("tenancy.foreign-parent", operation): Verdict.INCONCLUSIVE
+        for operation in RULES["tenancy.foreign-parent"].operations
     }
     lines = lines_of(
         whole_run({cell: verdict for cell, verdict in cells.items() if cell[1] != "createPayin"})

@@ -59,10 +59,10 @@ def exchange(
 
 def keep(results: Results, *exchanges: Exchange, target: Target | None = TARGET) -> None:
     """Records exchanges as a run does."""
-    for one in exchanges:
-        results.exchanges[one.number] = exchange_record(one, Redactor(target))
-        results.timings[one.number] = Timing.of(one)
-        results.sent += one.attempts
+    for exchange in exchanges:
+        results.exchanges[exchange.number] = exchange_record(exchange, Redactor(target))
+        results.timings[exchange.number] = Timing.of(exchange)
+        results.sent += exchange.attempts
 
 
 def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Finding:
@@ -87,7 +87,7 @@ def whole_run(
 ) -> Results:
     """A run in which every rule held, but for the cells that are named."""
     results = Results(target)
-    given = {(one.rule, one.operation) for one in findings}
+    given = {(finding.rule, finding.operation) for finding in findings}
     for (rule, operation), cell in results.cells.items():
         if cell.verdict is Verdict.NOT_APPLICABLE or (rule, operation) in given:
             continue

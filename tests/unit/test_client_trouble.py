@@ -369,7 +369,7 @@ def test_rate_limits_are_waited_out_with_fresh_nonces(status: bytes) -> None:
     with wire(answering(limited, limited, OK)) as server:
         exchange = connect(server, pace=Pace(budget=1)).send(list_accounts())
     assert (exchange.status, exchange.attempts) == (200, 3)
-    assert len({one.values(b"x-nonce")[0] for one in server.requests}) == 3
+    assert len({request.values(b"x-nonce")[0] for request in server.requests}) == 3
 
 
 def test_503_without_retry_after_is_an_answer() -> None:

@@ -57,6 +57,6 @@ def test_pytest_stays_below_the_version_that_breaks_schemathesis() -> None:
     operation.
 
     When schemathesis moves, look whether that is mended, and lift the bound."""
-    bound = next(one for one in requirements() if one.name == "pytest")
+    bound = next(requirement for requirement in requirements() if requirement.name == "pytest")
     assert "9.2.0" not in bound.specifier and "8.4.0" in bound.specifier
     assert PINS[canonicalize_name("schemathesis")] == "4.32.5"

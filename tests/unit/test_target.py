@@ -88,7 +88,7 @@ def test_every_value_says_what_it_should_hold() -> None:
         "limits",
         *(f"samples.{kind}" for kind in SAMPLE_OPERATIONS),
     ]
-    assert all("description" in one for table in tables for one in keys(table).values())
+    assert all("description" in key for table in tables for key in keys(table).values())
 
 
 def test_secrets_do_not_show_in_representations() -> None:

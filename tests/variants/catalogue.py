@@ -53,7 +53,7 @@ class Variant:
     @property
     def breaks(self) -> set[str]:
         """The implied rules that it breaks."""
-        return {rule for one in self.choices for rule in BREAKS[one]}
+        return {rule for choice in self.choices for rule in BREAKS[choice]}
 
 
 # ---------------------------------------------------------------------- between client and server

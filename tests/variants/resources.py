@@ -258,7 +258,8 @@ class FundsDemanded(Behaviour):
     def check_funds(self, ctx: Context) -> None:
         assert ctx.account is not None
         if not any(
-            one.currency == ctx.values.get("currency") for one in ctx.store.balances(ctx.account["id"])
+            balance.currency == ctx.values.get("currency")
+            for balance in ctx.store.balances(ctx.account["id"])
         ):
             raise Refusal("insufficient_funds")
         super().check_funds(ctx)

@@ -110,7 +110,7 @@ def from_plain(plain: Mapping[str, Any]) -> Expectation:
     kind = members.pop("kind", None)
     if not isinstance(kind, str) or kind not in KINDS:
         raise ExpectationError(f"there is no kind of expectation {str(kind)[:60]!r}")
-    described = {one.name: one for one in fields(KINDS[kind])}
+    described = {field.name: field for field in fields(KINDS[kind])}
     if unknown := members.keys() - described.keys():
         raise ExpectationError(f"an expectation of kind {kind} has no {min(unknown)[:60]}")
     try:

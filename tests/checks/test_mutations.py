@@ -41,6 +41,8 @@ OPEN = [
         r"createPayoutDestination /(payout_method|iban_masked|wallet_address_masked) another value",
         r"createWallet /addresses(/\*/(address|tag))? another value",
         r"getAccountBalances /balances/\*/currency(_type)? another value",
+        # A job may verify a beneficiary at any time.
+        r"getBeneficiary /verified another value",
         # Nothing shows a payout or a payin again.
         r"(createPayout|createPayin) /id another value",
         # Fields that do not apply may be absent, and nobody knows of which country a CLABE is asked for.

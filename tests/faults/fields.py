@@ -335,18 +335,3 @@ class DeclinesChoice(Refuses):
     def refuses(self, body: dict[str, Any]) -> bool:
         name, value = self.value
         return bool(body.get(name) == value)
-
-
-@fault(
-    "fields.accepts-valid",
-    operations=("createAccount", "createVirtualAccount", "createWallet"),
-    each=("spaces", "digits", "ten letters"),
-)
-class DeclinesNames(Refuses):
-    """A name or label with spaces, with digits, or of more than ten letters is refused."""
-
-    def refuses(self, body: dict[str, Any]) -> bool:
-        text = str(body.get("name", body.get("label", "")))
-        return {"spaces": " " in text, "digits": any(map(str.isdigit, text)), "ten letters": len(text) > 10}[
-            self.value
-        ]

@@ -29,8 +29,9 @@ def read_toml(path: Path, what: str, error: type[Exception]) -> tuple[str, dict[
 
 def written(path: Path, text: str, *, private: bool = False) -> Path:
     """Writes a file whole or not at all: a reader sees the old one or the new one. Makes its folder if need
-    be; a `private` file is for its owner's eyes only. Raises OSError."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    be, but not for a `private` file, which is for its owner's eyes only. Raises OSError."""
+    if not private:
+        path.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:

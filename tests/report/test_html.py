@@ -77,11 +77,12 @@ def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(tmp_path:
                 "id": "1",
                 "organization": "primary",
                 "method": "GET",
-                "target": "/v1/accounts/acc_1/wallets?note=</script>",
+                "target": "/v1/accounts/acc_1/wallets?note=%3C/script%3E",
+                "purpose": "</script>",
                 "answered": {"status": 200},
             }
         ],
-        "expectation": {"kind": "told", "what": "the list"},
+        "expectation": {"kind": "accepted", "what": "the list"},
         "judged": ["1"],
     }
     (tmp_path / "replays").mkdir()

@@ -111,6 +111,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         for name in ("before.json", "after.json"):
             (path / name).write_text(results, "utf-8")
         (path / "known.toml").write_text("", "utf-8")
+        [own] = fences(ROOT / "conformance" / "docs" / "own-rules.md", "yaml")
+        (path / "acme-rules.yaml").write_text(own, "utf-8")
+        (path / "acme").mkdir()
         yield path
 
 

@@ -28,7 +28,7 @@ class Authentication(Base):
     nonce_margin = 5
 
     def authenticate(self, ctx: Context) -> None:
-        """Stage: nothing else happens before it: auth.comes-first."""
+        """Stage: nothing else happens before it: auth.comes-first, auth.other-spellings."""
         for step in self.authentication_steps(ctx):
             step(ctx)
 
@@ -150,7 +150,8 @@ class Authentication(Base):
         return self.authentication_header(ctx, signing.NONCE) or ""
 
     def signed_body(self, ctx: Context) -> bytes:
-        """The BODY part, exactly as sent: auth.signed-body, auth.signed-empty-body, auth.body-as-sent."""
+        """The BODY part, exactly as sent: auth.signed-body, auth.signed-empty-body, auth.body-as-sent,
+        http.chunked-body."""
         return ctx.request.body
 
     def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:

@@ -119,7 +119,7 @@ class Base:
 
     def finish(self, ctx: Context, response: Response) -> Response:
         """Sees every answer last, replays and refusals included: http.content-type, http.success-json,
-        http.no-server-error. What it changes is not stored under an idempotency key."""
+        http.no-server-error, http.lost-requests. What it changes is not stored under an idempotency key."""
         return response
 
     # ------------------------------------------------------------------ stored records

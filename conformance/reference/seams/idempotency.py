@@ -38,7 +38,8 @@ class Idempotency(Base):
         return ctx.request.method == "POST"
 
     def on_missing_key(self, ctx: Context) -> str | None:
-        """Refuses a POST without a key: idempotency.key-required. None goes on without one."""
+        """Refuses a POST without a key: idempotency.key-required,
+        idempotency.payout-key-required. None goes on without one."""
         raise Refusal("missing_idempotency_key")
 
     def parse_key(self, ctx: Context, text: str) -> str | None:

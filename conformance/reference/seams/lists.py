@@ -232,7 +232,8 @@ class Lists(Validation, Resources, Rendering):
         return None if instant is None else Condition("created", "<", instant)
 
     def date(self, ctx: Context, query: Query, name: str) -> int | None:
-        """A date parameter in microseconds; a malformed one is open (list.odd-filters), here refused."""
+        """A date parameter in microseconds, as the instant it names: list.date-offset;
+        a malformed one is open (list.odd-filters), here refused."""
         text = self.parameter(ctx, query, name)
         if text is None:
             return None

@@ -57,7 +57,7 @@ class Rendering(Base):
         return kind
 
     def stamps(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
-        """When the resource was created and last changed: format.timestamp."""
+        """When the resource was created and last changed: format.timestamp, format.timestamp-current."""
         stamps = {"created": self.timestamp_text(ctx, record["created"])}
         if kind != "payin":
             stamps["updated"] = self.timestamp_text(ctx, record["updated"])
@@ -153,7 +153,7 @@ class Rendering(Base):
         return number[-4:] if clabe and isinstance(number, str) else None
 
     def iban_masked(self, ctx: Context, record: Record) -> str | None:
-        """The masked IBAN: destination.masked, secrets.hidden."""
+        """The masked IBAN: destination.masked, destination.masked-enough, secrets.hidden."""
         return self.masked(ctx, record.get("iban"))
 
     def wallet_address_masked(self, ctx: Context, record: Record) -> str | None:

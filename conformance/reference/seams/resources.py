@@ -76,7 +76,8 @@ class Resources(Base):
         }
 
     def kept_fields(self, ctx: Context) -> dict[str, Any]:
-        """What is kept of the fields that were sent: create.echo, create.amount-exact."""
+        """What is kept of the fields that were sent: create.echo, create.text-exact,
+        create.amount-exact."""
         return {name: value for name, value in ctx.values.items() if value is not None}
 
     def defaults(self, ctx: Context) -> dict[str, Any]:

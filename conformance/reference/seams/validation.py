@@ -56,7 +56,8 @@ class Validation(Base):
         """Reads the query where the operation has one; see Lists."""
 
     def check_content_type(self, ctx: Context) -> None:
-        """What the Content-Type must be is open (body.content-type); here it may be anything."""
+        """What the Content-Type must be is open (body.content-type); here it may be anything,
+        parameters included (http.charset-parameter)."""
 
     # ------------------------------------------------------------------ the body as JSON
 
@@ -186,7 +187,7 @@ class Validation(Base):
         self.check_assigned(ctx, field, value, COUNTRIES)
 
     def check_currency(self, ctx: Context, field: Field, value: str) -> None:
-        """A fiat currency code is three letters: fields.currency-code."""
+        """A fiat currency code is three letters: fields.currency-code, fields.currency-kind."""
         if not _CURRENCY.fullmatch(value):
             raise self.invalid(
                 ctx, field, "invalid_currency", "must be a currency code of three capital letters"
@@ -204,7 +205,8 @@ class Validation(Base):
             self.check_currency(ctx, field, value)
 
     def check_amount(self, ctx: Context, field: Field, value: str) -> None:
-        """An amount is a plain decimal above zero: fields.amount; other notations are open
+        """An amount is a plain decimal above zero: fields.amount,
+        fields.payin-amount-positive; other notations are open
         (fields.amount-odd)."""
         if len(value) > self.amount_length or not _AMOUNT.fullmatch(value):
             raise self.invalid(ctx, field, "invalid_amount", "must be a plain decimal number")
@@ -239,7 +241,7 @@ class Validation(Base):
                 self.check_wallet_pair(ctx)
 
     def check_company_name(self, ctx: Context, fields: Record) -> None:
-        """A business has a company name: fields.company-name."""
+        """A business has a company name: fields.company-name, beneficiary.update-company-name."""
         if fields.get("beneficiary_type") == "business" and fields.get("company_name") is None:
             raise self.invalid(ctx, Field("company_name"), "missing_field", "is required for a business")
 

@@ -59,7 +59,7 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
                 return [finding]
 
         # pytest would ask the written function, which is told its name, for the fixtures that it wants.
-        del explore.__wrapped__  # type: ignore[attr-defined]
+        del explore.__wrapped__
         marked = Exploration(name, explore, tuple(stands_for))
         EXPLORATIONS[name] = marked
         explore.conformance_exploration = marked  # type: ignore[attr-defined]

@@ -12,6 +12,7 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.harness.pagination import walk
+from conformance.harness.races import Rounds
 from conformance.judging.expectations import Expectation, Listed
 from conformance.judging.expectations.lists import no_element_twice
 from conformance.wire.messages import Call, Exchange
@@ -67,11 +68,11 @@ class Growth:
         """Reads of several pages."""
         return [self.fixture.call(self.ctx.operation.id).with_query(page) for page in _PAGES]
 
-    def together(self) -> None:
-        """Creates elements and reads pages simultaneously."""
+    def together(self, rounds: Rounds) -> None:
+        """Creates elements and reads pages simultaneously, in one of several rounds."""
         pairs = zip(self.creates(CREATES, 1), self.reads() * 2, strict=True)
         calls = [one for pair in pairs for one in pair]
-        self.take(self.ctx.race(calls, "simultaneous creates and reads of a list"))
+        self.take(rounds.race(calls, "simultaneous creates and reads of a list"))
 
     def one_by_one(self, number: int) -> None:
         """Creates elements one after the other, then reads pages."""
@@ -159,14 +160,16 @@ def _grown(ctx: CheckContext) -> list[Growth]:
     """Lists that grew by simultaneous creates. There are few wallets in an account, so these take several:
     some where all come together, and one that has a wallet before."""
     if ctx.operation.id != "listWallets":
-        growth = Growth(ctx, _place(ctx))
-        for _ in range(ROUNDS):
-            growth.together()
+        growth, rounds = Growth(ctx, _place(ctx)), Rounds(ctx, ROUNDS)
+        for _ in rounds:
+            growth.together(rounds)
         return [growth]
     growths = [Growth(ctx, ctx.run.fresh()) for _ in range(ROUNDS + 1)]
     growths[-1].take([ctx.accept(create, "a first wallet") for create in growths[-1].creates(1)])
     for growth in growths:
-        growth.together()
+        one_round = Rounds(ctx, 1)
+        for _ in one_round:
+            growth.together(one_round)
     return growths
 
 

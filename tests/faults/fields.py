@@ -335,3 +335,12 @@ class DeclinesChoice(Refuses):
     def refuses(self, body: dict[str, Any]) -> bool:
         name, value = self.value
         return bool(body.get(name) == value)
+
+
+@fault("fields.accepts-valid", operations=("createAccount", "createVirtualAccount", "createWallet"))
+class DeclinesOtherNames(Refuses):
+    """A name or label that does not begin with a certain word is refused."""
+
+    def refuses(self, body: dict[str, Any]) -> bool:
+        text = str(body.get("name", body.get("label", "")))
+        return not text.lower().startswith("conformance")

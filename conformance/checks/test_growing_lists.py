@@ -193,12 +193,3 @@ def _place(ctx: CheckContext) -> AccountFixture:
     if ctx.operation.id == "listPayoutDestinations":
         return AccountFixture(run, account_id=run.shared().account_id)
     return run.fresh()
-
-
-def _twice(answer: Exchange) -> int:
-    """How many ids an answer holds more than once."""
-    items = answer.get("items")
-    if not isinstance(items, list):
-        return 0
-    ids = [item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)]
-    return sum(1 for number in Counter(ids).values() if number > 1)

@@ -28,7 +28,6 @@ from conformance.judging.expectations import (
     Equal,
     Expectation,
     Later,
-    Listed,
     Member,
     Refused,
     RefusedOrIgnored,
@@ -39,6 +38,7 @@ from conformance.judging.expectations import (
     predicate,
 )
 from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.judging.pages import Listed
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 
 __all__ = [

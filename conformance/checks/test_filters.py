@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from conformance.contract.rules import RULES
 from conformance.contract.timestamps import parse, whole_second
-from conformance.harness import paging
+from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import (
@@ -29,7 +29,7 @@ from conformance.harness.filters import (
 from conformance.harness.list_reading import item_fields, status_filter
 from conformance.harness.pagination import walk
 from conformance.judging.expectations import Refused, predicate
-from conformance.judging.expectations.lists import keeps_what_fits
+from conformance.judging.pages import count_of_pages, keeps_what_fits
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Parameters, page_of, pages_of, statuses
 
@@ -256,7 +256,7 @@ def _sound_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
             ctx.skip_judgement(_COMBINE, f"the filter {name} does not work alone", exchange, cause=one.rule)
             continue
         valid[name] = one
-        paging.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
+        pagination.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
     return valid
 
 
@@ -270,7 +270,7 @@ def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filters], what: s
     exchange = lists.send(parameters, what)
     found = lists.judge(_COMBINE, exchange, expected, what)
     if found:
-        paging.totals(ctx, _COMBINE, [found], len(found.ids), what)
+        pagination.totals(ctx, _COMBINE, [found], len(found.ids), what)
 
 
 def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
@@ -284,15 +284,15 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     size = _SIZE if len(kept) > _SIZE + 1 else 1
     what = f"pages of size {size} filtered by {named}"
     done = walk(ctx, lists.call, size=size, filters=parameters)
-    if not kept or not paging.whole(ctx, _COMBINE, done, kept, what):
+    if not kept or not pagination.whole(ctx, _COMBINE, done, kept, what):
         return
     sentence = f"{what}: none but the {len(kept)} elements that fit"
     fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
     ctx.judge(_COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
     if len(set(done.ids)) == len(kept):
-        paging.totals(ctx, _COMBINE, done.pages, len(kept), what)
+        pagination.totals(ctx, _COMBINE, done.pages, len(kept), what)
     for found in done.pages:
-        paging.count_of_pages(ctx, found, size, what)
+        ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
         # Only the number of pages of all elements is sure to be a mistake about the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
         if found.pages is not None and right != unfiltered:

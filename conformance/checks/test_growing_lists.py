@@ -13,8 +13,8 @@ from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.harness.pagination import walk
 from conformance.harness.races import Rounds
-from conformance.judging.expectations import Expectation, Listed
-from conformance.judging.expectations.lists import no_element_twice
+from conformance.judging.expectations import Expectation
+from conformance.judging.pages import Listed, no_element_twice
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of
 

@@ -10,13 +10,22 @@ from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.account import identifier
 from conformance.fixtures.lateness import look_until, told
 from conformance.fixtures.run_context import refusal_of_sound
-from conformance.harness import paging
+from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import active, compared, documented_items, in_order, stocked
 from conformance.harness.pagination import steady, walk
-from conformance.judging.expectations import At, Documented, Equal, Listed, lists
+from conformance.judging.expectations import At, Documented, Equal
 from conformance.judging.findings import Inconclusive
+from conformance.judging.pages import (
+    DEFAULTS,
+    Listed,
+    count_of_pages,
+    integers_in_envelope,
+    no_items,
+    number_is,
+    only_own,
+)
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
 
@@ -57,15 +66,12 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     else:
         known = [*list_fixture.created, *list_fixture.known]
         ctx.judge("list.complete", Listed("all that is known to be there", known), *exchanges)
-    paging.belongs(
-        ctx, shown, list_fixture.created, list_fixture.strangers, list_fixture.exact, "the list", *exchanges
-    )
+    own = only_own("the list", shown, list_fixture.created, list_fixture.strangers, exact=list_fixture.exact)
+    ctx.judge("list.complete", own, *exchanges)
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.judge(rule, Documented(RULES[rule].statement, rule, ctx.operation.id), *exchanges)
-    ctx.judge(
-        "list.envelope", lists.integers_in_envelope("total, page, size and pages: integers"), *exchanges
-    )
+    ctx.judge("list.envelope", integers_in_envelope("total, page, size and pages: integers"), *exchanges)
     typed = documented_items(
         "each item with its documented fields, of their types", operation=ctx.operation.id
     )
@@ -90,7 +96,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
-        paging.page(ctx, "list.complete", after.exchanges[-1], what)
+        pagination.page(ctx, "list.complete", after.exchanges[-1], what)
         return
     if not after.cut and (after.repeated or after.total != len(after.ids)):
         ctx.skip_judgement(
@@ -143,9 +149,9 @@ def test_new_elements_show(ctx: CheckContext) -> None:
     for what, parameters in probes.items():
         exchange = ctx.send(listing.with_query(parameters), what)
         _judge_empty(ctx, exchange, what, 1 if "size 1" in what else DEFAULT_SIZE)
-        if not parameters and (found := page_of(exchange)) is not None:
-            paging.number(ctx, "list.defaults", found, "page", 1, what)
-            paging.number(ctx, "list.defaults", found, "size", DEFAULT_SIZE, what)
+        if not parameters and page_of(exchange) is not None:
+            for name, default in DEFAULTS.items():
+                ctx.judge("list.defaults", number_is(what, name, default), exchange)
     made: dict[str, Exchange] = {}
     for body in _two_bodies(ctx):
         created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
@@ -161,10 +167,10 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             functools.partial(ctx.send, looking, what),
             lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
         )
-        found = paging.page(ctx, "list.complete", exchange, what)
+        found = pagination.page(ctx, "list.complete", exchange, what)
         if found is not None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)
-            paging.belongs(ctx, found.ids, made, {}, True, what, exchange)
+            ctx.judge("list.complete", only_own(what, found.ids, made, exact=True), exchange)
     ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
 
 
@@ -177,13 +183,13 @@ def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:
 
 
 def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:
-    found = paging.page(ctx, "list.empty", exchange, what)
+    found = pagination.page(ctx, "list.empty", exchange, what)
     if found is None:
         if exchange.succeeded and exchange.get("items") is not MISSING:
             ctx.judge("list.empty", Equal(f"{what}: items", At("items"), []), exchange)
         return
-    ctx.judge("list.empty", lists.no_items(f"{what}: no items"), exchange)
-    paging.number(ctx, "list.empty", found, "total", 0, what)
+    ctx.judge("list.empty", no_items(f"{what}: no items"), exchange)
+    ctx.judge("list.empty", number_is(what, "total", 0), exchange)
     if not found.items:
-        paging.count_of_pages(ctx, found, size, what, 0)
+        ctx.judge("list.pages", count_of_pages(what, size, 0), exchange)
         ctx.observe("list.pages-empty", "pages of an empty list", str(found.pages), exchange)

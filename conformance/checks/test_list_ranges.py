@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from conformance.harness import paging
+from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import active, out_of_range, stocked
 from conformance.harness.pagination import steady, walk
-from conformance.judging.expectations import lists
+from conformance.judging import pages
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, page_of, pages_of, query
 
@@ -20,7 +20,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
     values = ("0", "-1", "-100", "101", "1000", "99999999999", "abc", "1.5", "")
     for value in values:
         exchange = ctx.send(list_fixture.call.with_query([("size", value)]), f"size={value}")
-        paging.size_in_range(ctx, exchange, f"size={value}")
+        pagination.size_in_range(ctx, exchange, f"size={value}")
         out_of_range(ctx, exchange, "size", value)
     beside = [[("page", "2"), ("size", "101")], [("page", "1"), ("size", "0")]]
     if ctx.operation.id != "listAccounts":
@@ -28,7 +28,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
     for parameters in beside:
         what = "&".join("=".join(pair) for pair in parameters)
         exchange = ctx.send(list_fixture.call.with_query(parameters), what)
-        paging.size_in_range(ctx, exchange, what, filled=("page", "2") not in parameters)
+        pagination.size_in_range(ctx, exchange, what, filled=("page", "2") not in parameters)
 
 
 @check("list.page-range", "list.out-of-range")
@@ -59,11 +59,11 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
     for value, size, exchange, valid in steady(ctx, list_fixture.call, read):
         if valid is not None and exchange.get("total") != valid.get("total"):
             valid = None  # the list has grown between the two
-        paging.page_in_range(ctx, exchange, valid, f"page={value} at size {size}")
+        pagination.page_in_range(ctx, exchange, valid, f"page={value} at size {size}")
         if size == 3:
             out_of_range(ctx, exchange, "page", value)
     alone = ctx.send(list_fixture.call.with_query([("page", "0")]), "page=0 alone")
-    paging.page_in_range(ctx, alone, None, "page=0 alone")
+    pagination.page_in_range(ctx, alone, None, "page=0 alone")
 
 
 #: Pages whose offset at size 16 is 0 again in 64 bits, or which hardly fit 64 bits themselves.
@@ -103,12 +103,12 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
     rule = "list.page-beyond"
     for what, exchange in steady(ctx, list_fixture.call, read):
         expected = f"{what}: no items, or a refusal (4xx)"
-        if paging.page_or_refusal(ctx, rule, exchange, what) is not None:
+        if pagination.page(ctx, rule, exchange, what, refusable=True) is not None:
             # What does not fit the server's numbers, it may take for none and answer as another page.
             if _grown_to(exchange):
                 continue
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
-            ctx.judge(rule, lists.no_items(expected, numbers=numbers, refusable=True), exchange)
+            ctx.judge(rule, pages.no_items(expected, numbers=numbers, refusable=True), exchange)
         if what in ("page 1 past the last of size 10", "page=1000000000000"):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
             ctx.observe("list.out-of-range", what, answer, exchange)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 from conformance.fixtures.lists import MORE_PAIRS, large_list
-from conformance.harness import paging
+from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import PageReading, active, read_at_all_sizes, stocked
 from conformance.harness.pagination import steady
-from conformance.judging.comparison import show
-from conformance.judging.expectations import Listed, lists, predicate
+from conformance.judging import pages
+from conformance.judging.pages import Listed
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
 
@@ -51,7 +50,7 @@ def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
             list_fixture.call.with_query([("size", value)]),
             f"size={value} of {len(list_fixture.created)} elements",
         )
-        paging.size_in_range(ctx, probe, f"size={value} of {len(list_fixture.created)} elements")
+        pagination.size_in_range(ctx, probe, f"size={value} of {len(list_fixture.created)} elements")
 
 
 def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
@@ -62,19 +61,19 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
     known, first = reading.known, reading.walks[0]
     for done in reading.walks:
         what = f"pages of size {done.size}"
-        valid = paging.whole(ctx, "list.walk", done, known, what)
+        valid = pagination.whole(ctx, "list.walk", done, known, what)
         if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
-            order = lists.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
+            order = pages.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
             ctx.judge("list.stable", order, *first.page_exchanges, *done.page_exchanges)
         if not any(walk.cut for walk in reading.walks):
-            paging.totals(ctx, "list.walk", done.pages, len(known), what)
+            pagination.totals(ctx, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
         what = f"page {number} of size {size}"
-        found = paging.page(ctx, "list.walk", exchange, what)
+        found = pagination.page(ctx, "list.walk", exchange, what)
         part = first.ids[(number - 1) * size : number * size]
         if found is not None and reading.in_order and (part or not first.cut):
             sentence = f"{what}: the {len(part)} elements that follow those of page {number - 1}"
-            follows = lists.part_of_walk(sentence, number=number, size=size)
+            follows = pages.part_of_walk(sentence, number=number, size=size)
             ctx.judge("list.walk", follows, exchange, *first.page_exchanges)
 
 
@@ -83,7 +82,7 @@ def _judge_grown(ctx: CheckContext, reading: PageReading) -> None:
     first walk showed is still there, and no total is less than that."""
     first = reading.walks[0]
     if first.broken is not None:
-        paging.page(ctx, "list.walk", first.broken, "a page of a list")
+        pagination.page(ctx, "list.walk", first.broken, "a page of a list")
         return
     for done in reading.walks[1:]:
         if done.broken is None and not done.cut and not first.cut:
@@ -91,35 +90,25 @@ def _judge_grown(ctx: CheckContext, reading: PageReading) -> None:
             ctx.judge("list.walk", still, *done.page_exchanges)
     exchanges = [exchange for done in reading.walks for exchange in done.page_exchanges]
     exchanges += [exchange for _, _, exchange in reading.samples]
-    ctx.judge("list.walk", one_total("a list that grows: a total that does not follow the page"), *exchanges)
-
-
-@predicate
-def one_total(exchanges: Sequence[Exchange]) -> str:
-    """The totals of a list that grows while it is read are no fewer than the elements of a page, and are not
-    one number on first pages and always another one on the rest."""
-    pages = [page for exchange in exchanges if (page := page_of(exchange)) is not None]
-    short = [page for page in pages if page.total is not None and page.total < len(pages[0].items)]
-    if short:
-        return f"total {short[0].total}, fewer than the {len(pages[0].items)} elements of one page"
-    first = {page.total for page in pages if page.page == 1}
-    rest = {page.total for page in pages if page.page != 1}
-    if len(first) == 1 and rest and not first & rest and sum(page.page == 1 for page in pages) > 1:
-        return f"total {show(first.pop())} on each first page, and {show(rest.pop())} on others"
-    return ""
+    ctx.judge(
+        "list.walk", pages.one_total("a list that grows: a total that does not follow the page"), *exchanges
+    )
 
 
 def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
     """Judges list.echo and list.pages on every page that was read."""
     count = None if reading.walks[0].cut or reading.grew else len(reading.known) or None
-    pages = [(done.size, index, page) for done in reading.walks for index, page in enumerate(done.pages, 1)]
-    pages += [
-        (size, number, page) for size, number, exchange in reading.samples if (page := page_of(exchange))
+    read = [
+        (done.size, number, exchange)
+        for done in reading.walks
+        for number, exchange in enumerate(done.page_exchanges, 1)
     ]
-    for size, number, page in pages:
+    samples = [sample for sample in reading.samples if page_of(sample[2]) is not None]
+    for size, number, exchange in [*read, *samples]:
         what = f"page {number} of size {size}"
-        paging.echo(ctx, page, number, size, what)
-        paging.count_of_pages(ctx, page, size, what, count)
+        ctx.judge("list.echo", pages.number_is(what, "page", number), exchange)
+        ctx.judge("list.echo", pages.number_is(what, "size", size), exchange)
+        ctx.judge("list.pages", pages.count_of_pages(what, size, count), exchange)
 
 
 @check("list.defaults")
@@ -155,7 +144,7 @@ def test_defaults(ctx: CheckContext) -> None:
         return answers
 
     for what, number, size, exchange, explicit in steady(ctx, list_fixture.call, read):
-        found = paging.page(ctx, "list.defaults", exchange, what)
+        found = pagination.page(ctx, "list.defaults", exchange, what)
         if found is not None:
             _judge_defaults(ctx, found, explicit, what, number, size)
 
@@ -170,7 +159,7 @@ def _judge_defaults(
                 "list.defaults", f"{name} is wrong even if spelt out", explicit, cause="list.echo"
             )
         else:
-            paging.number(ctx, "list.defaults", found, name, wanted, what)
+            ctx.judge("list.defaults", pages.number_is(what, name, wanted), found.exchange)
     if expected is None or found.ids == expected.ids:
         return
     again = page_of(ctx.send(explicit.call, f"{what}, spelt out again"))
@@ -180,7 +169,7 @@ def _judge_defaults(
         )
     else:
         sentence = f"{what}: the {len(expected.items)} items of page={number}&size={size}"
-        ctx.judge("list.defaults", lists.same_each_time(sentence), explicit, found.exchange)
+        ctx.judge("list.defaults", pages.same_each_time(sentence), explicit, found.exchange)
 
 
 @check("list.stable")
@@ -206,7 +195,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         return answers
 
     for what, exchanges in steady(ctx, list_fixture.call, read).items():
-        found = [paging.page(ctx, "list.stable", exchange, what) for exchange in exchanges]
+        found = [pagination.page(ctx, "list.stable", exchange, what) for exchange in exchanges]
         # Of a list that grew meanwhile only answers of one total can be compared.
         totals = Counter(page.total for page in found if page is not None)
         usual = max(totals, key=lambda total: totals[total]) if totals else None
@@ -216,4 +205,4 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         ]
         if readings:
             sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
-            ctx.judge("list.stable", lists.same_each_time(sentence), *readings)
+            ctx.judge("list.stable", pages.same_each_time(sentence), *readings)

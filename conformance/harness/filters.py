@@ -10,11 +10,11 @@ from fractions import Fraction
 
 from conformance.contract.timestamps import parse
 from conformance.fixtures.samples import OTHER_CURRENCIES
-from conformance.harness import paging
+from conformance.harness import pagination
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import status_filter, stocked
-from conformance.judging.expectations.lists import keeps_what_fits
 from conformance.judging.findings import Inconclusive
+from conformance.judging.pages import keeps_what_fits, only_own
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, query
 
@@ -82,22 +82,16 @@ class Filtered:
     def judge(self, rule: str, exchange: Exchange, expected: Sequence[Element], what: str) -> Page | None:
         """Judges an answer by the elements that it should show; others than the list's own are the business
         of list.complete."""
-        found = paging.page(self.ctx, rule, exchange, what)
+        found = pagination.page(self.ctx, rule, exchange, what)
         if found is None:
             return None
         of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
         fitting = keeps_what_fits(f"{what}: {of}", ids=sorted(self.ids))
         self.ctx.judge(rule, fitting, self.unfiltered, exchange)
         if "list.complete" in self.ctx.rules:
-            paging.belongs(
-                self.ctx,
-                set(found.ids),
-                self.list_fixture.created,
-                self.list_fixture.strangers,
-                self.list_fixture.exact,
-                what,
-                exchange,
-            )
+            fixture = self.list_fixture
+            own = only_own(what, found.ids, fixture.created, fixture.strangers, exact=fixture.exact)
+            self.ctx.judge("list.complete", own, exchange)
         return found
 
     def filters(self) -> dict[str, Filters]:

@@ -10,8 +10,9 @@ from conformance.contract.operations import response_schema
 from conformance.fixtures.lists import ListFixture, small_list
 from conformance.harness.context import CheckContext
 from conformance.harness.pagination import walk
+from conformance.judging import pages
 from conformance.judging.comparison import MOVING, objects, same, same_instant, show
-from conformance.judging.expectations import Accepted, CannotTell, Outcome, lists, predicate
+from conformance.judging.expectations import Accepted, CannotTell, Outcome, predicate
 from conformance.judging.expectations.base import outcome
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Parameters, Walk, identity, page_of, pages_of, query, sample, statuses
@@ -52,9 +53,9 @@ class PageReading:
     @property
     def grew(self) -> bool:
         """Others added elements while it was read, as the totals of the answers tell."""
-        pages = [page for done in self.walks for page in done.pages]
-        pages += [page for _, _, exchange in self.samples if (page := page_of(exchange))]
-        return len({page.total for page in pages}) > 1
+        totals = {page.total for done in self.walks for page in done.pages}
+        totals |= {page.total for _, _, exchange in self.samples if (page := page_of(exchange))}
+        return len(totals) > 1
 
     @property
     def in_order(self) -> bool:
@@ -180,7 +181,7 @@ def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
 @predicate
 def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Outcome:
     """The items of each page have their documented fields, of their JSON types."""
-    for at, page in enumerate(lists.pages(exchanges)):
+    for at, page in enumerate(pages.pages(exchanges)):
         if wrong := mistyped(operation, page.items):
             return outcome(wrong[0], at)
     return ""

@@ -137,11 +137,13 @@ def walk(
     size: int = MAX_SIZE,
     filters: Iterable[tuple[str, str]] = (),
     most: int = MOST_PAGES,
+    beyond_last: bool = True,
 ) -> Walk:
     """Reads the pages of a list at one size, `most` at most; `call` is the list's call without a query.
 
     How far it goes follows from `total`, not from `pages`, which may be what is wrong. After a full last
-    page it looks at one more, and keeps that only if it shows elements that were not seen before.
+    page it looks at one more, unless `beyond_last` is False, and keeps that only if it shows elements that
+    were not seen before.
     """
     filters = list(filters)
     done = Walk(size)
@@ -162,7 +164,7 @@ def walk(
         done.pages.append(page)
         seen |= fresh
         last = 0 if done.total is None else pages_of(done.total, size)
-        if not page.items or (number >= last and len(page.items) < size):
+        if not page.items or (number >= last and (len(page.items) < size or not beyond_last)):
             return done
         if number >= most:
             done.cut = True

@@ -22,7 +22,7 @@ from conformance.fuzz.schema.generation import Generator
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging import queries
+from conformance.judging import pages, queries
 from conformance.judging.comparison import MOVING
 from conformance.judging.expectations import (
     Accepted,
@@ -31,7 +31,6 @@ from conformance.judging.expectations import (
     Authenticated,
     Equal,
     Member,
-    PageFits,
     Refused,
     Status,
 )
@@ -172,10 +171,8 @@ class Fuzzer:
     def _shown(self, case: Case, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
             style = self.run.target.array_style
-            judgements = queries.judge_page(self.operation, queries.read(case.query), exchange, style)
-            for judged in queries.judged_on(self.operation, judgements):
-                fits = PageFits(judged.expected, judged.rule, self.operation)
-                self.recorder.judge(judged.rule, self.operation, fits, exchange)
+            for rule, demanded in pages.demanded(self.operation, queries.read(case.query), style):
+                self.recorder.judge(rule, self.operation, demanded, exchange)
         elif self.operation == "updateBeneficiary":
             self._shown_update(verdict, exchange)
         elif verdict.document is not None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from conformance.fixtures.account import call
 from conformance.fixtures.lateness import look_until
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
-from conformance.judging import queries
+from conformance.judging import pages, queries
 from conformance.judging.comparison import alike, objects, show
-from conformance.judging.expectations import Accepted, At, Equal, Listed, Outcome, PageFits, predicate
-from conformance.judging.expectations.base import outcome
-from conformance.judging.expectations.lists import none_of_another
+from conformance.judging.expectations import Accepted
+from conformance.judging.pages import Listed, element_shows, no_other_labelled, number_is, only_own
 from conformance.wire.messages import Exchange
+from conformance.wire.pages import Walk, walk
 
 #: Most pages that one walk reads.
 MAX_PAGES = 12
@@ -25,44 +23,23 @@ MAX_PAGES = 12
 class Reading:
     """A list as it was read, page by page."""
 
-    pages: list[Exchange]
-    items: list[Document]
+    walk: Walk
     #: What the model says must be in it.
     expected: dict[str, Thing]
 
     @property
-    def ids(self) -> list[str]:
-        return [str(item.get("id")) for item in self.items]
+    def items(self) -> list[Document]:
+        return objects(self.walk.items)
+
+    @property
+    def pages(self) -> list[Exchange]:
+        return self.walk.page_exchanges
 
     @property
     def agrees(self) -> bool:
         """Whether it holds what the model says."""
-        total = self.pages[-1].get("total")
-        return sorted(self.ids) == sorted(self.expected) and total == len(self.expected)
-
-
-@predicate
-def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence[str]) -> str:
-    """The pages show no element of a label but known ones."""
-    items = [item for page in exchanges for item in objects(page.get("items"))]
-    others = [item for item in items if item.get("label") == label and item.get("id") not in known]
-    return f"an element labelled {show(label)}" if others else ""
-
-
-@predicate
-def element_shows(
-    exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
-) -> str | Outcome:
-    """The pages show a member of an element with a value."""
-    for at, page in enumerate(exchanges):
-        for item in objects(page.get("items")):
-            if (
-                item.get("id") == identifier
-                and name in item
-                and not alike(operation, name, item[name], value)
-            ):
-                return outcome(show(item[name]), at)
-    return ""
+        total = self.walk.pages[-1].total
+        return sorted(self.walk.ids) == sorted(self.expected) and total == len(self.expected)
 
 
 class Walker(Sender):
@@ -97,7 +74,7 @@ class Walker(Sender):
             self.run.cache,
             operation,
             lambda: self._read(operation, 100, Filters(), payee),
-            lambda seen: self.lost or seen is None or set(seen.expected) <= set(seen.ids),
+            lambda seen: self.lost or seen is None or set(seen.expected) <= set(seen.walk.ids),
         )
         if reading is None:
             return
@@ -115,41 +92,35 @@ class Walker(Sender):
         things = self.model.listed(operation, payee)
         expected = {thing.id: thing for thing in things if filters.keeps(thing.shown)}
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
-        reading = Reading([], [], expected)
-        for page in range(1, MAX_PAGES + 1):
-            exchange = self.send(
-                call(operation, ids).with_query(self._query(operation, page, size, filters)), f"page {page}"
-            )
-            if self.lost:
-                return None
-            rule = next(iter(filters.rules()), "list.walk") if things else "list.empty"
-            if not self.judge(
-                rule,
-                operation,
-                Accepted("a sound query"),
-                exchange,
-            ):
+        read = walk(
+            self.send,
+            call(operation, ids),
+            size=size,
+            filters=self._filters(operation, filters),
+            most=MAX_PAGES,
+            beyond_last=False,
+        )
+        if self.lost:
+            return None
+        rule = next(iter(filters.rules()), "list.walk") if things else "list.empty"
+        for exchange in read.exchanges:
+            if not self.judge(rule, operation, Accepted("a valid query"), exchange):
                 return None
             query = queries.read(exchange.call.query)
-            for judged in queries.judge_page(operation, query, exchange, self.run.target.array_style):
-                fits = PageFits(judged.expected, judged.rule, operation)
-                self.judge(judged.rule, operation, fits, exchange)
-            reading.pages.append(exchange)
-            reading.items += objects(exchange.get("items"))
-            if not isinstance(exchange.get("pages"), int) or page >= exchange.get("pages"):
-                break
-        return reading
+            for rule_of_page, demanded in pages.demanded(operation, query, self.run.target.array_style):
+                self.judge(rule_of_page, operation, demanded, exchange)
+        return Reading(read, expected) if read.pages and read.broken is None else None
 
-    def _query(self, operation: str, page: int, size: int, filters: Filters) -> list[tuple[str, Any]]:
+    def _filters(self, operation: str, filters: Filters) -> list[tuple[str, str]]:
         style = "statuses[]" if self.run.target.array_style == "brackets" else "statuses"
         status = "status" if operation == "listWallets" else style
-        pairs: list[tuple[str, Any]] = [
+        pairs = [
             (status, filters.status),
             ("currency", filters.currency),
             ("start_date", filters.start_date),
             ("end_date", filters.end_date),
         ]
-        return [("page", page), ("size", size), *(pair for pair in pairs if pair[1])]
+        return [pair for pair in pairs if pair[1]]
 
     def _compare(self, operation: str, reading: Reading, filters: Filters) -> None:
         rules = filters.rules()
@@ -159,7 +130,9 @@ class Walker(Sender):
         for extra in (item for item in reading.items if item.get("id") not in expected):
             self._unexpected(operation, extra, rule, reading)
         self.judge(rule, operation, Listed("what the requests made", list(expected)), *reading.pages)
-        self.judge(rule, operation, Equal("total", At("total"), len(expected)), last)
+        self.judge(
+            rule, operation, number_is("a list of what the requests made", "total", len(expected)), last
+        )
         for item in reading.items:
             thing = expected.get(str(item.get("id")))
             known = thing.steady() if thing is not None else {}
@@ -175,10 +148,10 @@ class Walker(Sender):
 
     def _unexpected(self, operation: str, item: Document, rule: str, reading: Reading) -> None:
         """An element that the model does not have there: of which request it is says which rule is broken."""
-        label, pages, known_ids = str(item.get("label")), reading.pages, list(reading.expected)
+        label, shown = str(item.get("label")), reading.pages
         if label in self.model.refused:
             nothing = no_other_labelled("nothing of a refused request in the list", label=label, known=[])
-            self.judge("refusal.changes-nothing", self.model.refused[label], nothing, *pages)
+            self.judge("refusal.changes-nothing", self.model.refused[label], nothing, *shown)
         twins = [
             post
             for post in self.model.posts
@@ -187,9 +160,9 @@ class Walker(Sender):
         if twins:
             known = [str(post.answer.get("id")) for post in twins]
             once = no_other_labelled("a replayed request done once", label=label, known=known)
-            self.judge("idempotency.replay", str(twins[0].call.operation), once, *pages)
-        belongs = none_of_another("only what belongs there", created=known_ids, strangers=[], exact=True)
-        self.judge(rule, operation, belongs, *pages)
+            self.judge("idempotency.replay", str(twins[0].call.operation), once, *shown)
+        belongs = only_own("a list of what the requests made", reading.walk.ids, reading.expected, exact=True)
+        self.judge(rule, operation, belongs, *shown)
 
     def final(self, operation: str, payee: Payee | None = None) -> None:
         """Walks a list as it is at the end, then from and up to the moment in which one element was

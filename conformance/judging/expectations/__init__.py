@@ -56,7 +56,6 @@ from conformance.judging.expectations.groups import (
     Unchanged,
     difference,
 )
-from conformance.judging.expectations.lists import Listed, NotShown, PageFits
 from conformance.judging.expectations.predicates import Holds, predicate
 from conformance.judging.expectations.values import At, Equal, Later, Member, Sent
 
@@ -74,12 +73,9 @@ __all__ = [
     "ExpectationError",
     "Holds",
     "Later",
-    "Listed",
     "Member",
     "NoEffect",
-    "NotShown",
     "Outcome",
-    "PageFits",
     "Refused",
     "RefusedOrIgnored",
     "SameAmongAccepted",

@@ -1,0 +1,107 @@
+"""What a query demands of the page that answers it: section 8, judged by judging/pages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from conformance.judging import queries
+from conformance.judging.expectations import KINDS, from_plain
+from conformance.judging.pages import demanded
+from conformance.wire.messages import Call, Exchange
+
+LIST = "/v1/accounts/acc_1/virtual-accounts"
+
+
+def item(**members: Any) -> dict[str, Any]:
+    return {"id": "va_1", "status": "active", "currency": "USD", "created": "2025-01-02T03:04:05Z"} | members
+
+
+def page(query: str, **members: Any) -> Exchange:
+    """The answer to a query of a list that has one element."""
+    call = Call("listVirtualAccounts", "GET", f"{LIST}?{query}" if query else LIST)
+    body = {"items": [item()], "total": 1, "page": 1, "size": 10, "pages": 1} | members
+    exchange = Exchange(1, "primary", call, "a page", f"http://server.test{LIST}", "GET", LIST, [], b"")
+    exchange.status, exchange.response_body = 200, json.dumps(body).encode()
+    return exchange
+
+
+def broken(query: str, style: str = "repeat", **members: Any) -> set[str]:
+    """The rules that an answer breaks, judged by expectations as a replay file holds them."""
+    exchange = page(query, **members)
+    return {
+        rule
+        for rule, expectation in demanded("listVirtualAccounts", queries.read(query), style)
+        if from_plain(json.loads(json.dumps(expectation.to_plain()))).judge([exchange]).good is False
+    }
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "page=1&size=10",
+        "statuses=active",
+        "currency=USD",
+        "start_date=2025-01-02T03:04:05Z",
+        "x=1",
+        "page=%zz",
+    ],
+)
+def test_right_page(query: str) -> None:
+    assert broken(query) == set()
+
+
+@pytest.mark.parametrize(
+    ("query", "members", "rule"),
+    [
+        ("", {"size": 20}, "list.defaults"),
+        ("", {"page": 2, "items": []}, "list.defaults"),
+        ("size=5", {}, "list.echo"),
+        ("page=3", {"page": 4, "items": []}, "list.echo"),
+        ("size=0", {"size": 0}, "list.size-range"),
+        ("size=101", {"size": 101}, "list.size-range"),
+        ("page=0", {"page": 0}, "list.page-range"),
+        ("size=1", {"size": 1, "items": [item(), item(id="va_2")], "total": 2, "pages": 2}, "list.walk"),
+        ("", {"pages": 2}, "list.pages"),
+        ("", {"items": [], "total": 0, "pages": 2}, "list.pages"),
+        ("page=2", {"page": 2}, "list.page-beyond"),
+        ("statuses=suspended", {}, "list.status-filter"),
+        ("currency=EUR", {}, "list.currency-filter"),
+        ("start_date=2025-01-02T03:04:06Z", {}, "list.start-date"),
+        ("end_date=2025-01-02T03:04:05Z", {}, "list.end-date"),
+    ],
+)
+def test_wrong_page(query: str, members: dict[str, Any], rule: str) -> None:
+    assert broken(query, **members) == {rule}
+
+
+@pytest.mark.parametrize(
+    ("query", "style", "members"),
+    [
+        ("", "repeat", {"items": [], "total": 0, "pages": 1}),
+        ("", "repeat", {"total": "1"}),
+        ("size=05", "repeat", {}),
+        ("Size=5", "repeat", {}),
+        ("page=1&page=2", "repeat", {}),
+        ("size=%zz5", "repeat", {}),
+        ("currency=eur", "repeat", {}),
+        ("statuses=suspended", "brackets", {}),
+        ("end_date=2025-01-02T03:04:05.5Z", "repeat", {}),
+        ("start_date=2025-01-02T03:04:05.5Z", "repeat", {}),
+        ("start_date=2025-01-02T03:04:06Z", "repeat", {"items": [item(created="yesterday")]}),
+    ],
+)
+def test_what_is_open(query: str, style: str, members: dict[str, Any]) -> None:
+    assert broken(query, style, **members) == set()
+
+
+def test_refusals_cannot_be_told() -> None:
+    refusal = page("size=5")
+    refusal.status = 400
+    told = [
+        expectation.judge([refusal]).good for _, expectation in demanded("listWallets", queries.read(""), "")
+    ]
+    assert set(told) == {None} and "listed" in KINDS

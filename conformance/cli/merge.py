@@ -108,6 +108,8 @@ def _take(results: Results, part: Document, shift: int) -> None:
         for finding in case.findings:
             results.add(_finding(case, finding, shift))
     results.sent += part.run.requests
+    results.waits += part.run.retries
+    results.waited += part.run.waited
     results.errors += part.errors
     results.lost = results.lost or part.lost
     results.missing.update({missing.operation: missing.answered for missing in part.missing})

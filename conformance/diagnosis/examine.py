@@ -9,29 +9,36 @@ from conformance.diagnosis import connection, credentials, resources
 from conformance.diagnosis.model import Diagnosis, Examination
 from conformance.target.file import Organization, Target, TargetError
 from conformance.target.redaction import Redactor
+from conformance.wire.allowance import Allowance
 from conformance.wire.messages import MISSING, Exchange, Failure
 from conformance.wire.transport import new_transport
 
 
-def preflight(target: Target, transport: httpx.BaseTransport | None = None) -> Examination:
+def preflight(
+    target: Target, transport: httpx.BaseTransport | None = None, *, allowance: Allowance | None = None
+) -> Examination:
     """What a run asks before its first check. Raises TargetError when the target cannot be judged; the text
     is one paragraph."""
-    examination = examine(target, transport, thorough=False)
+    examination = examine(target, transport, thorough=False, allowance=allowance)
     if stopped := examination.stopped:
         raise TargetError(printable(Redactor(target).text(stopped.text)))
     return examination
 
 
 def examine(
-    target: Target, transport: httpx.BaseTransport | None = None, *, thorough: bool = True
+    target: Target,
+    transport: httpx.BaseTransport | None = None,
+    *,
+    thorough: bool = True,
+    allowance: Allowance | None = None,
 ) -> Examination:
     """Sends a few requests, a dozen or so if `thorough`, and names what is wrong with the target.
 
-    Without a transport it makes one and closes it.
+    Without a transport it makes one and closes it. What is sent counts for an `allowance`.
     """
     own = new_transport() if transport is None else None
     try:
-        examination = Examination(target, transport or own)  # type: ignore[arg-type]
+        examination = Examination(target, transport or own, allowance=allowance)  # type: ignore[arg-type]
         _examine(examination, thorough)
     finally:
         if own is not None:

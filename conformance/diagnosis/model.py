@@ -10,6 +10,7 @@ import httpx
 from conformance.fixtures.account import call
 from conformance.fixtures.samples import Samples
 from conformance.target.file import Organization, Target
+from conformance.wire.allowance import Allowance
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Auth, Call, Exchange
@@ -36,12 +37,6 @@ class Diagnosis:
     stops: bool = True
 
 
-class _Impatient(Patience):
-    @property
-    def seconds(self) -> float:
-        return SECONDS
-
-
 @dataclass
 class Examination:
     """The requests of one examination and what they told."""
@@ -51,11 +46,14 @@ class Examination:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
     clock: ServerClock = field(default_factory=ServerClock)
+    allowance: Allowance | None = None
 
     def __post_init__(self) -> None:
         self.samples = Samples(self.target)
-        self._pace = Pace(self.target.requests_per_second, budget=WAITING)
-        self._patience = _Impatient()
+        limits = self.target.limits
+        allowance = self.allowance or Allowance(requests_per_second=limits.requests_per_second)
+        self._pace = Pace(allowance, WAITING)
+        self._patience = Patience(min(SECONDS, limits.request_timeout or SECONDS))
         self._clients: dict[str, Client] = {}
 
     def send(self, organization: Organization, request: Call) -> Exchange:

@@ -91,6 +91,7 @@ class CheckContext:
         """Sends calls simultaneously."""
         self.run.answering()
         exchanges = self.run.client(organization).race(calls, purpose)
+        self.run.sent_all(exchanges)
         self.exchanges += [exchange.number for exchange in exchanges]
         return exchanges
 

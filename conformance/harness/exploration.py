@@ -51,12 +51,16 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
             if reason := absent(RULES[rule], operation, run.target):
                 finding.summary = reason
                 return [finding]
+            findings: list[Finding] = []
             try:
-                return function(run, part, settings, name)
+                findings = function(run, part, settings, name)
+                # Hypothesis may have taken the end of the run for the end of its examples.
+                run.answering()
             except Inconclusive as stop:
                 finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
                 finding.remedy, finding.cause = stop.remedy, stop.cause
-                return [finding]
+                return [*findings, *stop.findings, finding]
+            return findings
 
         # pytest would ask the written function, which is told its name, for the fixtures that it wants.
         del explore.__wrapped__

@@ -129,11 +129,15 @@ def summary(rule: str, operation: str, expected: str, got: str) -> str:
 
 
 class Inconclusive(Exception):
-    """The server or the target did not let a check reach its point; never a failure, never a pass."""
+    """The server or the target did not let a check reach its point; never a failure, never a pass.
+
+    `findings` are what was found before that, where the one who raises it knows.
+    """
 
     def __init__(self, reason: str, remedy: str = "", cause: str = "") -> None:
         super().__init__(reason)
         self.reason, self.remedy, self.cause = reason, remedy, cause
+        self.findings: list[Finding] = []
 
 
 class NotApplicable(Exception):

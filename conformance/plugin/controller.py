@@ -8,6 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import CHECK, Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.lanes import suggested
+from conformance.plugin.limits import allowance
 from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.waiting import wait_for
 from conformance.results import codec
@@ -25,6 +27,7 @@ from conformance.results.document import Document, ExchangeRecord
 from conformance.results.model import Results, Timing
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load
+from conformance.wire.allowance import Account, Allowance, Kind
 
 if TYPE_CHECKING:
     from conformance.results.building import RunInfo
@@ -49,6 +52,7 @@ class Controller:
         #: Seconds that an answer takes, as far as it is known before the first check.
         self._latency = 0.0
         try:
+            self.account = Account.create(self.run_folder / "account")
             self.target = self._target(environment, tell)
         except BaseException:
             self.close()
@@ -63,6 +67,7 @@ class Controller:
         #: What could not be written, a sentence each.
         self.problems: list[str] = []
         self._sent: dict[int, int] = {}
+        self._waited: dict[int, tuple[int, float]] = {}
         #: (rule, operation) -> worker -> its tally.
         self._tallies: dict[tuple[str, str], dict[int, Tally]] = {}
         self._broken: set[tuple[str, str]] = set()
@@ -93,11 +98,11 @@ class Controller:
     def _target(self, environment: Mapping[str, str], tell: Callable[[str], None]) -> Target:
         file, base_url = self.options.target, self.options.base_url
         if file != EMBEDDED and (file or base_url or given(environment)):
-            target = load(Path(file) if file else None, environment, base_url)
+            target = self._limited(load(Path(file) if file else None, environment, base_url))
             if self.options.wait:
                 wait_for(target.base_url, self.options.wait, tell)
             tell(printable(f"conformance: examining {target.base_url}"))
-            self._latency = latency(preflight(target))
+            self._latency = latency(preflight(target, allowance=self.allowance(target)))
             return target
         if file is None and self.options.installed and _true(environment.get("CI", "")):
             raise TargetError(
@@ -110,9 +115,17 @@ class Controller:
         tell("conformance: starting the embedded reference server")
         self._server = EmbeddedServer(self.run_folder)
         try:
-            return build(self._server.tables(), "embedded server")
+            return self._limited(build(self._server.tables(), "embedded server"))
         except EmbeddedError as error:
             raise TargetError(str(error)) from None
+
+    def _limited(self, target: Target) -> Target:
+        """The target with the limits that options give in the place of its own."""
+        return replace(target, limits=replace(target.limits, **self.options.limits))  # type: ignore[arg-type]
+
+    def allowance(self, target: Target) -> Allowance:
+        """What this process may send."""
+        return allowance(target.limits, self.started, self.account)
 
     def close(self) -> None:
         """Stops the embedded server and removes what the run needed; may be called twice."""
@@ -132,6 +145,8 @@ class Controller:
             "folder": str(self.folder),
             "seed": self.options.seed,
             "lanes": self.lanes,
+            "started": self.started,
+            "account": str(self.run_folder / "account"),
         }
 
     def known_reason(self, rule: str, operation: str) -> str:
@@ -163,7 +178,11 @@ class Controller:
     def _take_tallies(self, payload: Mapping[str, Any]) -> Iterator[Finding]:
         worker = payload["worker"]
         self._sent[worker] = payload["sent"]
-        self.results.sent = sum(self._sent.values())
+        self._waited[worker] = payload["waits"], payload["waited"]
+        self.results.waits = sum(waits for waits, _ in self._waited.values())
+        self.results.waited = sum(waited for _, waited in self._waited.values())
+        # Where processes on other machines send, too, the account of this one does not know all.
+        self.results.sent = max(sum(self._sent.values()), self.account.total(Kind.REQUESTS))
         for plain in payload["tallies"]:
             fields = dict(plain)
             key = fields.pop("rule"), fields.pop("operation")

@@ -112,14 +112,19 @@ def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
         from conformance.plugin.execution import MOST_WORKERS, Executor
+        from conformance.plugin.limits import allowance
         from conformance.plugin.worker import Worker, fuzz_settings
         from conformance.target.file import Target
+        from conformance.wire.allowance import Account
 
         given = config.stash[_OPTIONS]
         if hasattr(config, "workerinput"):
             sent = config.workerinput["conformance"]
             target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
             process, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+            # The first place in the account is that of the process which controls the run.
+            account = Account(Path(sent["account"]), process + 1)
+            allowed = allowance(target.limits, sent["started"], account, processes)
         else:
             controller = config.stash[_CONTROLLER]
             target, folder, lanes, process, processes = (
@@ -129,6 +134,7 @@ def _executor(config: pytest.Config) -> Executor:
                 0,
                 1,
             )
+            allowed = controller.allowance(target)
 
         def make(number: int) -> Worker:
             index, workers = process * MOST_WORKERS + number, processes * lanes
@@ -139,6 +145,7 @@ def _executor(config: pytest.Config) -> Executor:
                 settings=fuzz_settings(given, folder, index, workers),
                 scope=given.scope,
                 replay_folder=folder / "replays",
+                allowance=allowed,
             )
 
         config.stash[_EXECUTOR] = Executor(make, lanes)

@@ -23,6 +23,14 @@ EMBEDDED = "embedded"
 #: Lanes that a process can have.
 MOST_LANES = 60
 
+#: Option -> the limit of the target file that it beats.
+LIMITS: Mapping[str, str] = {
+    "rate": "requests_per_second",
+    "max-requests": "max_requests",
+    "request-timeout": "request_timeout",
+    "run-timeout": "run_timeout",
+}
+
 #: Options whose values pytest mistakes for tests before it knows the options.
 FILES = (
     "conformance_target",
@@ -51,6 +59,23 @@ def _seconds(text: str) -> float:
     return value
 
 
+def _duration(text: str) -> float:
+    value = _seconds(text)
+    if not value:
+        raise argparse.ArgumentTypeError("it should be a number of seconds above 0")
+    return value
+
+
+def _rate(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1_000_000:
+        raise argparse.ArgumentTypeError(f"it should be a number of requests a second, not {text[:40]!r}")
+    return value
+
+
 #: Name -> what pytest is told of the option.
 _OPTIONS: Mapping[str, dict[str, Any]] = {
     "target": {
@@ -70,6 +95,29 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
         "type": _positive,
         "help": "run so many tests at once in each process, while answers are on their way (default: by the "
         "server's latency, 1 nearby, at most 16)",
+    },
+    "rate": {
+        "metavar": "N",
+        "type": _rate,
+        "help": "send at most so many requests a second, all processes and lanes together; 0 is no limit "
+        "([limits] requests_per_second)",
+    },
+    "max-requests": {
+        "metavar": "N",
+        "type": _positive,
+        "help": "send at most so many requests in all; what they do not suffice for is inconclusive "
+        "([limits] max_requests)",
+    },
+    "request-timeout": {
+        "metavar": "SECONDS",
+        "type": _duration,
+        "help": "wait at most so long for one answer (default: 30; [limits] request_timeout)",
+    },
+    "run-timeout": {
+        "metavar": "SECONDS",
+        "type": _duration,
+        "help": "end the run after so long and report what it has found; the rest is inconclusive "
+        "([limits] run_timeout)",
     },
     "fail-on": {
         "choices": ("required", "implied"),
@@ -184,6 +232,7 @@ class Options:
     target: str | None
     base_url: str | None
     wait: float
+    limits: Mapping[str, float]
     lanes: int | None
     fail_on_implied: bool
     report_dir: str | None
@@ -241,6 +290,7 @@ def parse(config: pytest.Config) -> Options:
         target=value("target"),
         base_url=config.getoption("base_url", None),
         wait=value("wait"),
+        limits={key: value(name) for name, key in LIMITS.items() if value(name) is not None},
         lanes=min(value("lanes"), MOST_LANES) if value("lanes") else None,
         fail_on_implied=value("fail-on") == "implied",
         report_dir=value("report-dir"),
@@ -276,6 +326,7 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         "fuzz-examples": value("fuzz-examples"),
         "fuzz-time": value("fuzz-time"),
         "lanes": value("lanes"),
+        **{name: value(name) for name in LIMITS},
         "shard": value("shard"),
         "rule": value("rule"),
         "operation": value("operation"),
@@ -283,7 +334,7 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         "-k": config.option.keyword,
         "-m": config.option.markexpr,
     }
-    return {name: _words(given) for name, given in named.items() if given}
+    return {name: _words(given) for name, given in named.items() if given or given == 0}
 
 
 def _words(given: str | Iterable[str] | float) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,9 @@ from conformance.report.failure import failure_text
 from conformance.results import codec
 from conformance.results.model import exchange_record
 from conformance.target.file import Target
+from conformance.wire.allowance import Allowance
 from conformance.wire.messages import Exchange
+from conformance.wire.throttle import Pace
 
 #: Exchanges that a failed, and any other, finding takes along into the results.
 FAILED_EVIDENCE, OTHER_EVIDENCE = 12, 1
@@ -65,14 +67,11 @@ class Worker:
         settings: FuzzSettings,
         scope: Scope = EVERYTHING,
         replay_folder: Path | None = None,
+        allowance: Allowance | None = None,
     ) -> None:
-        shared = (
-            replace(target, requests_per_second=target.requests_per_second / workers)
-            if workers > 1
-            else target
-        )
+        pace = Pace(allowance, target.limits.retry_seconds) if allowance is not None else None
         self.index = index
-        self.run = RunContext(shared, first_number=index * 1_000_000 + 1)
+        self.run = RunContext(target, first_number=index * 1_000_000 + 1, pace=pace)
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder
@@ -154,8 +153,8 @@ class Worker:
             "findings": plain,
             "exchanges": list(evidence.values()),
             "tallies": redactor.data(tallies),
-            "sent": self.run.sent,
-            "timings": [_timing(one) for one in fresh],
+            **self._sent(),
+            "timings": [_timing(one) for one in fresh if one.attempts],
             "lost": redactor.text(self.run.lost),
             "missing": redactor.data(presence.found(self.run)),
         }
@@ -171,8 +170,13 @@ class Worker:
         return {
             "worker": self.index,
             "tallies": self.run.redactor.data(tallies),
-            "sent": self.run.sent,
+            **self._sent(),
         }
+
+    def _sent(self) -> dict[str, Any]:
+        """What has been sent, and how often and how long a rate limit was waited out."""
+        pace = self.run.pace
+        return {"sent": self.run.sent, "waits": pace.waits, "waited": pace.waited}
 
     def _keep(self, numbers: Iterable[int], evidence: dict[int, dict[str, Any]]) -> None:
         for number in numbers:

@@ -15,6 +15,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("Workers", str(run.workers)),
         ("Seed", "none" if run.seed is None else str(run.seed)),
         ("Requests sent", f"{run.requests:,}"),
+        ("Waits for a rate limit", f"{run.retries:,} ({run.waited:g} s)" if run.retries else ""),
         ("Suite", f"{document.suite.name} {document.suite.version}"),
         *((f"Option {name}", value) for name, value in run.options.items()),
         ("Narrowed by", run.selection),
@@ -41,6 +42,7 @@ def _target(target: TargetRecord | None) -> list[tuple[str, str]]:
         ("Secondary organization", _organization(target.secondary)),
         ("Declared features", ", ".join(f"{name}: {value}".lower() for name, value in features.items())),
         ("Several statuses", target.array_style),
+        ("Limits", ", ".join(f"{name} {value:g}" for name, value in target.limits.items() if value)),
     ]
 
 

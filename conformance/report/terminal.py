@@ -16,7 +16,7 @@ from conformance.contract.rules import Level
 from conformance.judging.findings import Verdict
 from conformance.results import view
 from conformance.results.commands import replay, rerun
-from conformance.results.document import CaseRecord, Document, FindingRecord
+from conformance.results.document import CaseRecord, Document, FindingRecord, RunRecord
 
 #: A line and how pytest's TerminalWriter marks it.
 Line = tuple[str, dict[str, Any]]
@@ -285,7 +285,12 @@ class _Summary:
             yield pace, {}
         sent = f"{count(run.requests, 'request')} in {duration(run.seconds)}"
         report = f"; report: {_relative(self.folder / 'report.html')}" if self.folder else ""
-        yield f"{sent}{report}", {}
+        yield f"{sent}{_waits(run)}{report}", {}
+
+
+def _waits(run: RunRecord) -> str:
+    """How often the server asked for patience, if it did."""
+    return f", {count(run.retries, 'wait')} for a rate limit ({duration(run.waited)})" if run.retries else ""
 
 
 def _what(finding: FindingRecord) -> str:

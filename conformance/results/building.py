@@ -164,6 +164,8 @@ def _run(results: Results, run: RunInfo, redactor: Redactor) -> RunRecord:
         selection=redacted(results.selection),
         workers=run.workers,
         requests=results.sent,
+        retries=results.waits,
+        waited=round(results.waited, 3),
     )
 
 
@@ -185,8 +187,9 @@ def _target(target: Target) -> TargetRecord:
         secondary=organization(target.secondary) if target.secondary else None,
         features=asdict(target.features),
         array_style=target.array_style,
-        requests_per_second=target.requests_per_second,
+        requests_per_second=target.limits.requests_per_second,
         samples=mapped(target.samples, lambda text: clean(redactor.text(text))),
+        limits=asdict(target.limits),
     )
 
 

@@ -42,6 +42,9 @@ class RunRecord:
     selection: str
     workers: int
     requests: int
+    #: How often 429 and 503 were waited out, and for how many seconds in all.
+    retries: int = 0
+    waited: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class TargetRecord:
     array_style: str
     requests_per_second: float
     samples: Mapping[str, Any]
+    limits: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

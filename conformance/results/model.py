@@ -84,6 +84,8 @@ class Results:
         self.cells: dict[tuple[str, str], CaseResult] = {}
         self.exchanges: dict[int, ExchangeRecord] = {}
         self.sent = 0
+        #: How often, and for how many seconds in all, 429 and 503 were waited out.
+        self.waits, self.waited = 0, 0.0
         self.errors: list[str] = []
         self.lost = ""
         #: Operations that do not exist, and how the server says so.

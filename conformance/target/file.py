@@ -14,9 +14,9 @@ from typing import Any
 
 from conformance._files import read_toml
 from conformance.target import environment, schema
-from conformance.target.model import Features, Organization, Target, TargetError
+from conformance.target.model import Features, Limits, Organization, Target, TargetError
 
-__all__ = ["Features", "Organization", "Target", "TargetError", "build", "load"]
+__all__ = ["Features", "Limits", "Organization", "Target", "TargetError", "build", "load"]
 
 
 def build(tables: Mapping[str, Any], source: str) -> Target:
@@ -55,9 +55,15 @@ def build(tables: Mapping[str, Any], source: str) -> Target:
         secondary=secondary,
         features=features,
         array_style=tables.get("lists", {}).get("array_style", "repeat"),
-        requests_per_second=float(tables.get("limits", {}).get("requests_per_second", 0)),
+        limits=_limits(tables.get("limits", {})),
         samples=_by_kind(tables.get("samples", {})),
     )
+
+
+def _limits(table: Mapping[str, Any]) -> Limits:
+    # TOML tells 100 and 100.0 apart, the schema does not.
+    numbers = {key: int(value) if key == "max_requests" else float(value) for key, value in table.items()}
+    return Limits(**numbers)  # type: ignore[arg-type]
 
 
 def _by_kind(samples: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

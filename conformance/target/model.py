@@ -33,6 +33,19 @@ class Features:
 
 
 @dataclass(frozen=True)
+class Limits:
+    """What a run may ask of the server: requests a second (0: as fast as it answers), requests in all,
+    seconds for one exchange and for the whole run, and seconds that each worker waits out 429 and 503 in all.
+    None: the suite's own."""
+
+    requests_per_second: float = 0.0
+    max_requests: int | None = None
+    request_timeout: float | None = None
+    run_timeout: float | None = None
+    retry_seconds: float | None = None
+
+
+@dataclass(frozen=True)
 class Target:
     """A validated target: `base_url` has no trailing slash; `samples` are laid over the suite's own."""
 
@@ -41,7 +54,7 @@ class Target:
     secondary: Organization | None = None
     features: Features = Features()
     array_style: str = "repeat"
-    requests_per_second: float = 0.0
+    limits: Limits = Limits()
     samples: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -68,6 +81,6 @@ class Target:
             secondary=Organization(**secondary) if secondary else None,
             features=Features(**plain["features"]),
             array_style=plain["array_style"],
-            requests_per_second=plain["requests_per_second"],
+            limits=Limits(**plain["limits"]),
             samples=plain["samples"],
         )

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from conformance import __version__
 from conformance.contract import signing
 from conformance.target.file import Organization
 from conformance.wire.answers import receive
@@ -25,7 +26,8 @@ from conformance.wire.nonces import Nonces
 from conformance.wire.throttle import Pace, Patience
 from conformance.wire.transport import FRESH, bytes_received, deadline, wire_target
 
-USER_AGENT = "financial-accounts-conformance"
+#: Names the suite and its version, so that whoever runs the server knows what is talking to it.
+USER_AGENT = f"financial-accounts-conformance/{__version__}"
 
 #: Seconds to connect.
 CONNECT_TIMEOUT = 10.0
@@ -165,7 +167,8 @@ class Client:
             if not exchange.throttled or attempt > MOST_ATTEMPTS or not self.pace.wait_out(exchange, attempt):
                 break
             call = self.nonces.renewed(call, exchange)
-        exchange.attempts, exchange.begun = attempt, begun
+        # One that was withheld was not sent the last time.
+        exchange.attempts, exchange.begun = exchange.attempts + attempt - 1, begun
         self._watch(exchange)
         return exchange
 
@@ -202,10 +205,21 @@ class Client:
             ],
             request_body=request.content,
         )
-        self.pace.take_turn()
+        if reason := self.pace.take_turn():
+            exchange.started = exchange.begun = time.time()
+            exchange.error, exchange.failure, exchange.attempts = reason, Failure.WITHHELD, 0
+        else:
+            self._transmit(request, exchange)
+        if not quiet:
+            self._watch(exchange)
+        return exchange
+
+    def _transmit(self, request: httpx.Request, exchange: Exchange) -> None:
         exchange.started = exchange.begun = time.time()
         begin = time.perf_counter()
-        seconds = self.patience.seconds
+        seconds, left = self.patience.seconds, self.pace.allowance.left
+        if last := left is not None and left < seconds:
+            seconds = max(left or 0.0, 0.001)
         request.extensions["timeout"] = httpx.Timeout(
             seconds, connect=min(seconds, CONNECT_TIMEOUT)
         ).as_dict()
@@ -221,9 +235,10 @@ class Client:
             exchange.failure = _failure(error)
             exchange.silent = not isinstance(error, _UNSENDABLE) and not bytes_received()
         exchange.elapsed = time.perf_counter() - begin
-        if not quiet:
-            self._watch(exchange)
-        return exchange
+        if last and exchange.failure is Failure.TIMED_OUT:
+            # Not the server took too long: the run is over.
+            exchange.error, exchange.failure = self.pace.allowance.over, Failure.WITHHELD
+            exchange.silent = False
 
     def _receive(self, request: httpx.Request, exchange: Exchange) -> None:
         response = self.transport.handle_request(request)

@@ -145,6 +145,7 @@ class Failure(StrEnum):
 
     UNREACHABLE = "unreachable"
     UNSENDABLE = "unsendable"
+    WITHHELD = "withheld"
     TIMED_OUT = "timed out"
     BROKEN_OFF = "broken off"
 
@@ -246,9 +247,9 @@ class Exchange:
 
     @property
     def unsent(self) -> bool:
-        """No server saw the request: nothing listens any more, or it was no HTTP. Says nothing about any
-        rule."""
-        return self.failure in (Failure.UNREACHABLE, Failure.UNSENDABLE)
+        """No server saw the request, or nobody waited for its answer: nothing listens any more, it was no
+        HTTP, or the run may send no more. Says nothing about any rule."""
+        return self.failure in (Failure.UNREACHABLE, Failure.UNSENDABLE, Failure.WITHHELD)
 
     def get(self, *path: str | int) -> Any:
         """The JSON value at a path of member names and indexes, or MISSING; never raises."""

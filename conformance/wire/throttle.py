@@ -6,9 +6,12 @@ import threading
 import time
 from email.utils import parsedate_to_datetime
 
+from conformance.wire.allowance import Allowance
 from conformance.wire.messages import Exchange
 
+#: Seconds that a whole exchange may take, and that all waits for a rate limit may take together.
 EXCHANGE_TIMEOUT = 30.0
+RETRY_SECONDS = 120.0
 
 #: After so many timeouts, and then so many seconds for a whole exchange: a server that hangs costs no hours.
 PATIENT_TIMEOUTS = 5
@@ -22,48 +25,47 @@ TRUSTING = 3
 class Patience:
     """How long one exchange may take: less once a server has let several run out."""
 
-    def __init__(self) -> None:
+    def __init__(self, seconds: float | None = None) -> None:
         self.timeouts = 0
+        self._seconds = seconds
 
     @property
     def seconds(self) -> float:
         """Seconds for a whole exchange."""
-        return EXCHANGE_TIMEOUT if self.timeouts < PATIENT_TIMEOUTS else IMPATIENT_TIMEOUT
+        patient = EXCHANGE_TIMEOUT if self._seconds is None else self._seconds
+        return patient if self.timeouts < PATIENT_TIMEOUTS else min(patient, IMPATIENT_TIMEOUT)
 
 
 class Pace:
-    """Keeps requests apart for a rate limit, and waits out 429 and 503 within a budget of seconds."""
+    """Waits out 429 and 503 within a budget of seconds, and sends within the allowance of the run."""
 
-    def __init__(self, requests_per_second: float = 0.0, budget: float = 120.0) -> None:
-        self.interval = 1.0 / requests_per_second if requests_per_second else 0.0
-        self.budget = budget
+    def __init__(self, allowance: Allowance | None = None, budget: float | None = None) -> None:
+        self.allowance = allowance or Allowance()
+        self.budget = RETRY_SECONDS if budget is None else budget
+        #: Seconds that were waited, and how often.
         self.waited = 0.0
-        self._next = 0.0
+        self.waits = 0
         self._lock = threading.Lock()
 
-    def take_turn(self) -> None:
-        """Blocks until the next request may be sent."""
-        if not self.interval:
-            return
-        with self._lock:
-            now = time.monotonic()
-            turn = max(now, self._next)
-            self._next = turn + self.interval
-        if turn > now:
-            time.sleep(turn - now)
+    def take_turn(self) -> str:
+        """Blocks until the next request may be sent; why it may not be, empty where it may."""
+        return self.allowance.take()
 
     def wait_out(self, exchange: Exchange, attempt: int) -> bool:
-        """Waits as long as the server asks; False when the budget does not allow it."""
+        """Waits as long as the server asks; False when the budget, or the time of the run, does not allow
+        it."""
         seconds = _retry_after(exchange.header("retry-after"))
         if seconds is None:
             seconds = min(0.5 * 2**attempt, 8.0)
         elif attempt >= TRUSTING:
             # A server that asks for no wait, and is no readier each time, would be asked for ever.
             seconds = max(seconds, min(0.05 * 2 ** (attempt - TRUSTING), 8.0))
+        left = self.allowance.left
         with self._lock:
-            if self.waited + seconds > self.budget:
+            if self.waited + seconds > self.budget or (left is not None and seconds >= left):
                 return False
             self.waited += seconds
+            self.waits += 1
         time.sleep(seconds)
         return True
 

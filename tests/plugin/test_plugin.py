@@ -17,7 +17,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Answer
-from tests.support.running import ROOT, Outcome, environment, faulty, run, write_target
+from tests.support.running import ROOT, Outcome, cells, environment, faulty, run, write_target
 
 
 class NoSignatureCheck(Behaviour):
@@ -40,15 +40,6 @@ class ForeignIsUnknown(Behaviour):
     def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
         status = super().refusal_status(ctx, refusal)
         return 404 if status == 403 and ctx.operation == "listWallets" else status
-
-
-def cells(outcome: Any, *verdicts: str) -> set[tuple[str, str]]:
-    """Rule and operation of the result's cells with one of these verdicts."""
-    return {
-        (result["rule"], result["operation"])
-        for result in outcome.results["cells"]
-        if result["verdict"] in verdicts
-    }
 
 
 @pytest.fixture(scope="module")

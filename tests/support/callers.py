@@ -26,8 +26,9 @@ def connect(server: Wire, **more: Any) -> Client:
     return Client(server.url, organization(), TRANSPORT, **more)
 
 
-def run_at(url: str, **more: Any) -> RunContext:
-    tables = {"base_url": url, "primary": {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}}
+def run_at(url: str, limits: dict[str, float] | None = None, **more: Any) -> RunContext:
+    primary = {"api_key": KEY, "secret": "secret_1", "customer_id": "cus_1"}
+    tables = {"base_url": url, "primary": primary, "limits": limits or {}}
     return RunContext(build(tables, "test"), **{"transport": TRANSPORT, **more})
 
 

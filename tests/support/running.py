@@ -92,3 +92,24 @@ def faulty(behaviour: Behaviour | None = None, **options: Any) -> tuple[Any, Any
     file."""
     server, seeded = new_server(behaviour, **options)
     return server, lambda url: target_tables(seeded, url)
+
+
+def counted(behaviour: Behaviour | None = None) -> tuple[Any, Any, list[Any]]:
+    """As `faulty`, and the requests that the server gets, as they come in."""
+    server, tables = faulty(behaviour)
+    requests: list[Any] = []
+    handle = server.handle
+
+    def handled(request: Any) -> Any:
+        requests.append(request)
+        return handle(request)
+
+    server.handle = handled
+    return server, tables, requests
+
+
+def cells(outcome: Outcome, *verdicts: str) -> set[tuple[str, str]]:
+    """The cases of a run with one of these verdicts."""
+    return {
+        (case["rule"], case["operation"]) for case in outcome.results["cells"] if case["verdict"] in verdicts
+    }

@@ -224,7 +224,7 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
     }
     target = load(path, environment)
     assert (target.base_url, target.primary.secret) == ("http://environment", "from the environment")
-    assert target.features.payins is True and target.requests_per_second == 12.5
+    assert target.features.payins is True and target.limits.requests_per_second == 12.5
     assert target.samples["payout"] == {"amount": "5.00"}
     assert target.samples["wallet"] == {"pairs": [["BTC", "bitcoin"]]}
     assert target.samples["beneficiary"] == {"note": "true", "address": {"city": "Paris"}}

@@ -6,7 +6,8 @@ written down here the moment it happens, so that a failure which does not come a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from conformance.contract.rules import RULES
 from conformance.fixtures.run_context import RunContext
 from conformance.judging import recorder
 from conformance.judging.expectations import Expectation
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging.findings import Finding, Inconclusive, Verdict
 from conformance.judging.invariants import INVARIANTS
 from conformance.judging.recorder import Judgement
 from conformance.wire.messages import Exchange
@@ -147,6 +148,15 @@ class Recorder:
         self.failures[key].seen += 1
 
     # ------------------------------------------------------------------ concluding
+
+    @contextlib.contextmanager
+    def keeping(self, folder: Path | None = None) -> Iterator[None]:
+        """Within it, an Inconclusive takes along what was found until then."""
+        try:
+            yield
+        except Inconclusive as stop:
+            stop.findings += self.findings(folder)
+            raise
 
     def findings(self, folder: Path | None = None) -> list[Finding]:
         """One finding for each rule and operation that was judged; failures are saved as replay files in

@@ -56,7 +56,8 @@ def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check:
         if end is not None and time.monotonic() > end:
             break
         try:
-            _history(run, kind, recorder, rng)
+            with recorder.keeping(settings.replay_folder):
+                _history(run, kind, recorder, rng)
         except Violation as violation:
             recorder.settled.add(violation.key)
     return recorder.findings(settings.replay_folder)

@@ -60,6 +60,7 @@ def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> li
     done.sort(key=lambda pair: pair[1][-1].begun)
     for _, exchanges in done:
         client.watch(exchanges)
+        run.sent_all(exchanges)
     return [(name, exchanges[-1]) for name, exchanges in done]
 
 

@@ -236,18 +236,25 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     # What has to be imported and derived first is not the server's time.
     allowed = budget(settings)
     always = cases(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
-    for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
-        if allowed.late and fuzzer.recorder.statuses:
-            break
-        single(
+    with fuzzer.recorder.keeping(settings.replay_folder):
+        for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
+            if allowed.late and fuzzer.recorder.statuses:
+                break
+            single(
+                fuzzer.perform,
+                case,
+                fuzzer.recorder,
+                lambda case, fails: shrink(case, fails, None if valid is None else valid.body),
+            )
+        explore(
             fuzzer.perform,
-            case,
+            st.one_of(everything),
             fuzzer.recorder,
-            lambda case, fails: shrink(case, fails, None if valid is None else valid.body),
+            settings,
+            allowed,
+            seed,
+            f"fuzz {operation}",
         )
-    explore(
-        fuzzer.perform, st.one_of(everything), fuzzer.recorder, settings, allowed, seed, f"fuzz {operation}"
-    )
     remedy = SAMPLE_REMEDIES.get(operation, "")
     if operation == "createWallet" and not pairs_are_free(run):
         remedy = PAIRS_REMEDY

@@ -51,7 +51,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
     for round_seed in rounds(recorder, allowed, derive(settings.seed, "model", theme)):
         machine = hypothesis.seed(round_seed)(type(base.__name__, (base,), {"context": context}))
         recorder.on_violation = allowed.note_failure
-        with contained():
+        with recorder.keeping(settings.replay_folder), contained():
             run_state_machine_as_test(
                 machine, settings=hypothesis_settings(settings, allowed, stateful_step_count=STEPS)
             )

@@ -212,7 +212,7 @@ def test_filters_combine(ctx: CheckContext) -> None:
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
             neutral = all(valid[name].kept(lists.elements) == lists.ids for name in (first, second))
-            if first.partition(" ")[0] != second.partition(" ")[0] and not neutral:
+            if valid[first].rule != valid[second].rule and not neutral:
                 _combine(ctx, lists, [valid[first], valid[second]], f"{first} and {second}")
     everything = [valid[name] for name in ("currency", "status", "start_date", "end_date") if name in valid]
     if len(everything) > 2:

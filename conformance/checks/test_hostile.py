@@ -31,7 +31,7 @@ def _scene(ctx: CheckContext) -> AccountFixture:
 
 def _survived(ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: bool = False) -> None:
     """Judges that an answer came, below 500; `may_hang_up` where a front end may break the connection off."""
-    hung_up = exchange.status is None and exchange.failure is not Failure.TIMED_OUT
+    hung_up = exchange.status is None and exchange.failure not in (Failure.TIMED_OUT, Failure.NOT_CONNECTED)
     if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
         ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return

@@ -141,14 +141,14 @@ def test_new_elements_show(ctx: CheckContext) -> None:
     listing = fixture.call(ctx.operation.id)
     ctx.accept(stocked(ctx).call, "a list that is not empty")
     probes = {
-        "an empty list": query(1, DEFAULT_SIZE),
-        "an empty list at size 1": query(1, 1),
-        "an empty list without a query": [],
-        "the active ones of an empty list": query(1, DEFAULT_SIZE, active(ctx)),
+        "an empty list": (DEFAULT_SIZE, query(1, DEFAULT_SIZE)),
+        "an empty list at size 1": (1, query(1, 1)),
+        "an empty list without a query": (DEFAULT_SIZE, []),
+        "the active ones of an empty list": (DEFAULT_SIZE, query(1, DEFAULT_SIZE, active(ctx))),
     }
-    for what, parameters in probes.items():
+    for what, (size, parameters) in probes.items():
         exchange = ctx.send(listing.with_query(parameters), what)
-        _judge_empty(ctx, exchange, what, 1 if "size 1" in what else DEFAULT_SIZE)
+        _judge_empty(ctx, exchange, what, size)
         if not parameters and page_of(exchange) is not None:
             for name, default in DEFAULTS.items():
                 ctx.judge("list.defaults", number_is(what, name, default), exchange)

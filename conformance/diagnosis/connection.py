@@ -7,25 +7,27 @@ from urllib.parse import urlsplit
 from conformance.contract import signing
 from conformance.diagnosis.model import SECONDS, Examination
 from conformance.wire.client import Client
-from conformance.wire.messages import MISSING, Auth, Call, Exchange
+from conformance.wire.messages import MISSING, NO_SERVER, Auth, Call, Exchange, Failure
+
+#: What keeps a connection from being made.
+UNREACHABLE = (*NO_SERVER, Failure.NOT_CONNECTED)
 
 
 def unreachable(examination: Examination, exchange: Exchange) -> None:
     """No connection: names what is in the way."""
     base_url, error = examination.target.base_url, exchange.error or ""
-    if "WRONG_VERSION_NUMBER" in error or "record layer failure" in error:
+    if exchange.failure is Failure.NOT_TLS:
         plain = base_url.replace("https://", "http://", 1)
         examination.found(
             "https to an http port",
             f"{base_url}: this port speaks plain HTTP, not TLS ({error}). Write {plain} as base_url.",
         )
-    elif "CERTIFICATE" in error.upper() or "SSL" in error.upper() or "TLS" in error.upper():
+    elif exchange.failure is Failure.UNTRUSTED:
         examination.found(
             "TLS certificate",
             f"{base_url} has no TLS certificate that this machine trusts ({error}). Use the host name of the "
             "certificate, or name its authority in the environment variable SSL_CERT_FILE; certificates are "
-            "always "
-            "verified.",
+            "always verified.",
         )
     else:
         examination.found(
@@ -36,12 +38,12 @@ def unreachable(examination: Examination, exchange: Exchange) -> None:
 def no_http(examination: Examination, exchange: Exchange) -> None:
     """Connections are accepted, but no answer comes that could be read."""
     base_url, error = examination.target.base_url, (exchange.error or "").rstrip(".")
-    if "Timeout" in error:
+    if exchange.failure is Failure.TIMED_OUT:
         examination.found(
             "silent server",
             f"{base_url} accepts connections, but does not answer HTTP within {SECONDS:.0f} s ({error}). "
-            "Look at the "
-            "server's log, or correct base_url; behind a slow gateway, call the server once before the run.",
+            "Look at the server's log, or correct base_url; behind a slow gateway, call the server once "
+            "before the run.",
         )
         return
     examination.found(
@@ -81,9 +83,8 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
         examination.found(
             "no JSON",
             f"{base_url} does not answer JSON but {kind} (status {listed.status}): this does not look like "
-            "the "
-            f"Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix included."
-            f"{_better_base(examination)}",
+            "the Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix "
+            f"included.{_better_base(examination)}",
         )
         return True
     if all(answer.status in (404, 405) for answer in answers) and (better := _better_base(examination)):

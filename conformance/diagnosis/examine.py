@@ -76,7 +76,7 @@ def _organization(examination: Examination, organization: Organization, thorough
     good = listed.succeeded and listed.document is not MISSING
     if good and not thorough:
         return None
-    if listed.error and "Connect" in listed.error:
+    if listed.failure in connection.UNREACHABLE:
         connection.unreachable(examination, listed)
         return None
     if listed.failure is Failure.TIMED_OUT:

@@ -171,7 +171,7 @@ class _Page:
         first = cause.first
         finding = first.decisive
         taken: dict[str, list[str]] = {}
-        for case in cause.took_along:
+        for case in cause.consequences:
             taken.setdefault(case.rule, []).append(case.operation)
         operations = cause.record.operations
         return {
@@ -195,7 +195,7 @@ class _Page:
                 for position, number in enumerate(finding.exchanges)
             ],
             "command": view.reproduction(self.document, first),
-            "took_along": list(taken.items()),
+            "consequences": list(taken.items()),
             "scripts": scripts(self.document, finding),
         }
 

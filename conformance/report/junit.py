@@ -57,7 +57,7 @@ def junit(document: Document) -> str:
 def _first_of_causes(document: Document) -> _First:
     first: _First = {}
     for cause in view.causes(document):
-        for key in [*(case.key for case in cause.cases), *(case.key for case in cause.took_along)]:
+        for key in [*(case.key for case in cause.cases), *(case.key for case in cause.consequences)]:
             first[key] = cause.first
     return first
 

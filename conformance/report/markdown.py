@@ -132,11 +132,10 @@ def _cause(cause: view.Cause, document: Document) -> Iterator[str]:
     yield f"- reproduce: {code(view.reproduction(document, cause.first))}"
     if len(cause.new) > 1:
         yield f"- operations: {', '.join(cause.new)}"
-    if cause.took_along:
-        taken = listed([case.rule for case in cause.took_along], 8)
-        yield (
-            f"- also failed, or not judged, because of it: {count(len(cause.took_along), 'case')} of {taken}"
-        )
+    if cause.consequences:
+        taken = listed([case.rule for case in cause.consequences], 8)
+        number = count(len(cause.consequences), "case")
+        yield f"- also failed, or not judged, because of it: {number} of {taken}"
     yield ""
     yield "</details>"
     yield ""

@@ -91,10 +91,10 @@ def _results(document: Document, index: dict[str, int]) -> list[dict[str, Any]]:
     found = []
     for cause in view.causes(document):
         for case in cause.cases:
-            # What it took along on other operations stands with the first.
+            # Its consequences on other operations stand with the first.
             taken = [
                 other
-                for other in cause.took_along
+                for other in cause.consequences
                 if other.operation == case.operation
                 or (case is cause.cases[0] and other.operation not in cause.record.operations)
             ]

@@ -6,7 +6,7 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,35 @@ from conformance.results import view
 from conformance.results.commands import replay, rerun
 from conformance.results.document import CaseRecord, Document, FindingRecord, RunRecord
 
-#: A line and how pytest's TerminalWriter marks it.
-Line = tuple[str, dict[str, Any]]
+#: How pytest's TerminalWriter marks a line.
+Markup = dict[str, Any]
+
+#: A line of the terminal's width and its markup.
+Line = tuple[str, Markup]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one or more lines tell: a text, after a label where it has one. A command is copied whole, and so
+    never broken."""
+
+    text: str
+    markup: Markup = field(default_factory=dict)
+    label: str = ""
+    command: bool = False
+
+    def lines(self, width: int) -> list[str]:
+        """The row on lines of this width, further lines indented under the text of the first."""
+        label = f"   {self.label:<11}" if self.label else ""
+        text = label + " ".join(clean(self.text).splitlines())
+        if len(text) <= width or self.command:
+            return [text.rstrip()]
+        start = len(label) or len(text) - len(text.lstrip()) + 2
+        wrapped = textwrap.wrap(text, width - 1, subsequent_indent=" " * start, break_on_hyphens=False)
+        first, *rest = wrapped or [""]
+        # What a server says must not start a line that a CI system reads as a command.
+        return [first, *(f"{line[:start]}.{line[start:]}" if _COMMAND.match(line) else line for line in rest)]
+
 
 #: Causes, and groups of inconclusive rules, shown without -v.
 SHOWN = 25
@@ -27,8 +54,6 @@ SHOWN = 25
 #: Further checks that are shown of a cause without -v.
 FURTHER_CHECKS = 6
 
-_LABEL = re.compile(r" {3}(?:expected|got|signed|also|operations|took along|remedy|rules|next) +")
-_REPRODUCE = "   reproduce  "
 _COMMAND = re.compile(r"\s*(?:::|##\[|##vso)")
 
 _RED = {"red": True}
@@ -51,22 +76,7 @@ def summary(document: Document, *, folder: Path | None, width: int, verbose: boo
     `folder` is where the reports were written.
     """
     page = _Summary(document, folder, verbose)
-    return [(fitted, markup) for text, markup in page.lines() for fitted in _fit(text, max(width, 40))]
-
-
-def _fit(text: str, width: int) -> list[str]:
-    """A text on lines of the terminal's width, further lines indented under the first one's text."""
-    text = " ".join(clean(text).splitlines())
-    # A command is copied whole.
-    if len(text) <= width or text.startswith(_REPRODUCE):
-        return [text.rstrip()]
-    label = _LABEL.match(text)
-    start = len(label[0]) if label else len(text) - len(text.lstrip()) + 2
-    first, *rest = textwrap.wrap(text, width - 1, subsequent_indent=" " * start, break_on_hyphens=False) or [
-        ""
-    ]
-    # What a server says must not start a line that a CI system reads as a command.
-    return [first, *(f"{line[:start]}.{line[start:]}" if _COMMAND.match(line) else line for line in rest)]
+    return [(line, row.markup) for row in page.rows() for line in row.lines(max(width, 40))]
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,7 @@ class _Summary:
     folder: Path | None
     verbose: bool
 
-    def lines(self) -> Iterator[Line]:
+    def rows(self) -> Iterator[Row]:
         yield from self._numbers()
         yield from self._operations()
         yield from self._missing()
@@ -94,38 +104,40 @@ class _Summary:
 
     # ------------------------------------------------------------------ numbers
 
-    def _numbers(self) -> Iterator[Line]:
+    def _numbers(self) -> Iterator[Row]:
         numbers = view.numbers(self.document)
-        yield "A case is one rule on one operation.", _FAINT
+        yield Row("A case is one rule on one operation.", _FAINT)
         for level, row in numbers.items():
             words = [f"{number:,} {name}" for name, number in row.items() if number]
-            yield f"{level:10}{', '.join(words) or 'none'}", {}
+            yield Row(f"{level:10}{', '.join(words) or 'none'}")
 
-    def _operations(self) -> Iterator[Line]:
+    def _operations(self) -> Iterator[Row]:
         """A line for each operation, where there is something to tell them apart."""
         rows = view.by_operation(self.document)
         if not any(row.telling for row in rows):
             return
-        yield "", {}
+        yield Row("")
         for row in rows:
             if not row.words:
                 continue
             colour = _RED if row.bad else _YELLOW if row.telling else {}
-            yield f"{row.operation:<26}{row.words}", colour
+            yield Row(f"{row.operation:<26}{row.words}", colour)
 
-    def _missing(self) -> Iterator[Line]:
+    def _missing(self) -> Iterator[Row]:
         missing = self.document.missing
         if not missing:
             return
-        yield "", {}
-        yield "Not implemented: a valid request is answered as an undocumented path is", {**_RED, **_BOLD}
+        yield Row("")
+        yield Row(
+            "Not implemented: a valid request is answered as an undocumented path is", {**_RED, **_BOLD}
+        )
         for record in missing:
-            yield f"   {record.operation}: {record.answered}{view.wait(record)}", {}
-        yield f"   next       {first([record.operation for record in missing])}", _BOLD
+            yield Row(f"   {record.operation}: {record.answered}{view.wait(record)}")
+        yield Row(first([record.operation for record in missing]), _BOLD, label="next")
 
     # ------------------------------------------------------------------ violations
 
-    def _violations(self) -> Iterator[Line]:
+    def _violations(self) -> Iterator[Row]:
         levels, cells = view.gating(self.document), view.cells(self.document)
         rules = view.rules(self.document)
         found = [
@@ -134,55 +146,55 @@ class _Summary:
             if not cause.known
             and any(
                 case.verdict.is_violation and not case.known and rules[case.rule].level in levels
-                for case in [*cause.cases, *(cells[key.key] for key in cause.took_along)]
+                for case in [*cause.cases, *(cells[key.key] for key in cause.consequences)]
             )
         ]
         shown = found if self.verbose else found[:SHOWN]
         for number, cause in enumerate(shown, 1):
-            yield "", {}
+            yield Row("")
             yield from self._cause(number, cause)
         if len(found) > len(shown):
-            yield "", {}
-            yield f"and {len(found) - len(shown)} more broken rules, listed in the report or with -v", _RED
+            yield Row("")
+            yield Row(
+                f"and {len(found) - len(shown)} more broken rules, listed in the report or with -v", _RED
+            )
 
-    def _cause(self, number: int, cause: view.Cause) -> Iterator[Line]:
+    def _cause(self, number: int, cause: view.Cause) -> Iterator[Row]:
         rule, first = cause.rule, cause.first
-        yield (
+        yield Row(
             f"{number}. {rule.id} on {self._on(list(cause.record.operations))} "
             f"({rule.level}, section {', '.join(rule.section)})",
             {**_RED, **_BOLD},
         )
         if self.verbose:
-            yield f"   {rule.statement}", {}
+            yield Row(f"   {rule.statement}")
         finding = first.decisive
-        yield f"   expected   {one_line(finding.expected)}", {}
-        yield f"   got        {one_line(finding.got)}{_confirmed(finding)}", {}
+        yield Row(one_line(finding.expected), label="expected")
+        yield Row(f"{one_line(finding.got)}{_confirmed(finding)}", label="got")
         if signed := view.signed(self.document, first):
-            yield f"   signed     {one_line(signed, 600)}", {}
-        yield f"{_REPRODUCE}{self._reproduction(first, finding)}", {}
+            yield Row(one_line(signed, 600), label="signed")
+        yield Row(self._reproduction(first, finding), label="reproduce", command=True)
         yield from self._checks(cause)
         if self.verbose:
             for case in cause.cases:
                 if case is not first:
-                    yield f"   {case.operation}: got {one_line(case.decisive.got)}", {}
+                    yield Row(f"   {case.operation}: got {one_line(case.decisive.got)}")
         elif 1 < len(cause.cases) < len(self.document.operations):
-            yield f"   operations {listed(list(cause.record.operations), 4)}", _FAINT
-        if cause.took_along:
-            names = listed([case.rule for case in cause.took_along], 10**6 if self.verbose else 3)
-            yield f"   took along {count(len(cause.took_along), 'case')} of {names}", _FAINT
+            yield Row(listed(list(cause.record.operations), 4), _FAINT, label="operations")
+        if cause.consequences:
+            names = listed([case.rule for case in cause.consequences], 10**6 if self.verbose else 3)
+            more = count(len(cause.consequences), "more case")
+            yield Row(f"{more} of {names}", _FAINT, label="led to")
 
-    def _checks(self, cause: view.Cause) -> Iterator[Line]:
+    def _checks(self, cause: view.Cause) -> Iterator[Row]:
         """What other checks saw of the same rule: each may be a mistake of its own."""
         further = cause.checks[1:]
         shown = further if self.verbose else further[:FURTHER_CHECKS]
         for check in shown:
             name = check.name.rpartition(".")[2].removeprefix("test_")
-            yield (
-                f"   also       {name} on {self._on(list(check.operations))}: {_what(check.finding)}",
-                {},
-            )
+            yield Row(f"{name} on {self._on(list(check.operations))}: {_told(check.finding)}", label="also")
         if len(further) > len(shown):
-            yield f"   also       {len(further) - len(shown)} more checks, listed with -v", _FAINT
+            yield Row(f"{len(further) - len(shown)} more checks, listed with -v", _FAINT, label="also")
 
     def _reproduction(self, case: CaseRecord, finding: FindingRecord) -> str:
         """The command that repeats a violation: its replay file where there is one, else its check alone."""
@@ -191,7 +203,7 @@ class _Summary:
             return rerun(case.rule, case.operation, options)
         return replay(_relative(self.folder / finding.replay) if self.folder else finding.replay, options)
 
-    def _warnings(self) -> Iterator[Line]:
+    def _warnings(self) -> Iterator[Row]:
         if self.document.verdict.fail_on is Level.IMPLIED:
             return
         by_rule: dict[str, list[CaseRecord]] = {}
@@ -199,40 +211,41 @@ class _Summary:
             if case.verdict is Verdict.WARNING and not case.known:
                 by_rule.setdefault(case.rule, []).append(case)
         if by_rule:
-            yield "", {}
-            yield "Warnings: the specification implies these, it does not state them", {**_YELLOW, **_BOLD}
+            yield Row("")
+            yield Row(
+                "Warnings: the specification implies these, it does not state them", {**_YELLOW, **_BOLD}
+            )
         for rule, cases in by_rule.items():
-            finding = cases[0].decisive
-            got = f"expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}"
-            yield f"   {rule} on {self._on([case.operation for case in cases])}: {got}", {}
+            named = self._on([case.operation for case in cases])
+            yield Row(f"   {rule} on {named}: {_told(cases[0].decisive)}")
 
     # ------------------------------------------------------------------ lists that the user keeps
 
-    def _known(self) -> Iterator[Line]:
+    def _known(self) -> Iterator[Row]:
         known = self.document.known_failures
         reasons: dict[tuple[str, str], list[str]] = {}
         for case in self.document.cells:
             if case.known:
                 reasons.setdefault((case.rule, case.known), []).append(case.operation)
         if known and (reasons or known.stale):
-            yield "", {}
+            yield Row("")
         for (rule, reason), names in reasons.items():
-            yield f"known failure: {rule} on {self._on(names)}: {one_line(reason)}", _YELLOW
+            yield Row(f"known failure: {rule} on {self._on(names)}: {one_line(reason)}", _YELLOW)
         for stale in known.stale if known else ():
-            yield (
+            yield Row(
                 f"{known.source if known else ''}, line {stale.line}: delete the entry for {stale.rule} on "
                 f"{stale.operation}, from [[failure]] to the next one: {stale.why}",
                 _RED,
             )
 
-    def _pinned(self) -> Iterator[Line]:
+    def _pinned(self) -> Iterator[Row]:
         pinned = self.document.pinned_choices
         differences = pinned.differences if pinned else ()
         if differences:
-            yield "", {}
-            yield "The server chooses otherwise than pinned", {**_YELLOW, **_BOLD}
+            yield Row("")
+            yield Row("The server chooses otherwise than pinned", {**_YELLOW, **_BOLD})
         for difference in differences:
-            yield (
+            yield Row(
                 f"   {difference.rule} on {difference.operation}: {difference.question}: "
                 f"{difference.now}, was {difference.pinned}",
                 _YELLOW,
@@ -240,7 +253,7 @@ class _Summary:
 
     # ------------------------------------------------------------------ what is missing
 
-    def _inconclusive(self) -> Iterator[Line]:
+    def _inconclusive(self) -> Iterator[Row]:
         lacking = {record.operation for record in self.document.missing}
         groups = [
             group
@@ -248,44 +261,44 @@ class _Summary:
             if not all(case.operation in lacking for case in group.cases)
         ]
         if groups:
-            yield "", {}
-            yield "Inconclusive: neither passed nor failed", {**_YELLOW, **_BOLD}
+            yield Row("")
+            yield Row("Inconclusive: neither passed nor failed", {**_YELLOW, **_BOLD})
         for group in groups if self.verbose else groups[:SHOWN]:
-            yield f"   {count(len(group.cases), 'case')}: {one_line(group.reason)}", {}
+            yield Row(f"   {count(len(group.cases), 'case')}: {one_line(group.reason)}")
             if group.remedy:
-                yield f"   remedy     {one_line(group.remedy)}", {}
+                yield Row(one_line(group.remedy), label="remedy")
             names = listed([case.rule for case in group.cases], 10**6 if self.verbose else 4)
-            yield f"   rules      {names}", _FAINT
+            yield Row(names, _FAINT, label="rules")
         if not self.verbose and len(groups) > SHOWN:
-            yield f"   and {len(groups) - SHOWN} more reasons, listed in the report or with -v", {}
+            yield Row(f"   and {len(groups) - SHOWN} more reasons, listed in the report or with -v")
 
-    def _errors(self) -> Iterator[Line]:
+    def _errors(self) -> Iterator[Row]:
         errors = [
             *self.document.errors,
             *(case.summary for case in self.document.cells if case.verdict is Verdict.ERROR),
         ]
         if errors:
-            yield "", {}
-            yield "Errors of the suite itself", {**_RED, **_BOLD}
+            yield Row("")
+            yield Row("Errors of the suite itself", {**_RED, **_BOLD})
         for error in errors[:10]:
-            yield f"   {one_line(error)}", _RED
+            yield Row(f"   {one_line(error)}", _RED)
         if len(errors) > 10:
-            yield f"   and {len(errors) - 10} more", _RED
+            yield Row(f"   and {len(errors) - 10} more", _RED)
 
     # ------------------------------------------------------------------ the verdict
 
-    def _verdict(self) -> Iterator[Line]:
+    def _verdict(self) -> Iterator[Row]:
         verdict, run = self.document.verdict, self.document.run
-        yield "", {}
+        yield Row("")
         colour = _COLOURS[view.tone(self.document)]
-        yield f"{verdict.sentence} Exit status {verdict.exit_status}.", {**colour, **_BOLD}
+        yield Row(f"{verdict.sentence} Exit status {verdict.exit_status}.", {**colour, **_BOLD})
         for note in verdict.notes:
-            yield f"   {note}", {}
+            yield Row(f"   {note}")
         if pace := view.pace(self.document):
-            yield pace, {}
+            yield Row(pace)
         sent = f"{count(run.requests, 'request')} in {duration(run.seconds)}"
         report = f"; report: {_relative(self.folder / 'report.html')}" if self.folder else ""
-        yield f"{sent}{_waits(run)}{report}", {}
+        yield Row(f"{sent}{_waits(run)}{report}")
 
 
 def _waits(run: RunRecord) -> str:
@@ -293,10 +306,9 @@ def _waits(run: RunRecord) -> str:
     return f", {count(run.retries, 'wait')} for a rate limit ({duration(run.waited)})" if run.retries else ""
 
 
-def _what(finding: FindingRecord) -> str:
-    """What a check sent and got, in a line: what it expected says what it sent."""
-    sent, _, _ = finding.expected.partition(": ")
-    return f"{one_line(sent, 120)}: got {one_line(finding.got, 160)}"
+def _told(finding: FindingRecord) -> str:
+    """What was expected and what was got, in a line."""
+    return f"expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}"
 
 
 def _confirmed(finding: FindingRecord) -> str:

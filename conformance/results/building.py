@@ -118,7 +118,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
             CauseRecord(
                 cause.rule,
                 tuple(case.operation for case in cause.cells),
-                tuple(CaseKey(case.rule, case.operation) for case in cause.took_along),
+                tuple(CaseKey(case.rule, case.operation) for case in cause.consequences),
             )
             for cause in found
         ),

@@ -16,11 +16,11 @@ VIOLATED = tuple(verdict for verdict in Verdict if verdict.is_violation)
 
 @dataclass
 class Cause:
-    """One broken rule: its cells, and the cells of other rules that it took along."""
+    """One broken rule: its cells, and the cases of other rules that failed because of it."""
 
     rule: str
     cells: list[CaseResult] = field(default_factory=list)
-    took_along: list[CaseResult] = field(default_factory=list)
+    consequences: list[CaseResult] = field(default_factory=list)
 
     @property
     def level(self) -> Level:
@@ -35,7 +35,8 @@ class Cause:
 def causes(results: Results) -> list[Cause]:
     """The causes of all violations: required before implied, new before known, wide before narrow.
 
-    Every violated cell is in exactly one of them; what a violation kept from being judged is in `took_along`.
+    Every violated case is in exactly one of them; what a violation kept from being judged is among its
+    `consequences`.
     """
     violated = {key: cell for key, cell in results.cells.items() if cell.verdict in VIOLATED}
     first: dict[str, Key] = {}
@@ -46,13 +47,13 @@ def causes(results: Results) -> list[Cause]:
     for key, cell in violated.items():
         rule = _root(key, parents)[0]
         cause = found.setdefault(rule, Cause(rule))
-        (cause.cells if cell.rule == rule else cause.took_along).append(cell)
+        (cause.cells if cell.rule == rule else cause.consequences).append(cell)
     for cell in results.with_verdict(Verdict.INCONCLUSIVE):
         blocked_by = next((finding.cause for finding in cell.findings if finding.cause in first), "")
         if blocked_by:
             key = (blocked_by, cell.operation)
             rule = _root(key if key in violated else first[blocked_by], parents)[0]
-            found[rule].took_along.append(cell)
+            found[rule].consequences.append(cell)
     return sorted(
         found.values(), key=lambda one: (one.level is not Level.REQUIRED, one.known, -len(one.cells))
     )

@@ -273,7 +273,7 @@ def _broken(results: Results, violations: list[CaseResult]) -> str:
     roots = [
         cause.rule
         for cause in causes(results)
-        if rules & {cause.rule, *(cell.rule for cell in cause.took_along)}
+        if rules & {cause.rule, *(cell.rule for cell in cause.consequences)}
     ]
     origin = f", from {count(len(roots), 'cause')}" if len(roots) < len(rules) else ""
     where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"

@@ -263,7 +263,7 @@ class Cause:
         return [case.operation for case in self.cases if not case.known]
 
     @property
-    def took_along(self) -> Sequence[CaseKey]:
+    def consequences(self) -> Sequence[CaseKey]:
         return self.record.took_along
 
 

@@ -6,6 +6,7 @@ connection, an endless body or a timeout ends up in the exchange.
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -35,8 +36,10 @@ CONNECT_TIMEOUT = 10.0
 #: How often a request is sent at most while the server says that it is busy.
 MOST_ATTEMPTS = 20
 
+#: OpenSSL's reasons for an answer that is not TLS.
+_NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
 
-#: A request that is no HTTP, however often it is sent.
+#: A request that is not HTTP, however often it is sent.
 _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
 
 
@@ -229,7 +232,8 @@ class Client:
         except httpx.TimeoutException as error:
             self.patience.timeouts += 1
             exchange.error, exchange.silent = f"{type(error).__name__}: {error}"[:300], True
-            exchange.failure = Failure.TIMED_OUT
+            late = isinstance(error, httpx.ConnectTimeout)
+            exchange.failure = Failure.NOT_CONNECTED if late else Failure.TIMED_OUT
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
             exchange.failure = _failure(error)
@@ -265,10 +269,21 @@ class Client:
 def _failure(error: Exception) -> Failure:
     """What kept an answer from coming, other than the suite's own patience."""
     if isinstance(error, httpx.ConnectError):
-        return Failure.UNREACHABLE
+        return _unconnected(error)
     if isinstance(error, httpx.LocalProtocolError):
         return Failure.UNSENDABLE
     return Failure.TIMED_OUT if isinstance(error, TimeoutError) else Failure.BROKEN_OFF
+
+
+def _unconnected(error: BaseException) -> Failure:
+    """Why there is no connection: what OpenSSL says of TLS, where that is behind the error."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ssl.SSLError):
+            reason = getattr(cause, "reason", "")
+            return Failure.NOT_TLS if reason in _NOT_TLS else Failure.UNTRUSTED
+        cause = cause.__cause__ or cause.__context__
+    return Failure.UNREACHABLE
 
 
 def race(requests: Sequence[tuple[Client, Prepared]]) -> list[Exchange]:

@@ -144,10 +144,21 @@ class Failure(StrEnum):
     """Why a request has no answer; an exchange's `error` tells more of it, for people."""
 
     UNREACHABLE = "unreachable"
+    #: The port speaks something else than TLS.
+    NOT_TLS = "not TLS"
+    #: The certificate is not trusted, or TLS could not be agreed on.
+    UNTRUSTED = "untrusted"
     UNSENDABLE = "unsendable"
+    #: The run may send no more.
     WITHHELD = "withheld"
+    #: No connection within the time that is allowed for it.
+    NOT_CONNECTED = "not connected"
     TIMED_OUT = "timed out"
     BROKEN_OFF = "broken off"
+
+
+#: Nothing that the suite could talk to listens.
+NO_SERVER = (Failure.UNREACHABLE, Failure.NOT_TLS, Failure.UNTRUSTED)
 
 
 @dataclass
@@ -247,9 +258,9 @@ class Exchange:
 
     @property
     def unsent(self) -> bool:
-        """No server saw the request, or nobody waited for its answer: nothing listens any more, it was no
+        """No server saw the request, or nobody waited for its answer: nothing listens any more, it was not
         HTTP, or the run may send no more. Says nothing about any rule."""
-        return self.failure in (Failure.UNREACHABLE, Failure.UNSENDABLE, Failure.WITHHELD)
+        return self.failure in (*NO_SERVER, Failure.UNSENDABLE, Failure.WITHHELD)
 
     def get(self, *path: str | int) -> Any:
         """The JSON value at a path of member names and indexes, or MISSING; never raises."""

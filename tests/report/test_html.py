@@ -101,11 +101,11 @@ def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(tmp_path:
     assert "/v1/accounts/acc_1/wallets" in scripts[1]
 
 
-def test_what_a_cause_took_along_stands_with_it() -> None:
+def test_consequences_stand_with_their_cause() -> None:
     shown = page(verdicts={WALK: Verdict.FAILED, PAGES: Verdict.FAILED})
     [card] = shown.cssselect("article.cause")
     assert card.get("id") == "cause-list.pages"
-    assert "Took along list.walk" in text(card)
+    assert "Led to failures of list.walk" in text(card)
 
 
 def test_the_decisive_exchange_can_be_read_without_a_script() -> None:

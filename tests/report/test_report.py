@@ -215,7 +215,7 @@ def test_a_rule_on_several_operations_is_one_cause() -> None:
         if operation != "createPayin"
     }
     [cause] = causes(whole_run(cells))
-    assert (cause.rule, len(cause.cells), cause.took_along) == ("auth.signature", 15, [])
+    assert (cause.rule, len(cause.cells), cause.consequences) == ("auth.signature", 15, [])
 
 
 def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
@@ -231,7 +231,7 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
         ("auth.nonce-replay", "createAccount"),
         ("auth.nonce-replay-idempotent", "createWallet"),
     }
-    taken = next(one for one in (first, second) if one.rule == "auth.nonce-replay").took_along
+    taken = next(one for one in (first, second) if one.rule == "auth.nonce-replay").consequences
     assert [(cell.rule, cell.operation) for cell in taken] == [
         ("auth.nonce-replay-idempotent", "createAccount")
     ]
@@ -241,14 +241,14 @@ def test_a_chain_of_causes_ends_at_its_start() -> None:
     cells = [(rule, "listWallets") for rule in ("list.pages", "list.walk", "list.race")]
     [cause] = causes(whole_run(dict.fromkeys(cells, Verdict.FAILED)))
     assert cause.rule == "list.pages"
-    assert {cell.rule for cell in cause.took_along} == {"list.walk", "list.race"}
+    assert {cell.rule for cell in cause.consequences} == {"list.walk", "list.race"}
 
 
 def test_what_a_violation_kept_from_being_judged_stands_with_it() -> None:
     blocked = finding("list.walk", "listWallets", Verdict.INCONCLUSIVE, cause="http.no-server-error")
     results = whole_run({("http.no-server-error", "createWallet"): Verdict.FAILED}, blocked)
     [cause] = causes(results)
-    assert [cell.rule for cell in cause.took_along] == ["list.walk"]
+    assert [cell.rule for cell in cause.consequences] == ["list.walk"]
 
 
 def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
@@ -273,7 +273,7 @@ def test_every_violation_is_in_exactly_one_cause(run: tuple[Results, dict[str, A
     grouped = [
         (cell.rule, cell.operation)
         for one in found
-        for cell in [*one.cells, *one.took_along]
+        for cell in [*one.cells, *one.consequences]
         if cell.verdict in VIOLATED
     ]
     assert sorted(grouped) == sorted(key for key, cell in results.cells.items() if cell.verdict in VIOLATED)
@@ -290,7 +290,7 @@ def test_a_rule_about_other_operations_is_followed_wherever_it_is_broken() -> No
             }
         )
     )
-    assert (cause.rule, len(cause.took_along)) == ("idempotency.conflict", 1)
+    assert (cause.rule, len(cause.consequences)) == ("idempotency.conflict", 1)
 
 
 def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> None:

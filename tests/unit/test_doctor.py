@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Callable
 from dataclasses import replace
@@ -215,6 +216,27 @@ def test_https_to_a_plain_port() -> None:
         [diagnosis] = examine(target).diagnoses
         server.shutdown()
     assert diagnosis.name == "https to an http port" and "http://127.0.0.1" in diagnosis.text
+
+
+@pytest.mark.parametrize(
+    ("behind", "name"),
+    [
+        (ssl.SSLCertVerificationError(1, "certificate verify failed"), "TLS certificate"),
+        (OSError("no route to host"), "unreachable"),
+    ],
+)
+def test_what_is_behind_a_failed_connection(behind: OSError, name: str) -> None:
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("no connection") from behind
+
+    assert names(examined(answer=refuse)) == [name]
+
+
+def test_no_connection_in_time() -> None:
+    def wait(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectTimeout("timed out")
+
+    assert names(examined(answer=wait)) == ["unreachable"]
 
 
 def test_unreachable() -> None:

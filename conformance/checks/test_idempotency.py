@@ -19,11 +19,12 @@ from conformance.harness.idempotency import (
     place,
 )
 from conformance.harness.preconditions import locked_out
+from conformance.harness.repetition import anew
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
 from conformance.judging.expectations import Accepted
 from conformance.judging.findings import Inconclusive
 from conformance.wire.clock import wait_past
-from conformance.wire.messages import Exchange, to_json
+from conformance.wire.messages import Call, Exchange, to_json
 
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 INVALID = ("validation_error", "invalid_idempotency_key")
@@ -56,7 +57,7 @@ def test_missing_key(ctx: CheckContext) -> None:
             UNTOUCHED,
             "a POST without Idempotency-Key",
             [answer],
-            lambda: ctx.send(bare, "no Idempotency-Key, again"),
+            lambda: [ctx.send(again, "no Idempotency-Key, again") for again in anew(ctx.run, [bare])],
         )
     ctx.accept(valid, "the same request with a key")
 
@@ -84,7 +85,7 @@ def test_invalid_key(ctx: CheckContext) -> None:
     valid = fixture.call(ctx.operation.id)
     rule = "idempotency.key-invalid"
     with SideEffects(ctx, fixture) as effects:
-        answers = [ctx.send(valid.but(idempotency_key=key), what) for what, key in invalid_keys()]
+        answers = _with_invalid_keys(ctx, valid)
         for answer in answers:
             if not locked_out(ctx, rule, answer):
                 ctx.error(rule, answer, answer.purpose, type=INVALID[0], code=INVALID[1])
@@ -92,9 +93,14 @@ def test_invalid_key(ctx: CheckContext) -> None:
             "requests with an invalid Idempotency-Key",
             answers,
             rule,
-            lambda: ctx.send(answers[0].call, "an invalid key, again"),
+            lambda: _with_invalid_keys(ctx, *anew(ctx.run, [valid])),
         )
     ctx.accept(valid, "the same request with a UUID as key")
+
+
+def _with_invalid_keys(ctx: CheckContext, valid: Call) -> list[Exchange]:
+    """The answers to a sound request with each invalid key."""
+    return [ctx.send(valid.but(idempotency_key=key), what) for what, key in invalid_keys()]
 
 
 def _v4_keys() -> Iterator[tuple[str, str]]:
@@ -267,7 +273,10 @@ def test_conflict(ctx: CheckContext) -> None:
             "requests with a used key and another body",
             answers,
             rule,
-            lambda: ctx.send(answers[-1].call, "a used key with another body, again"),
+            lambda: [
+                ctx.send(again, "a used key with another body, again")
+                for again in anew(ctx.run, [answer.call for answer in answers])
+            ],
         )
         refused = [answer for answer in answers if answer.refused]
         if shown_by and refused:

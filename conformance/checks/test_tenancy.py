@@ -11,6 +11,7 @@ from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.preconditions import locked_out
+from conformance.harness.repetition import anew
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
 from conformance.harness.tenancy import (
     PrivateData,
@@ -47,11 +48,18 @@ class _Watch(contextlib.ExitStack):
     def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
         """Judges that refused requests changed none of the scenes; see SideEffects.judge_refused."""
         for effects in self._effects:
-            effects.judge_refused(what, answers, cause, lambda: self._again(answers[-1]))
+            effects.judge_refused(what, answers, cause, lambda: self._again(answers))
 
-    def _again(self, answer: Exchange) -> Exchange:
-        again = answer.call.but(idempotency_key=answer.call.idempotency_key and new_key())
-        return self._trial.send(again, f"{answer.purpose}, once more", answer.organization)
+    def _again(self, answers: Sequence[Exchange]) -> list[Exchange]:
+        calls = [answer.call for answer in answers]
+        return [
+            self._trial.send(
+                again.but(idempotency_key=again.idempotency_key and new_key()),
+                f"{answer.purpose}, once more",
+                answer.organization,
+            )
+            for again, answer in zip(anew(self._trial.run, calls), answers, strict=True)
+        ]
 
 
 def _status(ctx: CheckContext, rule: str, answer: Exchange, what: str, *statuses: int) -> None:

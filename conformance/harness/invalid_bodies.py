@@ -13,16 +13,16 @@ from types import TracebackType
 from typing import Any
 
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call, identifier
+from conformance.fixtures.account import AccountFixture, call, identifier, new_key
 from conformance.fixtures.bodies import AcceptedBodies, Body
 from conformance.fixtures.cache import Key
-from conformance.fixtures.samples import marker, unusual
+from conformance.fixtures.samples import marker
 from conformance.harness.context import CheckContext
+from conformance.harness.repetition import anew
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
-from conformance.judging.effects import sent_amount
 from conformance.judging.expectations import Accepted
 from conformance.judging.findings import Inconclusive
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 
 _FIXTURE = Key[AccountFixture]("the account of invalid bodies")
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
@@ -183,18 +183,14 @@ class InvalidBodies:
             self._judge_pair()
 
     def _again(self) -> list[Exchange]:
-        """Sends the refused requests once more; those that ask for money, with one amount that no others
-        have."""
-        amount = unusual(str(self.good("amount"))) if self.ctx.operation.traits.moves_money else ""
-        answers = []
-        for exchange in self._refused:
-            body = exchange.call.document
-            if amount and sent_amount(exchange.call) is None:
-                continue
-            body = {**body, "amount": amount} if amount else body
-            again = call(self.operation, self.ids, body)
-            answers.append(self.ctx.send(again, f"{exchange.purpose}, again"))
-        return answers
+        """Sends the refused requests once more; of those that ask for money, the ones that can ask for an
+        amount by which it is known."""
+        again = anew(self.ctx.run, [exchange.call for exchange in self._refused])
+        return [
+            self.ctx.send(_with_own_key(repeated), f"{exchange.purpose}, again")
+            for repeated, exchange in zip(again, self._refused, strict=True)
+            if not self.ctx.operation.traits.moves_money or repeated.body != exchange.call.body
+        ]
 
     def _judge_pair(self) -> None:
         """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
@@ -211,3 +207,7 @@ class InvalidBodies:
         else:
             reason = f"a sound wallet is no longer accepted: {elsewhere.described()}"
             self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
+
+
+def _with_own_key(repeated: Call) -> Call:
+    return repeated.but(idempotency_key=repeated.idempotency_key and new_key())

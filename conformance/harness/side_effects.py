@@ -10,8 +10,8 @@ within a check:
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
+from conformance.harness.repetition import Again, Shown, confirmed
 from conformance.judging import effects
 from conformance.judging.effects import NONE, Effect, Money
 from conformance.judging.expectations import Answered, NoEffect, predicate
@@ -29,12 +30,6 @@ from conformance.wire.pages import MAX_SIZE, Send, page_of, query, walk
 T = TypeVar("T")
 
 UNTOUCHED = "refusal.changes-nothing"
-
-#: How often a doubtful effect must come again.
-ROUNDS = 3
-
-#: Seconds that a pause between repetitions takes at most.
-_LONGEST_PAUSE = 2.0
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
@@ -81,6 +76,11 @@ class Watch:
         """Whether some operation shows the effects at all: beneficiaries are in no list."""
         traits = self._traits
         return bool(traits.listed_by or traits.moves_money or traits.changes)
+
+    @property
+    def moves_money(self) -> bool:
+        """Whether the effects show in balances."""
+        return bool(self._traits.moves_money)
 
     def start(self) -> None:
         """Takes the present state as the one to compare with."""
@@ -281,7 +281,7 @@ class SideEffects(Watch):
         rule: str,
         what: str,
         sent: Sequence[Exchange],
-        again: Callable[[], Exchange | Sequence[Exchange]] | None = None,
+        again: Again | None = None,
     ) -> None:
         """Judges that `what`, the answers of which are `sent`, changed nothing.
 
@@ -294,24 +294,29 @@ class SideEffects(Watch):
             self._judge_named(rule, what, sent)
         if not self.visible:
             return
-        effect = self.effect([exchange.call for exchange in sent])
-        before, after = self.looks_before, self.looks
-        if effect is not None and effect.doubtful:
-            effect = self._confirmed(effect, sent, again)
-        if effect is None:
+        shown = Shown(self.effect([exchange.call for exchange in sent]), self.looks_before, self.looks, sent)
+        shown.fresh = self.fresh
+        if shown.effect is not None and shown.effect.doubtful:
+            shown = confirmed(self, shown, again, of_refusals=rule == UNTOUCHED)
+        if shown.effect is None:
             self._cannot_tell(rule)
             return
+        self.fresh = shown.fresh
         expectation, exchanges = self.expectation(
-            what, sent, doubtful=bool(effect), of_refusals=rule == UNTOUCHED, looks=(before, after)
+            what,
+            shown.sent,
+            doubtful=bool(shown.effect),
+            of_refusals=rule == UNTOUCHED,
+            looks=(shown.before, shown.after),
         )
-        self.ctx.judge(rule, expectation, *exchanges)
+        self.ctx.judge(rule, replace(expectation, fee=format(shown.fee, "f")), *exchanges)
 
     def judge_refused(
         self,
         what: str,
         answers: Sequence[Exchange],
         cause: str,
-        again: Callable[[], Exchange | Sequence[Exchange]] | None = None,
+        again: Again | None = None,
     ) -> None:
         """Judges that refused requests changed nothing, unless some were not refused, which is `cause`'s
         business."""
@@ -322,55 +327,6 @@ class SideEffects(Watch):
             self.ctx.not_exercised(UNTOUCHED, reason)
         else:
             self.judge(UNTOUCHED, what, answers, again)
-
-    def _confirmed(
-        self,
-        first: Effect,
-        sent: Sequence[Exchange],
-        again: Callable[[], Exchange | Sequence[Exchange]] | None,
-    ) -> Effect | None:
-        """The effect, if it comes again each time the requests do."""
-        if self._traits.moves_money:
-            return self._confirmed_money(first, sent, again)
-        rounds = []
-        for _ in range(ROUNDS if again else 0):
-            assert again is not None
-            begun = time.monotonic()
-            self.start()
-            repeated = _exchanges(again())
-            effect = self.effect([exchange.call for exchange in repeated])
-            if effect is None:
-                return None
-            if not effect:
-                return NONE
-            time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
-            self.start()
-            pause = self.effect([])
-            if pause is None:
-                return None
-            rounds.append((effect, pause))
-        return first if effects.repeated(first, rounds) else NONE
-
-    def _confirmed_money(
-        self,
-        first: Effect,
-        sent: Sequence[Exchange],
-        again: Callable[[], Exchange | Sequence[Exchange]] | None,
-    ) -> Effect | None:
-        if again is None:
-            sums = [amount for exchange in sent if (amount := effects.sent_amount(exchange.call))]
-            return first if sums and effects.paid([(first.signature, sums[0])]) else NONE
-        rounds = []
-        for _ in range(ROUNDS):
-            self.start()
-            repeated = _exchanges(again())
-            moved = self.moved()
-            amount = next((found for one in repeated if (found := effects.sent_amount(one.call))), None)
-            if not moved or amount is None:
-                return NONE
-            rounds.append((moved, amount))
-        by = effects.paid(rounds)
-        return Effect(f"{first.found}; each time it is repeated: {by}") if by else NONE
 
     def _judge_named(self, rule: str, what: str, sent: Sequence[Exchange]) -> None:
         """No operation lists beneficiaries: only one that an answer names can be looked for."""
@@ -407,7 +363,3 @@ def shows_no_beneficiary(exchanges: Sequence[Exchange]) -> str:
 def ids_on(looks: Sequence[Exchange]) -> list[str]:
     """The ids on pages."""
     return [identifier for look in looks if (page := page_of(look)) for identifier in page.ids]
-
-
-def _exchanges(answers: Exchange | Sequence[Exchange]) -> Sequence[Exchange]:
-    return [answers] if isinstance(answers, Exchange) else answers

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import contextlib
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
 
@@ -26,11 +27,17 @@ Document = dict[str, Any]
 #: Currency and member of a balance -> its amount, or by how much that changed.
 Money = dict[tuple[str, str], Decimal]
 
+#: Amounts that are told of all that moved.
+_SHOWN = 4
+
 #: Members of an element that jobs move, or that an accepted create takes from one and gives to another.
 _PASSED_ON = MOVING | {"is_default"}
 
 #: No amount is rounded, and none is too strange to reckon with.
 EXACT = Context(prec=500, traps=[])
+
+_PLAIN = re.compile(r"[0-9]+(\.[0-9]+)?")
+_DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 _BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
 
@@ -169,7 +176,7 @@ def in_balances(operation: str, before: Money, after: Money) -> Effect:
     moved = movement(operation, before, after)
     shown = [
         f"{member} {before.get((currency, member), 0)} {currency} is now {after[currency, member]}"
-        for (currency, member) in moved
+        for (currency, member) in list(moved)[:_SHOWN]
     ]
     return Effect("; ".join(shown), bool(shown), moved or None)
 
@@ -185,14 +192,33 @@ def movement(operation: str, before: Money, after: Money) -> Money:
     return moved
 
 
+def plain(value: Any) -> Decimal | None:
+    """The value of a positive plain decimal string, None for all else: what a lenient parser takes for a
+    number as well (digits of other scripts, underscores, exponents) is none."""
+    if not isinstance(value, str) or not _PLAIN.fullmatch(value):
+        return None
+    return Decimal(value) or None
+
+
 def sent_amount(call: Call) -> Decimal | None:
-    """The amount that a request asks to move; None where it is no positive decimal."""
-    with contextlib.suppress(ValueError, RecursionError, InvalidOperation):
+    """The amount that a request soundly asks to move; None where it asks for none."""
+    with contextlib.suppress(ValueError, RecursionError):
+        document = call.document
+        return plain(document.get("amount")) if isinstance(document, dict) else None
+    return None
+
+
+def asked_amount(call: Call) -> Decimal | None:
+    """The amount that a request asks to move, in whatever way a lenient server may read it: digits of any
+    script, signs and separators passed over; None where there are no digits."""
+    with contextlib.suppress(ValueError, RecursionError):
         document = call.document
         value = document.get("amount") if isinstance(document, dict) else None
-        amount = Decimal(value) if isinstance(value, str) else None
-        if amount is not None and amount.is_finite() and amount > 0:
-            return amount
+        if isinstance(value, str | int | float) and not isinstance(value, bool):
+            text = "".join(str(unicodedata.digit(sign, sign)) for sign in str(value)).replace("_", "")
+            text = text.replace(",", "") if "." in text else text.replace(",", ".")
+            found = _DIGITS.search(text)
+            return Decimal(found[0]) or None if found else None
     return None
 
 
@@ -207,19 +233,68 @@ def repeated(first: Effect, rounds: Sequence[tuple[Effect, Effect]]) -> bool:
     )
 
 
-def paid(rounds: Sequence[tuple[Money, Decimal]], most: int = 50) -> str:
-    """The member of a balance that each repetition moved by a multiple of its own amount, up to a fee that
-    is the same each time; empty if there is none. `rounds` are movements and the amounts sent, which are as
-    good as never what others move."""
+@dataclass(frozen=True)
+class Payment:
+    """One repetition of requests that ask for an amount: by how much balances moved, the amount, how many
+    requests asked for it, and by how much balances moved in the pause afterwards."""
+
+    moved: Money
+    amount: Decimal
+    requests: int = 1
+    pause: Money = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What requests have moved: a member of a balance, by so many times their amount and a fee."""
+
+    currency: str
+    member: str
+    times: int
+    fee: Decimal
+
+    def __str__(self) -> str:
+        more = f" and {self.fee:f}" if self.fee else ""
+        return f"{self.member} {self.currency}, {self.times} times the amount{more}"
+
+
+#: How often a faulty server may carry one request out.
+_TIMES_EACH = 2
+
+
+def paid(rounds: Sequence[Payment]) -> Paid | None:
+    """The member of a balance that each repetition moved by the same multiple of its own amount; None where
+    there is none.
+
+    A fee that is the same each time may come on top where the amounts are all different. Where one amount
+    comes again it must not move in the pauses: others pay the same each time.
+    """
     if not rounds:
-        return ""
-    unlike = len({amount for _, amount in rounds}) > 1
-    for member in rounds[0][0]:
+        return None
+    unlike = len({one.amount for one in rounds}) == len(rounds) > 1
+    most = _TIMES_EACH * max(one.requests for one in rounds)
+    for currency, member in rounds[0].moved:
         for times in range(1, most + 1):
-            rest = {
-                EXACT.subtract(moved.get(member, Decimal(0)), EXACT.multiply(amount, Decimal(times)))
-                for moved, amount in rounds
-            }
-            if len(rest) == 1 and (rest == {Decimal(0)} or (unlike and rest.pop() > 0)):
-                return f"{member[1]} {member[0]}, {times} times the amount"
-    return ""
+            fees = {_beyond(one.moved, (currency, member), one.amount, times) for one in rounds}
+            if len(fees) > 1:
+                continue
+            fee = fees.pop()
+            pauses = [_beyond(one.pause, (currency, member), one.amount, times) for one in rounds]
+            if (fee >= 0 and unlike) or (fee == 0 and 0 not in pauses):
+                return Paid(currency, member, times, fee)
+    return None
+
+
+def _beyond(moved: Money, member: tuple[str, str], amount: Decimal, times: int) -> Decimal:
+    """What a member of a balance moved by beyond a multiple of an amount."""
+    return EXACT.subtract(moved.get(member, Decimal(0)), EXACT.multiply(amount, Decimal(times)))
+
+
+def follows(moved: Money, asked: Sequence[Decimal], fee: str) -> bool:
+    """Whether money moved by a multiple of an amount that requests ask for and a fee (a decimal)."""
+    return any(
+        _beyond(moved, member, amount, times) == EXACT.create_decimal(fee)
+        for amount in set(asked)
+        for times in range(1, _TIMES_EACH * asked.count(amount) + 1)
+        for member in moved
+    )

@@ -6,12 +6,16 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 
 import pytest
 
 from conformance.fixtures import corpora
+from conformance.fixtures.corpora import amounts
 from conformance.fixtures.corpora.bodies import Derived
 from conformance.fixtures.corpora.value import Bug, Use, Value, values
+from conformance.judging import effects
+from conformance.wire.messages import Call, to_json
 
 MODULES = [
     importlib.import_module(f"{corpora.__name__}.{module.name}")
@@ -74,3 +78,16 @@ def test_a_use_selects() -> None:
         (2, 3),
         (3,),
     )
+
+
+def test_amounts_are_respelled_with_their_defects() -> None:
+    respelled = {
+        value: made
+        for value in values(amounts.REFUSED)
+        if (made := amounts.respelled(value, "1.37")) is not None
+    }
+    assert len(respelled) == 9
+    for made in respelled.values():
+        call = Call("createPayout", "POST", "/", to_json({"amount": made}))
+        assert effects.sent_amount(call) is None
+        assert effects.asked_amount(call) == Decimal("1.37")

@@ -6,9 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.fixtures.samples import unusual
 from conformance.judging import effects
-from conformance.judging.effects import NONE, Effect
+from conformance.judging.effects import NONE, Effect, Payment
 from conformance.wire.messages import Call, to_json
 
 PERSON = {
@@ -107,26 +106,59 @@ def test_balances_that_are_none(document: object) -> None:
     assert effects.amounts(document) is None
 
 
-def rounds(*pairs: tuple[str, str]) -> list[tuple[effects.Money, Decimal]]:
-    return [({("USD", "pending_payout"): Decimal(moved)}, Decimal(sent)) for moved, sent in pairs]
+def rounds(*pairs: tuple[str, ...]) -> list[Payment]:
+    """Payments by what moved, the amount, and what moved in the pause."""
+    member = ("USD", "pending_payout")
+    return [
+        Payment({member: Decimal(moved)}, Decimal(sent), 2, {member: Decimal(pause[0])} if pause else {})
+        for moved, sent, *pause in pairs
+    ]
 
 
 @pytest.mark.parametrize(
     ("pairs", "by"),
     [
-        ((("1.37", "1.37"), ("1.52", "1.52"), ("1.11", "1.11")), True),
-        ((("2.74", "1.37"), ("3.04", "1.52"), ("2.22", "1.11")), True),
-        ((("1.62", "1.37"), ("1.77", "1.52"), ("1.36", "1.11")), True),  # with a fee
-        ((("1.37", "1.37"), ("1.37", "1.37"), ("1.37", "1.37")), True),
-        ((("5.00", "1.37"), ("5.00", "1.52"), ("5.00", "1.11")), False),
-        ((("1.62", "1.37"), ("1.62", "1.37"), ("1.62", "1.37")), False),
-        ((("1.37", "1.37"), ("7.00", "1.52"), ("1.11", "1.11")), False),
-        ((), False),
+        ((("1.37", "1.37"), ("1.52", "1.52"), ("1.11", "1.11")), "1 times the amount"),
+        ((("2.74", "1.37"), ("3.04", "1.52"), ("2.22", "1.11")), "2 times the amount"),
+        ((("1.62", "1.37"), ("1.77", "1.52"), ("1.36", "1.11")), "1 times the amount and 0.25"),
+        ((("1.37", "1.37"), ("1.37", "1.37"), ("1.37", "1.37")), "1 times the amount"),
+        ((("1.37", "1.37", "1.37"), ("1.37", "1.37"), ("1.37", "1.37")), ""),
+        ((("1.37", "1.37", "9.99"), ("1.37", "1.37", "0.01")), "1 times the amount"),
+        ((("5.00", "1.37"), ("5.00", "1.52"), ("5.00", "1.11")), ""),
+        ((("1.62", "1.37"), ("1.62", "1.37"), ("1.62", "1.37")), ""),
+        ((("1.37", "1.37"), ("7.00", "1.52"), ("1.11", "1.11")), ""),
+        ((("13.70", "1.37"), ("15.20", "1.52"), ("11.10", "1.11")), ""),  # more often than asked for
+        ((("1.62", "1.37"), ("1.77", "1.52"), ("1.62", "1.37")), ""),  # a fee, but not all amounts differ
+        ((), ""),
     ],
     ids=str,
 )
-def test_money_is_known_by_amounts_of_unusual_digits(pairs: tuple[tuple[str, str], ...], by: bool) -> None:
-    assert bool(effects.paid(rounds(*pairs))) is by
+def test_money_is_known_by_amounts_of_unusual_digits(pairs: tuple[tuple[str, ...], ...], by: str) -> None:
+    found = effects.paid(rounds(*pairs))
+    assert (str(found) if found else "") == (f"pending_payout USD, {by}" if by else "")
+
+
+@pytest.mark.parametrize(
+    ("moved", "fee", "follows"),
+    [
+        ("1.37", "0", True),
+        ("2.74", "0", True),
+        ("1.87", "0.50", True),
+        ("1.87", "0", False),
+        ("9", "0", False),
+    ],
+)
+def test_money_follows_what_is_asked_for(moved: str, fee: str, follows: bool) -> None:
+    money = {("USD", "pending_payout"): Decimal(moved)}
+    assert effects.follows(money, [Decimal("1.37")], fee) is follows
+
+
+@pytest.mark.parametrize(
+    "text", ["1_000.00", "\u0661.\u0660\u0660", "\uff11", " 1.00", "+1", "1e2", "0.00", "1."]
+)
+def test_what_lenient_parsers_take_is_no_plain_amount(text: str) -> None:
+    assert effects.plain(text) is None
+    assert effects.sent_amount(Call(None, "POST", "/", to_json({"amount": text}))) is None
 
 
 def test_effects_come_again_and_pauses_stay_without() -> None:
@@ -137,7 +169,22 @@ def test_effects_come_again_and_pauses_stay_without() -> None:
     assert not effects.repeated(first, [])
 
 
-def test_unusual_amounts_are_a_little_more() -> None:
-    assert all(Decimal("1.1") < Decimal(unusual("1.00")) < 2 for _ in range(50))
-    assert all(110 < int(unusual("100")) < 200 for _ in range(50))
-    assert unusual("1e3") == "1e3"
+@pytest.mark.parametrize(
+    ("value", "asked"),
+    [
+        ("-1.37", "1.37"),
+        ("1,37", "1.37"),
+        ("0,001.37", "1.37"),
+        ("0_001.37", "1.37"),
+        ("\u0661.\u0663\u0667", "1.37"),
+        ("$1.37", "1.37"),
+        (1.37, "1.37"),
+        ("NaN", None),
+        ("0.00", None),
+        (True, None),
+        (None, None),
+    ],
+)
+def test_amounts_are_read_as_lenient_servers_may(value: object, asked: str | None) -> None:
+    read = effects.asked_amount(Call(None, "POST", "/", to_json({"amount": value})))
+    assert read == (None if asked is None else Decimal(asked))

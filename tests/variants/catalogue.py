@@ -366,6 +366,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         "busy", (jobs.OtherClients, jobs.BalancesSettle, jobs.StatusesReviewed, answers.MembersEverywhere)
     ),
+    Variant("others pay", (jobs.OthersPay, jobs.JobsVerify)),
     Variant(
         "cut", (answers.MillisecondsCut, jobs.ListsSoon, answers.NullBankDetails, answers.ShortListItems)
     ),

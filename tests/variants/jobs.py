@@ -38,6 +38,29 @@ class BalancesSettle(Behaviour):
 
 
 @choice()
+class OthersPay(Behaviour):
+    """Whenever anybody looks at balances, another client has paid from the account: never twice the same in
+    a row, once in a while as a sample of the suite would."""
+
+    amounts = tuple(Decimal(amount) for amount in ("1.37", "120.00", "1.52", "3.11", "1.37", "0.08", "45.50"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._paid = itertools.cycle(self.amounts)
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        for balance in ctx.store.balances(record["id"]):
+            amount = next(self._paid)
+            moved = balance._replace(
+                available=format(EXACT.subtract(Decimal(balance.available), amount), "f"),
+                pending_payout=format(EXACT.add(Decimal(balance.pending_payout), amount), "f"),
+                updated=ctx.now,
+            )
+            ctx.store.set_balance(record["id"], moved)
+        return super().balances(ctx, record)
+
+
+@choice()
 class OtherClients(Behaviour):
     """Other clients create accounts of the same customer, one for every 29 requests about it."""
 

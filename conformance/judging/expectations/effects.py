@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.contract.traits import TRAITS
 from conformance.judging import effects
-from conformance.judging.effects import Effect
+from conformance.judging.effects import Effect, Money
 from conformance.judging.expectations.base import CannotTell, Expectation, Outcome
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
@@ -23,7 +23,8 @@ class NoEffect(Expectation, kind="no-effect"):
     requests. `known` are ids that others account for, `fresh` those that are new although the looks before
     do not show it. What others might have done as well counts only if `doubtful`: where it came each time.
     `of_refusals` says that the requests must all be refused, `first_accepted` that the first of them that is
-    accepted may have its effect.
+    accepted may have its effect. Money counts that moves by a multiple of what the requests ask for, and a
+    `fee` beyond.
     """
 
     operation: str = ""
@@ -35,6 +36,7 @@ class NoEffect(Expectation, kind="no-effect"):
     doubtful: bool = False
     of_refusals: bool = False
     first_accepted: bool = False
+    fee: str = "0"
 
     @property
     def expected(self) -> str:
@@ -73,13 +75,20 @@ class NoEffect(Expectation, kind="no-effect"):
             was, now = (effects.amounts(looks[-1].get("balances")) for looks in (before, after))
             if was is None or now is None:
                 raise CannotTell("the balances are not shown")
-            return effects.in_balances(self.operation, was, now)
+            return self._money(was, now, requests)
         if traits.changes:
             documents = [exchange.document for exchange in answered]
             return effects.in_resource(traits.read_by, before[-1].document, after[-1].document, documents)
         if traits.shared:
             return self._accounts(before, after, requests)
         return effects.in_list(self.operation, _elements(before), _elements(after), self._accounted(requests))
+
+    def _money(self, was: Money, now: Money, requests: Sequence[Exchange]) -> Effect:
+        effect = effects.in_balances(self.operation, was, now)
+        asked = [amount for request in requests if (amount := effects.asked_amount(request.call)) is not None]
+        if effect and self.doubtful and not effects.follows(effect.signature, asked, self.fee):
+            raise CannotTell(f"money moves by other amounts than the requests ask for: {effect.found}")
+        return effect
 
     def _accounted(self, requests: Sequence[Exchange]) -> set[str]:
         """The ids that are no effect: those that are known, and that of the first accepted request."""

@@ -46,6 +46,16 @@ def written(path: Path, text: str, *, private: bool = False) -> Path:
     return path
 
 
+def shortest(path: Path) -> str:
+    """A path as short as it can be written from the folder this runs in."""
+    try:
+        relative = os.path.relpath(path)
+    except (ValueError, OSError):
+        # On another drive, or in a folder that is gone.
+        return str(path)
+    return str(path) if relative.startswith("..") else relative
+
+
 def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)

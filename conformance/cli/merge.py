@@ -16,7 +16,7 @@ from pathlib import Path
 from conformance.cli.main import UsageError
 from conformance.judging.findings import Finding, Verdict
 from conformance.report.write import write_all
-from conformance.results import view
+from conformance.results import timeline, view
 from conformance.results.building import RunInfo, build
 from conformance.results.document import CaseRecord, Document, ExchangeRecord, FindingRecord, LatencyRecord
 from conformance.results.evidence import document_exchanges
@@ -87,6 +87,7 @@ def merged(parts: Sequence[Document]) -> Document:
         target=parts[0].target,
         exchanges=document_exchanges(document.cells, exchanges),
         latency=_latency([row for part in parts for row in part.latency]),
+        timeline=timeline.merged(part.timeline for part in parts),
         replays={name: replay for part in parts for name, replay in part.replays.items()},
     )
 

@@ -204,8 +204,15 @@ class Worker:
         return [self.run.record[number] for number in range(first, last + 1) if number in self.run.record]
 
 
-def _timing(exchange: Exchange) -> tuple[int, str | None, int | None, float, float]:
-    return exchange.number, exchange.operation, exchange.status, exchange.started, exchange.elapsed
+def _timing(exchange: Exchange) -> tuple[int, str | None, int | None, float, float, int]:
+    return (
+        exchange.number,
+        exchange.operation,
+        exchange.status,
+        exchange.started,
+        exchange.elapsed,
+        exchange.attempts,
+    )
 
 
 def _tally_to_plain(key: tuple[str, str], tally: Tally) -> dict[str, Any]:

@@ -21,10 +21,11 @@ from jinja2 import Environment, StrictUndefined, Template, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from conformance._text import clean, count, duration, listed
+from conformance._text import clean, count, listed
 from conformance.contract import sections
 from conformance.judging.findings import Verdict
-from conformance.report import plots
+from conformance.report import overview, plots, timeline
+from conformance.report.beside import PAIRS, beside
 from conformance.report.run_metadata import facts
 from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
@@ -121,8 +122,6 @@ class _Page:
             "mark": _MARKS[tone],
             "title": verdict.title or verdict.name,
             "label": view.label(document),
-            "requests": count(run.requests, "request"),
-            "seconds": duration(run.seconds),
             "signs": {str(name): sign for name, sign in view.SIGNS.items()} | {KNOWN: "✗"},
             "verdicts": used,
             "columns": [*used, *([KNOWN] if any(row[KNOWN] for row in numbers.values()) else [])],
@@ -141,6 +140,8 @@ class _Page:
             "sections": self._sections(),
             "rule_count": len(self.rules),
             "observed": list(view.observations(document)),
+            "overview": overview.values(document),
+            "timeline": timeline.values(document),
             "axis": plots.axis(),
             "latencies": [plots.row(row) for row in document.latency],
             "facts": facts(document),
@@ -194,6 +195,7 @@ class _Page:
                 self._line(number, position == 0 and index < TRANSCRIPTS)
                 for position, number in enumerate(finding.exchanges)
             ],
+            "beside": beside(self.document, finding) if index < PAIRS else None,
             "command": view.reproduction(self.document, first),
             "consequences": list(taken.items()),
             "scripts": scripts(self.document, finding),

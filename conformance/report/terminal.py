@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from conformance._files import shortest
 from conformance._text import clean, count, duration, listed, one_line, operations
 from conformance.contract.needs import first
 from conformance.contract.rules import Level
@@ -198,10 +198,10 @@ class _Summary:
 
     def _reproduction(self, case: CaseRecord, finding: FindingRecord) -> str:
         """The command that repeats a violation: its replay file where there is one, else its check alone."""
-        options = self.document.run.options
+        folder = shortest(self.folder) if self.folder else ""
         if not finding.replay:
-            return rerun(case.rule, case.operation, options)
-        return replay(_relative(self.folder / finding.replay) if self.folder else finding.replay, options)
+            return rerun(case.rule, case.operation, self.document.run.options)
+        return replay(finding.replay, self.document.run.options, folder)
 
     def _warnings(self) -> Iterator[Row]:
         if self.document.verdict.fail_on is Level.IMPLIED:
@@ -297,7 +297,7 @@ class _Summary:
         if pace := view.pace(self.document):
             yield Row(pace)
         sent = f"{count(run.requests, 'request')} in {duration(run.seconds)}"
-        report = f"; report: {_relative(self.folder / 'report.html')}" if self.folder else ""
+        report = f"; report: {shortest(self.folder / 'report.html')}" if self.folder else ""
         yield Row(f"{sent}{_waits(run)}{report}")
 
 
@@ -316,12 +316,3 @@ def _confirmed(finding: FindingRecord) -> str:
         "confirmed": " (confirmed by repeating it alone)",
         "not reproduced": " (not reproduced alone; it is a violation all the same)",
     }.get(finding.confirmed, "")
-
-
-def _relative(path: Path) -> str:
-    """A path as short as it can be written from here."""
-    try:
-        relative = os.path.relpath(path)
-    except ValueError:
-        return str(path)
-    return str(path) if relative.startswith("..") else relative

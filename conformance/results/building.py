@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance import __version__
+from conformance._files import shortest
 from conformance._text import clean, mapped, one_line, writable
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
@@ -38,6 +39,7 @@ from conformance.results.latency import latency
 from conformance.results.model import CaseResult, Results, Timing
 from conformance.results.outcome import Outcome, decide
 from conformance.results.pinned_choices import PinnedChoices
+from conformance.results.timeline import timeline
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
 
@@ -125,6 +127,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
         known_failures=run.known.to_record(results) if run.known else None,
         pinned_choices=run.pinned.to_record(results) if run.pinned else None,
         latency=latency(timings.values()),
+        timeline=timeline(timings.values()),
         exchanges=document_exchanges(cells, results.exchanges),
         errors=tuple(map(clean, results.errors)),
         lost=clean(results.lost),
@@ -166,6 +169,7 @@ def _run(results: Results, run: RunInfo, redactor: Redactor) -> RunRecord:
         requests=results.sent,
         retries=results.waits,
         waited=round(results.waited, 3),
+        folder=clean(shortest(run.folder)) if run.folder else "",
     )
 
 
@@ -260,7 +264,9 @@ def _replays(results: Results, folder: Path | None) -> dict[str, Mapping[str, An
 def _timings(results: Results) -> dict[int, Timing]:
     """The timings of every exchange that is known of, from either record."""
     timings = {
-        number: Timing(exchange.operation, exchange.status, exchange.started, exchange.elapsed)
+        number: Timing(
+            exchange.operation, exchange.status, exchange.started, exchange.elapsed, exchange.attempts
+        )
         for number, exchange in results.exchanges.items()
     }
     return timings | results.timings

@@ -30,7 +30,8 @@ class SuiteRecord:
 
 @dataclass(frozen=True)
 class RunRecord:
-    """How the run went. `selection` says how the user narrowed it, `interrupted` why it ended early."""
+    """How the run went. `selection` says how the user narrowed it, `interrupted` why it ended early, `folder`
+    where its reports are, as seen from where it was started."""
 
     started: str
     ended: str
@@ -45,6 +46,7 @@ class RunRecord:
     #: How often 429 and 503 were waited out, and for how many seconds in all.
     retries: int = 0
     waited: float = 0.0
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -239,6 +241,28 @@ class LatencyRecord:
 
 
 @dataclass(frozen=True)
+class TimelineRow:
+    """One operation slot by slot: requests begun, the slowest answer in seconds (None without one), requests
+    that were sent more than once, that got no answer, and that were answered 5xx."""
+
+    operation: str
+    requests: tuple[int, ...]
+    slowest: tuple[float | None, ...]
+    retried: tuple[int, ...]
+    lost: tuple[int, ...]
+    server_errors: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TimelineRecord:
+    """The requests of the run over its time, in slots of `slot` seconds from `started` on."""
+
+    started: str
+    slot: float
+    operations: tuple[TimelineRow, ...]
+
+
+@dataclass(frozen=True)
 class BodyRecord:
     """A body: its size in bytes, and its start as text, or as base64 where it is not UTF-8."""
 
@@ -305,6 +329,7 @@ class Document:
     lost: str
     replays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     missing: tuple[MissingRecord, ...] = ()
+    timeline: TimelineRecord | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON data."""

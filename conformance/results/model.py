@@ -58,17 +58,19 @@ class CaseResult:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """When an exchange was sent (Unix seconds), how long its answer took (seconds), and its status."""
+    """When an exchange was sent (Unix seconds), how long its answer took (seconds), its status, and how often
+    it was sent."""
 
     operation: str | None
     status: int | None
     started: float
     elapsed: float
+    attempts: int = 1
 
     @classmethod
     def of(cls, exchange: Exchange) -> Timing:
         """The timing of an exchange."""
-        return cls(exchange.operation, exchange.status, exchange.started, exchange.elapsed)
+        return cls(exchange.operation, exchange.status, exchange.started, exchange.elapsed, exchange.attempts)
 
 
 class Results:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from conformance.results.document import (
     FindingRecord,
     MissingRecord,
     RuleRecord,
+    TimelineRecord,
 )
 
 #: Verdicts, the most severe first, as a summary of several shows them.
@@ -117,7 +120,22 @@ def _consistent(document: Document) -> bool:
         and all(cause.operations for cause in document.causes)
         and named <= there
         and {rule for rule, _ in there} <= known
+        and (document.timeline is None or _even(document.timeline))
     )
+
+
+def _even(timeline: TimelineRecord) -> bool:
+    """Whether each row of a timeline has an entry for each slot, and its times can be read."""
+    try:
+        datetime.fromisoformat(timeline.started)
+    except ValueError:
+        return False
+    lengths = {
+        len(entries)
+        for row in timeline.operations
+        for entries in (row.requests, row.slowest, row.retried, row.lost, row.server_errors)
+    }
+    return len(lengths) <= 1 and 0 not in lengths and 0 < timeline.slot < math.inf
 
 
 # ---------------------------------------------------------------------- parts by name
@@ -291,9 +309,9 @@ def _checks(cases: Sequence[CaseRecord]) -> tuple[Check, ...]:
 
 
 def reproduction(document: Document, case: CaseRecord, finding: FindingRecord | None = None) -> str:
-    """The command that repeats a case's violation, given where the report is."""
+    """The command that repeats a case's violation, given where the run was started."""
     if file := (finding or case.decisive).replay:
-        return replay(file, document.run.options)
+        return replay(file, document.run.options, document.run.folder)
     return rerun(case.rule, case.operation, document.run.options)
 
 

@@ -366,6 +366,50 @@ def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
     assert len(page.pdf()) > 10_000
 
 
+#: A sheet of A4 in pixels, without the margins that report.css asks for.
+SHEET = {"width": 688, "height": 1024}
+
+
+def test_the_first_sheet_holds_the_summary_of_the_worst_run(show: Show) -> None:
+    cells = {
+        (rule.id, operation): Verdict.FAILED
+        for rule in RULES.values()
+        if rule.level is Level.REQUIRED and not rule.follows
+        for operation in rule.operations[:3]
+    }
+    long = [
+        finding(rule, operation, Verdict.INCONCLUSIVE, summary=f"{rule} " + "why not, in many words " * 20)
+        for rule in list(RULES)[-9:]
+        for operation in RULES[rule].operations[:1]
+        if (rule, operation) not in cells
+    ]
+    page = show(whole_run(cells, *long), viewport=SHEET).page
+    page.emulate_media(media="print")
+    assert page.locator(".first").evaluate("(part) => part.getBoundingClientRect().bottom") <= SHEET["height"]
+    for part in ("#verdict-heading", "#numbers", "#failures", "#unjudged", "#reproduce"):
+        assert page.locator(part).is_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('.first')).breakAfter") == "page"
+
+
+def test_operations_stand_upright_over_the_matrix(show: Show) -> None:
+    head = show(broken()).page.locator("table.matrix .turned span").first.bounding_box()
+    assert head and head["height"] > 2 * head["width"]
+
+
+def test_two_exchanges_that_decide_stand_side_by_side_also_without_scripts(show: Show) -> None:
+    keyed: dict[str, Any] = {"request_headers": [("Idempotency-Key", "k")]}
+    results = whole_run(
+        None, finding("idempotency.replay", "createAccount", Verdict.FAILED, exchanges=[2, 1])
+    )
+    keep(results, exchange(1, b'{"id": "acc_1"}', **keyed), exchange(2, b'{"id": "acc_2"}', **keyed))
+    for width in (1280, 400):
+        page = show(results, java_script_enabled=False, viewport={"width": width, "height": 900}).page
+        row = page.locator("table.beside tr.other")
+        assert row.locator("mark").all_inner_texts() == ["acc_1", "acc_2"]
+        left, right = (row.locator("td[data-from]").nth(side).bounding_box() for side in (0, 1))
+        assert left and right and (left["y"] == right["y"]) == (width > 800)
+
+
 # ---------------------------------------------------------------------- size
 
 

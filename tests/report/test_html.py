@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from lxml import html as parser
 
 from conformance.contract.rules import RULES
@@ -65,7 +66,10 @@ def test_choices_that_differ_from_pinned_ones_are_set_side_by_side() -> None:
     assert "http.success-status createAccount status of a success 201 200" in rows
 
 
-def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(tmp_path: Path) -> None:
+def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     replay = {
         "format": 2,
         "rule": WALK[0],

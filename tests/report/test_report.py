@@ -492,7 +492,7 @@ def test_a_violation_takes_a_title_and_three_lines() -> None:
     assert lines[start + 1 : start + 4] == [
         "   expected   a refusal (4xx)",
         "   got        201 with a JSON body",
-        "   reproduce  pytest --rule list.walk@listWallets --target 'my server.toml'",
+        "   reproduce  pytest --pyargs conformance --rule list.walk@listWallets --target 'my server.toml'",
     ]
     assert lines[start + 4] == ""
 

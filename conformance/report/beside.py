@@ -1,0 +1,215 @@
+"""Two exchanges side by side with what differs marked: a repetition beside its original, a conflict beside
+the first request, a list before and after.
+
+The exchange that decides a finding and its partner among the finding's own are compared line by line. What
+differs in any two requests (signature, nonce, times) is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from conformance._text import clean, count
+from conformance.results.document import BodyRecord, Document, ExchangeRecord, FindingRecord
+
+#: Pairs that a page shows, rows of one of them, and characters of one line.
+PAIRS, ROWS, LENGTH = 30, 60, 240
+
+#: Lines that are alike and stand this near to a difference are shown.
+CONTEXT = 2
+
+#: Headers that are new with every request or every answer, or follow from the body.
+_ALWAYS_NEW = {"x-signature", "x-nonce", "x-timestamp", "date", "content-length"}
+
+#: Headers that are shown also where they are alike.
+_TELLING = {"idempotency-key", "content-type"}
+
+#: What differs, and the sign that says so without a colour.
+SIGNS = {"same": "", "other": "≠", "left": "-", "right": "+"}
+
+
+def beside(document: Document, finding: FindingRecord) -> dict[str, Any] | None:
+    """What the template shows of a finding's decisive exchange and its partner; None without one."""
+    pair = partners(document, finding)
+    if pair is None:
+        return None
+    first, second = pair
+    compared = {
+        "sent": list(_rows(_sent(first, second), _sent(second, first))),
+        "received": list(_rows(_received(first, second), _received(second, first))),
+    }
+    differ = {name: sum(row["kind"] != "same" for row in rows) for name, rows in compared.items()}
+    words = "; ".join(
+        f"{count(differ[name], 'line')} of the {noun} {'differs' if differ[name] == 1 else 'differ'}"
+        if differ[name]
+        else f"the {noun} are alike"
+        for name, noun in (("sent", "requests"), ("received", "answers"))
+    )
+    return {
+        "numbers": [first.number, second.number],
+        "purposes": [clean(first.purpose), clean(second.purpose)],
+        "words": words,
+        "parts": [
+            {"name": name, "rows": rows[:ROWS], "more": max(len(rows) - ROWS, 0)}
+            for name, rows in compared.items()
+        ],
+    }
+
+
+def partners(document: Document, finding: FindingRecord) -> tuple[ExchangeRecord, ExchangeRecord] | None:
+    """The decisive exchange and the one to set beside it, in the order in which they were sent.
+
+    That is one with the same Idempotency-Key, or else the same request but for its body; the last one before,
+    or else the first one after it.
+    """
+    kept = [document.exchanges.get(str(number)) for number in finding.exchanges]
+    decisive, *others = kept or [None]
+    if decisive is None:
+        return None
+    alike = [other for other in others if other is not None and _alike(decisive, other)]
+    if not alike:
+        return None
+    before = [other for other in alike if other.started <= decisive.started]
+    partner = max(before, key=_when) if before else min(alike, key=_when)
+    first, second = sorted((decisive, partner), key=_when)
+    return first, second
+
+
+def _when(exchange: ExchangeRecord) -> tuple[float, int]:
+    return exchange.started, exchange.number
+
+
+def _alike(exchange: ExchangeRecord, other: ExchangeRecord) -> bool:
+    if (exchange.method, exchange.target) != (other.method, other.target):
+        return False
+    if exchange.method != "POST":
+        return True
+    # Of two creations with keys of their own neither says anything of the other.
+    keys = _header(exchange, "idempotency-key"), _header(other, "idempotency-key")
+    return keys[0] is not None and keys[0] == keys[1]
+
+
+def _header(exchange: ExchangeRecord, wanted: str) -> str | None:
+    return next((value for name, value in exchange.request_headers if name.lower() == wanted), None)
+
+
+# ---------------------------------------------------------------------- lines
+
+
+def _sent(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
+    lines = [f"{exchange.method} {exchange.target}"]
+    if exchange.organization != other.organization:
+        lines.append(f"as {exchange.organization}")
+    return [*lines, *_headers(exchange.request_headers, other.request_headers), *_body(exchange.request_body)]
+
+
+def _received(exchange: ExchangeRecord, other: ExchangeRecord) -> list[str]:
+    status = f"no answer: {exchange.error or 'unknown'}" if exchange.status is None else str(exchange.status)
+    return [
+        status,
+        *_headers(exchange.response_headers, other.response_headers),
+        *_body(exchange.response_body),
+    ]
+
+
+def _headers(mine: Sequence[tuple[str, str]], theirs: Sequence[tuple[str, str]]) -> list[str]:
+    # The key that makes two requests one comes first.
+    return [
+        f"{name}: {value}"
+        for name, value in sorted(mine, key=lambda header: header[0].lower() != "idempotency-key")
+        if name.lower() not in _ALWAYS_NEW and (name.lower() in _TELLING or (name, value) not in theirs)
+    ]
+
+
+def _body(body: BodyRecord) -> list[str]:
+    if not body.size:
+        return ["(no body)"]
+    if body.text is None:
+        return [f"({body.size} bytes that are not UTF-8 text)"]
+    if not body.cut:
+        with contextlib.suppress(ValueError, RecursionError):
+            return list(_pretty(json.loads(body.text, parse_float=_Number, parse_int=_Number)))
+    return body.text.split("\n")
+
+
+class _Number(str):
+    """A number as it was sent."""
+
+
+def _pretty(value: Any, indent: str = "", head: str = "", tail: str = "") -> Iterator[str]:
+    """The lines of a JSON value, numbers as they were sent."""
+    inner = indent + "  "
+    if isinstance(value, dict) and value:
+        yield f"{indent}{head}{{"
+        for index, (name, item) in enumerate(value.items(), 1):
+            yield from _pretty(item, inner, f"{_text(name)}: ", "," * (index < len(value)))
+        yield f"{indent}}}{tail}"
+    elif isinstance(value, list) and value:
+        yield f"{indent}{head}["
+        for index, item in enumerate(value, 1):
+            yield from _pretty(item, inner, "", "," * (index < len(value)))
+        yield f"{indent}]{tail}"
+    else:
+        yield f"{indent}{head}{value if isinstance(value, _Number) else _text(value)}{tail}"
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# ---------------------------------------------------------------------- rows
+
+
+def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, Any]]:
+    left, right = ([clean(line)[:LENGTH] for line in lines[: 4 * ROWS]] for lines in (left, right))
+    matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)
+    for tag, begin, end, other_begin, other_end in matcher.get_opcodes():
+        if tag == "equal":
+            yield from _equal(left[begin:end], last=end == len(left))
+        else:
+            for mine, theirs in zip_longest(left[begin:end], right[other_begin:other_end]):
+                yield _different(mine, theirs)
+
+
+def _equal(lines: list[str], *, last: bool) -> Iterator[dict[str, Any]]:
+    head = CONTEXT
+    tail = 0 if last else CONTEXT
+    if len(lines) <= head + tail + 1:
+        head, tail = len(lines), 0
+    for line in lines[:head]:
+        yield _row("same", escape(line), escape(line))
+    if folded := len(lines) - head - tail:
+        yield _row("same", "", "", f"{count(folded, 'line')} alike")
+    for line in lines[len(lines) - tail :]:
+        yield _row("same", escape(line), escape(line))
+
+
+def _different(mine: str | None, theirs: str | None) -> dict[str, Any]:
+    if mine is None or theirs is None:
+        kind = "right" if mine is None else "left"
+        return _row(kind, _marked(mine or ""), _marked(theirs or ""))
+    left, right = (re.findall(r"\w+|\s+|[^\w\s]", line) for line in (mine, theirs))
+    sides: list[list[Markup]] = [[], []]
+    for tag, begin, end, other_begin, other_end in difflib.SequenceMatcher(
+        None, left, right, autojunk=False
+    ).get_opcodes():
+        change = escape if tag == "equal" else _marked
+        sides[0].append(change("".join(left[begin:end])))
+        sides[1].append(change("".join(right[other_begin:other_end])))
+    return _row("other", *(Markup("").join(side) for side in sides))
+
+
+def _marked(text: str) -> Markup:
+    return Markup("<mark>{}</mark>").format(text) if text else Markup("")
+
+
+def _row(kind: str, left: str, right: str, folded: str = "") -> dict[str, Any]:
+    return {"kind": kind, "sign": SIGNS[kind], "left": left, "right": right, "folded": folded}

@@ -1,0 +1,68 @@
+"""The first page of the report, and the commands that repeat a run."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
+from conformance.report import overview
+from conformance.results import commands
+from tests.support.report_samples import document, finding, whole_run
+
+WALK = ("list.walk", "listWallets")
+
+
+@pytest.mark.parametrize(
+    ("options", "command"),
+    [
+        ({}, "pytest --pyargs conformance --seed 7"),
+        (
+            {"target": "my server.toml", "base-url": "http://x", "fail-on": "required", "lanes": "3"},
+            "pytest --pyargs conformance --seed 7 --target 'my server.toml' --base-url http://x",
+        ),
+        (
+            {"rule": "auth.* list.walk@listWallets", "-m": "not fuzz", "fail-on": "implied", "shard": "1/2"},
+            "pytest --pyargs conformance --rule 'auth.*' --rule list.walk@listWallets --shard 1/2 "
+            "--fail-on implied -m 'not fuzz' --seed 7",
+        ),
+    ],
+)
+def test_a_run_can_be_repeated(options: dict[str, str], command: str) -> None:
+    assert commands.again(options, 7) == command
+
+
+def test_a_replay_file_is_named_from_where_the_run_was_started() -> None:
+    assert commands.replay("replays/a.json", {}, "reports") == "conformance replay reports/replays/a.json"
+    for here in ("", "."):
+        assert commands.replay("replays/a.json", {}, here) == "conformance replay replays/a.json"
+
+
+def test_the_first_page_names_what_is_broken_and_what_was_not_judged() -> None:
+    results = whole_run(
+        {("list.pages", "listWallets"): Verdict.INCONCLUSIVE},
+        finding(*WALK, Verdict.FAILED, got="one twice", replay="replays/walk.json"),
+    )
+    shown = overview.values(document(results, options={"target": "server.toml"}))
+    [cause] = shown["causes"]
+    assert (cause["rule"].id, cause["got"], shown["more"]) == ("list.walk", "one twice", [])
+    assert shown["unjudged"] == [
+        {"cases": "1 case", "reason": "the target file names no second organization"}
+    ]
+    assert shown["one"] == "conformance replay replays/walk.json --target server.toml"
+
+
+def test_the_first_page_is_cut() -> None:
+    cells = {
+        (rule.id, rule.operations[0]): Verdict.FAILED
+        for rule in RULES.values()
+        if rule.level is Level.REQUIRED and not rule.follows
+    }
+    shown = overview.values(document(whole_run(cells)))
+    assert len(shown["causes"]) == overview.CAUSES and len(shown["more"]) > 20
+
+
+def test_what_the_user_left_out_is_told() -> None:
+    results = whole_run({WALK: Verdict.NOT_RUN})
+    results.selection = "-m 'not fuzz'"
+    assert overview.values(document(results))["left_out"] == "1 case left out by -m 'not fuzz'"

@@ -111,6 +111,10 @@ def _take(results: Results, part: Document, shift: int) -> None:
     results.sent += part.run.requests
     results.waits += part.run.retries
     results.waited += part.run.waited
+    results.made += part.created
+    told = part.run.announced
+    requests, created, payouts = results.announced
+    results.announced = requests + told.requests, created + told.created, payouts + told.payouts
     results.errors += part.errors
     results.lost = results.lost or part.lost
     results.missing.update({missing.operation: missing.answered for missing in part.missing})
@@ -169,6 +173,7 @@ def _info(parts: Sequence[Document]) -> RunInfo:
         interrupted=next((run.interrupted for run in runs if run.interrupted), ""),
         workers=sum(run.workers for run in runs),
         fail_on=parts[0].verdict.fail_on,
+        label=" ".join(dict.fromkeys(run.label for run in runs if run.label)),
     )
 
 

@@ -8,22 +8,24 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examine import latency, preflight
+from conformance.fixtures.samples import run_label
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import CHECK, Tally
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.lanes import suggested
 from conformance.plugin.limits import allowance
 from conformance.plugin.options import EMBEDDED, Options
+from conformance.plugin.plan import Numbers, Plan
 from conformance.plugin.waiting import wait_for
 from conformance.results import codec
-from conformance.results.document import Document, ExchangeRecord
+from conformance.results.document import Document, ExchangeRecord, MadeRecord
 from conformance.results.model import Results, Timing
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load
@@ -123,9 +125,13 @@ class Controller:
         """The target with the limits that options give in the place of its own."""
         return replace(target, limits=replace(target.limits, **self.options.limits))  # type: ignore[arg-type]
 
-    def allowance(self, target: Target) -> Allowance:
+    def allowance(self, target: Target, announced: Numbers | None = None) -> Allowance:
         """What this process may send."""
-        return allowance(target.limits, self.started, self.account)
+        return allowance(target.limits, self.started, self.account, announced=announced)
+
+    def announce(self, planned: Plan) -> None:
+        """Takes down what the run is said to send."""
+        self.results.announced = astuple(planned.total)
 
     def close(self) -> None:
         """Stops the embedded server and removes what the run needed; may be called twice."""
@@ -146,6 +152,7 @@ class Controller:
             "seed": self.options.seed,
             "lanes": self.lanes,
             "started": self.started,
+            "label": run_label(),
             "account": str(self.run_folder / "account"),
         }
 
@@ -168,6 +175,7 @@ class Controller:
         if payload["lost"] and not self.results.lost:
             self.results.lost = payload["lost"]
         self.results.missing.update(payload["missing"])
+        self.results.made += [MadeRecord(**plain) for plain in payload["made"]]
         return list(self._take_tallies(payload))
 
     def take_totals(self, totals: Mapping[str, Any]) -> None:
@@ -247,6 +255,7 @@ class Controller:
             known=self.known,
             pinned=self.pinned,
             folder=self.folder,
+            label=run_label(),
         )
 
     def _write_lists(self) -> None:

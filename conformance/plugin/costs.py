@@ -1,7 +1,8 @@
 """What tests send to a conforming server, measured on the reference server.
 
 `python -m conformance.plugin.costs` measures anew and writes the tables beside this module: how many requests
-each check sends, and which checks together see every kind of answer that a rule of every response judges.
+each check sends, what it creates, the same of the generated requests, and which checks together see every
+kind of answer that a rule of every response judges.
 """
 
 from __future__ import annotations
@@ -37,15 +38,34 @@ def requests(check: str, operation: str) -> int:
 
 def estimate(nodeids: Iterable[str]) -> int:
     """The requests that tests with these node ids send, on a conforming server without a generated case."""
-    return sum(requests(*_named(nodeid)) for nodeid in nodeids)
+    return sum(requests(*named(nodeid)) for nodeid in nodeids)
 
 
 def of(nodeid: str) -> int:
     """The requests that one test sends."""
-    return requests(*_named(nodeid))
+    return requests(*named(nodeid))
 
 
-def _named(nodeid: str) -> tuple[str, str]:
+def known(name: str, parameter: str) -> bool:
+    """Whether it was measured what a check sends on an operation, or a part of the generated requests."""
+    return any(parameter in _table(table).get(name, {}) for table in ("costs", "generated"))
+
+
+def creations(check: str, operation: str) -> tuple[int, int]:
+    """The resources that a check creates, and the payouts among them."""
+    created, payouts = _table("creations").get(check, {}).get(operation, (0, 0))
+    return created, payouts
+
+
+def generated(exploration: str, part: str) -> tuple[int, int, int]:
+    """The requests of a part of the generated ones with the default of examples, the resources that they
+    create, and the payouts among them."""
+    sent, created, payouts = _table("generated").get(exploration, {}).get(part, (0, 0, 0))
+    return sent, created, payouts
+
+
+def named(nodeid: str) -> tuple[str, str]:
+    """The check, or exploration, that a test is, and its operation or part."""
     path, _, rest = nodeid.partition("::")
     name, _, operation = rest.partition("[")
     return f"{Path(path).stem}.{name}", operation.rstrip("]")
@@ -60,9 +80,9 @@ def telling(rule: str, operation: str) -> frozenset[str]:
 # ---------------------------------------------------------------------- measuring
 
 
-def measure() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, list[str]]]]:
-    """Runs every check on a reference server in this process; returns the requests of each, and the checks
-    that tell most about each rule of every response."""
+def measure() -> dict[str, dict[str, Any]]:
+    """Runs every check on a reference server in this process, and then the generated requests; returns the
+    tables by name."""
     from conformance.checks import plan
     from conformance.fixtures.run_context import RunContext
     from conformance.harness.check import run_check
@@ -75,6 +95,7 @@ def measure() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, list[str]]
         build(target_tables(seeded, "http://reference.test"), "reference"), InProcessTransport(server)
     )
     costs: dict[str, dict[str, int]] = {}
+    created: dict[str, dict[str, list[int]]] = {}
     #: (rule, operation) -> check -> the kinds of answers that the check made the rule judge.
     kinds: dict[tuple[str, str], dict[str, set[Kind]]] = {}
     current = [""]
@@ -82,10 +103,37 @@ def measure() -> tuple[dict[str, dict[str, int]], dict[str, dict[str, list[str]]
     for check, operation in plan():
         # What a check does to other operations counts for these only where it runs on them, too.
         current[0] = check.name
-        before = run.sent
+        before = _sent(run)
         run_check(check, operation, run)
-        costs.setdefault(check.name, {})[operation] = run.sent - before
-    return costs, _least(kinds, costs)
+        sent, *made = _since(before, run)
+        costs.setdefault(check.name, {})[operation] = sent
+        if any(made):
+            created.setdefault(check.name, {})[operation] = made
+    answers = _least(kinds, costs)
+    return {"costs": costs, "creations": created, "answers": answers, "generated": _explored(run)}
+
+
+def _explored(run: Any) -> dict[str, dict[str, list[int]]]:
+    """What each part of the generated requests sends and creates."""
+    from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+
+    found: dict[str, dict[str, list[int]]] = {}
+    for exploration in EXPLORATIONS.values():
+        for part in exploration.parts:
+            before = _sent(run)
+            exploration.function(run, part, FuzzSettings(seed=0))
+            found.setdefault(exploration.name, {})[part] = _since(before, run)
+    return found
+
+
+def _sent(run: Any) -> list[int]:
+    """What a run has sent, created and paid out."""
+    made = run.made.resources
+    return [run.sent, len(made), sum(resource.operation == "createPayout" for resource in made)]
+
+
+def _since(before: list[int], run: Any) -> list[int]:
+    return [now - then for now, then in zip(_sent(run), before, strict=True)]
 
 
 def _watched(
@@ -141,7 +189,7 @@ def _least(
 
 
 if __name__ == "__main__":
-    for name, table in zip(("costs", "answers"), measure(), strict=True):
+    for name, table in measure().items():
         Path(__file__).with_name(f"{name}.json").write_text(
             json.dumps(table, indent=0, sort_keys=True) + "\n", "utf-8"
         )

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from conformance.judging.findings import Finding
     from conformance.plugin.controller import Controller
     from conformance.plugin.execution import Executed, Executor
+    from conformance.plugin.plan import Plan
     from conformance.plugin.worker import Worker
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 _EXECUTOR: pytest.StashKey[Executor] = pytest.StashKey()
+_PLAN: pytest.StashKey[Plan] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
 #: What a test is shown as when its findings differ: the first that is among them.
@@ -64,7 +66,10 @@ def pytest_configure(config: pytest.Config) -> None:
                 add_rules(path)
         except RuleFileError as error:
             raise pytest.UsageError(str(error)) from None
-    config.stash[_OPTIONS] = options.parse(config)
+    config.stash[_OPTIONS] = given = options.parse(config)
+    if given.dry_run:
+        # Nothing is run, so that no processes are needed.
+        config.option.dist, config.option.tx = "no", []
 
 
 # --------------------------------------------------------------------------- the session
@@ -111,6 +116,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
+        from conformance.fixtures.samples import label_run
         from conformance.plugin.execution import MOST_WORKERS, Executor
         from conformance.plugin.limits import allowance
         from conformance.plugin.worker import Worker, fuzz_settings
@@ -122,9 +128,11 @@ def _executor(config: pytest.Config) -> Executor:
             sent = config.workerinput["conformance"]
             target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
             process, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+            label_run(sent["label"])
             # The first place in the account is that of the process which controls the run.
             account = Account(Path(sent["account"]), process + 1)
-            allowed = allowance(target.limits, sent["started"], account, processes)
+            announced = config.stash[_PLAN].most
+            allowed = allowance(target.limits, sent["started"], account, processes, announced)
         else:
             controller = config.stash[_CONTROLLER]
             target, folder, lanes, process, processes = (
@@ -134,7 +142,7 @@ def _executor(config: pytest.Config) -> Executor:
                 0,
                 1,
             )
-            allowed = controller.allowance(target)
+            allowed = controller.allowance(target, config.stash[_PLAN].most)
 
         def make(number: int) -> Worker:
             index, workers = process * MOST_WORKERS + number, processes * lanes
@@ -153,13 +161,15 @@ def _executor(config: pytest.Config) -> Executor:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtestloop(session: pytest.Session) -> None:
-    """Starts the lanes with the tests of this process, where it has more than one."""
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Starts the lanes with the tests of this process, where it has more than one; a dry run runs nothing."""
     config = session.config
+    if config.stash[_OPTIONS].dry_run:
+        return True
     tests = [(item, ours) for item in session.items if (ours := _ours(item)) is not None]
     judges = config.stash[_OPTIONS].selected and not config.stash[_OPTIONS].idle and not session.testsfailed
     if not tests or not judges or _workers_run_them(config):
-        return
+        return None
     executor = _executor(config)
     if executor.lanes > 1:
         from conformance.plugin.execution import share
@@ -170,6 +180,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
             mine = {session.items[index].nodeid for index in chosen}
             tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
         executor.begin((item.nodeid, ours) for item, ours in tests)
+    return None
 
 
 def _workers_run_them(config: pytest.Config) -> bool:
@@ -218,6 +229,25 @@ def pytest_collection_modifyitems(
     items[:] = [item for item in items if item not in gone]
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Takes down what the tests will send, which nothing goes far beyond."""
+    given = session.config.stash[_OPTIONS]
+    if given.selected:
+        from conformance.plugin.plan import plan
+
+        nodeids = [item.nodeid for item in session.items if _ours(item)]
+        session.config.stash[_PLAN] = plan(nodeids, given.fuzz_examples, given.fuzz_time)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    given = config.stash[_OPTIONS]
+    if given.dry_run and _PLAN in config.stash:
+        from conformance.plugin.dry_run import lines
+
+        for line in lines(config.stash[_PLAN], given, os.environ):
+            terminalreporter.write_line(line)
 
 
 def _looks_back(item: pytest.Item) -> bool:

@@ -108,6 +108,11 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
         "help": "send at most so many requests in all; what they do not suffice for is inconclusive "
         "([limits] max_requests)",
     },
+    "dry-run": {
+        "action": "store_true",
+        "default": False,
+        "help": "send nothing; list what the run would send, by rule and, with -v, by operation",
+    },
     "request-timeout": {
         "metavar": "SECONDS",
         "type": _duration,
@@ -233,6 +238,7 @@ class Options:
     base_url: str | None
     wait: float
     limits: Mapping[str, float]
+    dry_run: bool
     lanes: int | None
     fail_on_implied: bool
     report_dir: str | None
@@ -280,7 +286,8 @@ def parse(config: pytest.Config) -> Options:
     return Options(
         selected=selection.selects_checks(arguments, folder, bool(option.pyargs)) or bool(own_rules(config)),
         idle=bool(
-            option.collectonly
+            value("dry-run")
+            or option.collectonly
             or getattr(option, "showfixtures", False)
             or getattr(option, "show_fixtures_per_test", False)
         ),
@@ -290,6 +297,7 @@ def parse(config: pytest.Config) -> Options:
         target=value("target"),
         base_url=config.getoption("base_url", None),
         wait=value("wait"),
+        dry_run=value("dry-run"),
         limits={key: value(name) for name, key in LIMITS.items() if value(name) is not None},
         lanes=min(value("lanes"), MOST_LANES) if value("lanes") else None,
         fail_on_implied=value("fail-on") == "implied",

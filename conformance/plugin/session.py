@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance._private import colour_again, terminal_writer
-from conformance._text import printable
+from conformance._text import count, printable
 from conformance.judging.findings import Finding
-from conformance.plugin import costs, selection
+from conformance.plugin import selection
 from conformance.plugin.controller import Controller
+from conformance.plugin.plan import Plan, bounded, plan
 from conformance.plugin.progress import Remaining
 
 if TYPE_CHECKING:
@@ -79,17 +80,19 @@ class Run:
     def _announcement(self, nodeids: list[str]) -> list[str]:
         self._announced = True
         self._selected = len(nodeids)
-        requests = costs.estimate(nodeids)
         self._remaining.expect(nodeids)
-        generated = any(
-            f"{name}::" in nodeid
-            for nodeid in nodeids
-            for name in ("test_fuzz.py", "test_model.py", "test_histories.py")
-        )
-        fixed = f"about {requests:,} requests on a conforming server" if requests else ""
-        about = " and ".join(filter(None, [fixed, "generated ones" if generated else ""]))
-        told = f"conformance: {len(nodeids)} tests, {about or 'no requests'}"
-        return [told, *([_LEGEND] if self.config.option.verbose == 0 and nodeids else [])]
+        options = self.controller.options
+        planned = plan(nodeids, options.fuzz_examples, options.fuzz_time)
+        self.controller.announce(planned)
+        lines = [f"conformance: {count(len(nodeids), 'test')}: {self._about(planned)}"]
+        return [*lines, *([_LEGEND] if self.config.option.verbose == 0 and nodeids else [])]
+
+    def _about(self, planned: Plan) -> str:
+        """What the tests will send, and the most that it will be, whatever the server does."""
+        if not planned.total.requests:
+            return "no requests"
+        limit = self.controller.target.limits.max_requests
+        return bounded(planned, self.controller.options.fuzz_time, limit)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

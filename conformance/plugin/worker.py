@@ -10,6 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from conformance.fixtures.made import Made
 from conformance.fixtures.run_context import RunContext
 from conformance.harness import presence
 from conformance.harness.check import Check, run_check
@@ -75,7 +76,7 @@ class Worker:
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder
-        self._seen = 0
+        self._seen = self._told = 0
         self._reported: dict[tuple[str, str], bool] = {}
         self._confirming = CONFIRMATION_BUDGET
 
@@ -157,6 +158,7 @@ class Worker:
             "timings": [_timing(one) for one in fresh if one.attempts],
             "lost": redactor.text(self.run.lost),
             "missing": redactor.data(presence.found(self.run)),
+            "made": redactor.data([asdict(made) for made in self._newly_made()]),
         }
 
     def totals(self) -> dict[str, Any]:
@@ -177,6 +179,11 @@ class Worker:
         """What has been sent, and how often and how long a rate limit was waited out."""
         pace = self.run.pace
         return {"sent": self.run.sent, "waits": pace.waits, "waited": pace.waited}
+
+    def _newly_made(self) -> list[Made]:
+        made = self.run.made.resources[self._told :]
+        self._told += len(made)
+        return made
 
     def _keep(self, numbers: Iterable[int], evidence: dict[int, dict[str, Any]]) -> None:
         for number in numbers:

@@ -101,7 +101,7 @@ def as_curl(document: Document) -> str:
         made = (
             f"$(uuid {form['version']:x} {form.get('variant', 8):x})"
             if form["kind"] == "uuid"
-            else "cf$(hexadecimal 6)"
+            else "cf$(hexadecimal 8)"
             if form["kind"] == "marker"
             else f"$(hexadecimal {(form['length'] + 1) // 2})"
         )

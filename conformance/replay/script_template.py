@@ -47,7 +47,7 @@ Answer = tuple[str, bytes, "int | None", bytes]
 
 def fresh(form: dict[str, Any]) -> str:
     if form["kind"] == "marker":
-        return "cf" + secrets.token_hex(6)
+        return "cf" + secrets.token_hex(8)
     if form["kind"] == "hex":
         return secrets.token_hex(form["length"])[: form["length"]]
     text = str(uuid.uuid4())

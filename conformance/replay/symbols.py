@@ -30,7 +30,7 @@ _STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.
 _STAMP_IN_TARGET = re.compile(_STAMP.pattern.replace(":[", "(?::|%3A|%3a)["))
 
 #: Words that mark what one request made (conformance.fixtures.samples.marker).
-_MARKER = re.compile(r"\bcf[0-9a-f]{12}\b")
+_MARKER = re.compile(r"\bcf[0-9a-f]{16}\b")
 
 #: What an id looks like within a text.
 IDENTIFIER = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{8,}")
@@ -57,7 +57,7 @@ def fresh_like(text: str) -> dict[str, Any] | None:
 def new_value(form: Mapping[str, Any]) -> str:
     """A new random value of a form that `fresh_like` gave."""
     if form["kind"] == "marker":
-        return "cf" + secrets.token_hex(6)
+        return "cf" + secrets.token_hex(8)
     if form["kind"] == "hex":
         return secrets.token_hex((form["length"] + 1) // 2)[: form["length"]]
     text = str(uuid.uuid4())

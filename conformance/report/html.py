@@ -30,11 +30,14 @@ from conformance.report.run_metadata import facts
 from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
 from conformance.results import view
-from conformance.results.document import CaseRecord, Document, FindingRecord, RuleRecord
+from conformance.results.document import CaseRecord, Document, FindingRecord, MadeRecord, RuleRecord
 from conformance.results.evidence import PAGE_EXCHANGES, page_exchanges
 
 #: Violations whose decisive exchange is also held as plain text, for readers without scripts.
 TRANSCRIPTS = 100
+
+#: Created resources that the page lists.
+CREATED = 2000
 
 #: The column of violations that do not fail the run.
 KNOWN = "known failures"
@@ -146,6 +149,8 @@ class _Page:
             "latencies": [plots.row(row) for row in document.latency],
             "facts": facts(document),
             "kept": self._kept(len(kept)),
+            "created": self._created(),
+            "created_more": max(len(document.created) - CREATED, 0),
         }
 
     # ------------------------------------------------------------------ numbers
@@ -165,6 +170,13 @@ class _Page:
             "parts": parts,
             "words": words,
         }
+
+    def _created(self) -> list[tuple[str, list[MadeRecord]]]:
+        """What was created by operation, as much as the page holds."""
+        by_operation: dict[str, list[MadeRecord]] = {}
+        for made in self.document.created[:CREATED]:
+            by_operation.setdefault(made.operation, []).append(made)
+        return list(by_operation.items())
 
     # ------------------------------------------------------------------ violations
 

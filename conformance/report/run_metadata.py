@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance._text import listed
-from conformance.results.document import Document, OrganizationRecord, TargetRecord
+from conformance.results.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
 
 
 def facts(document: Document) -> list[tuple[str, str]]:
@@ -15,6 +15,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("Workers", str(run.workers)),
         ("Seed", "none" if run.seed is None else str(run.seed)),
         ("Requests sent", f"{run.requests:,}"),
+        ("Announced", _announced(run.announced)),
         ("Waits for a rate limit", f"{run.retries:,} ({run.waited:g} s)" if run.retries else ""),
         ("Suite", f"{document.suite.name} {document.suite.version}"),
         *((f"Option {name}", value) for name, value in run.options.items()),
@@ -30,6 +31,12 @@ def facts(document: Document) -> list[tuple[str, str]]:
         rules = listed([entry.rule for entry in known.entries])
         found.append(("Known failures", f"{known.source}: {rules}"))
     return [(name, value) for name, value in found if value]
+
+
+def _announced(told: AnnouncedRecord) -> str:
+    if not told.requests:
+        return ""
+    return f"{told.requests:,} requests, {told.created:,} created, {told.payouts:,} payouts"
 
 
 def _target(target: TargetRecord | None) -> list[tuple[str, str]]:

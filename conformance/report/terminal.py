@@ -299,6 +299,10 @@ class _Summary:
         sent = f"{count(run.requests, 'request')} in {duration(run.seconds)}"
         report = f"; report: {shortest(self.folder / 'report.html')}" if self.folder else ""
         yield Row(f"{sent}{_waits(run)}{report}")
+        if run.created:
+            made = f"{count(run.created, 'resource')}, {count(run.payouts, 'payout')} among them"
+            label = f"; their names and labels contain {run.label}" if run.label else ""
+            yield Row(f"Created and left behind: {made}{label}")
 
 
 def _waits(run: RunRecord) -> str:

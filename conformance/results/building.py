@@ -19,11 +19,13 @@ from conformance.judging.findings import Finding, Verdict
 from conformance.results.causes import causes
 from conformance.results.document import (
     FORMAT,
+    AnnouncedRecord,
     CaseKey,
     CaseRecord,
     CauseRecord,
     Document,
     FindingRecord,
+    MadeRecord,
     MissingRecord,
     OperationRecord,
     OrganizationRecord,
@@ -82,6 +84,7 @@ class RunInfo:
     known: KnownFailures | None = None
     pinned: PinnedChoices | None = None
     folder: Path | None = None
+    label: str = ""
 
     def outcome(self, results: Results) -> Outcome:
         """The verdict of the run."""
@@ -137,6 +140,9 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
             for operation in OPERATIONS
             if operation in results.missing
         ),
+        created=tuple(
+            sorted(map(_made, results.made), key=lambda made: (made.operation, made.path, made.id))
+        ),
     )
 
 
@@ -170,6 +176,10 @@ def _run(results: Results, run: RunInfo, redactor: Redactor) -> RunRecord:
         retries=results.waits,
         waited=round(results.waited, 3),
         folder=clean(shortest(run.folder)) if run.folder else "",
+        label=run.label,
+        created=len(results.made),
+        payouts=sum(made.operation == "createPayout" for made in results.made),
+        announced=AnnouncedRecord(*results.announced),
     )
 
 
@@ -195,6 +205,10 @@ def _target(target: Target) -> TargetRecord:
         samples=mapped(target.samples, lambda text: clean(redactor.text(text))),
         limits=asdict(target.limits),
     )
+
+
+def _made(made: MadeRecord) -> MadeRecord:
+    return MadeRecord(made.organization, made.operation, clean(made.id), clean(made.path))
 
 
 def _rule(rule: Rule) -> RuleRecord:

@@ -29,6 +29,15 @@ class SuiteRecord:
 
 
 @dataclass(frozen=True)
+class AnnouncedRecord:
+    """What the run was said to take on a conforming server, before it began."""
+
+    requests: int
+    created: int
+    payouts: int
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """How the run went. `selection` says how the user narrowed it, `interrupted` why it ended early, `folder`
     where its reports are, as seen from where it was started."""
@@ -47,6 +56,11 @@ class RunRecord:
     retries: int = 0
     waited: float = 0.0
     folder: str = ""
+    #: What the names and labels of all that the run created contain, and how many payouts are among them.
+    label: str = ""
+    created: int = 0
+    payouts: int = 0
+    announced: AnnouncedRecord = AnnouncedRecord(0, 0, 0)
 
 
 @dataclass(frozen=True)
@@ -308,6 +322,17 @@ class MissingRecord:
 
 
 @dataclass(frozen=True)
+class MadeRecord:
+    """A resource that the run created: by which organization, operation and path, and its id. `operation` is
+    empty where the contract does not have the path."""
+
+    organization: str
+    operation: str
+    id: str
+    path: str
+
+
+@dataclass(frozen=True)
 class Document:
     """The results of a run. `counts` is level -> verdict -> number of cases; `exchanges` are by number."""
 
@@ -330,6 +355,7 @@ class Document:
     replays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     missing: tuple[MissingRecord, ...] = ()
     timeline: TimelineRecord | None = None
+    created: tuple[MadeRecord, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON data."""

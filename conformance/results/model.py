@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from conformance._text import mapped, writable
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Finding, Verdict
-from conformance.results.document import BodyRecord, ExchangeRecord
+from conformance.results.document import BodyRecord, ExchangeRecord, MadeRecord
 from conformance.target.applicability import absent
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
@@ -88,6 +88,10 @@ class Results:
         self.sent = 0
         #: How often, and for how many seconds in all, 429 and 503 were waited out.
         self.waits, self.waited = 0, 0.0
+        #: The requests, created resources and payouts that the run was said to take.
+        self.announced: tuple[int, int, int] = (0, 0, 0)
+        #: What was created, in no order.
+        self.made: list[MadeRecord] = []
         self.errors: list[str] = []
         self.lost = ""
         #: Operations that do not exist, and how the server says so.

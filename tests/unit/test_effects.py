@@ -59,15 +59,15 @@ def test_changed_elements_of_a_list(change: dict[str, object], found: bool) -> N
     assert bool(effects.in_list("createVirtualAccount", before, after, set())) is found
 
 
-SENT = [Call(None, "POST", "/", to_json({"name": "Conformance cf0123456789ab"}))]
+SENT = [Call(None, "POST", "/", to_json({"name": "Conformance cf0123456789abcdef"}))]
 
 
 @pytest.mark.parametrize(
     ("name", "found", "doubtful"),
     [
-        ("Conformance cf0123456789ab", True, False),
-        ("CONFORMANCE cf0123456789ab and more", True, False),
-        ("Conformance cfba9876543210", False, False),
+        ("Conformance cf0123456789abcdef", True, False),
+        ("CONFORMANCE cf0123456789abcdef and more", True, False),
+        ("Conformance cffedcba9876543210", False, False),
         ("Savings", True, True),
         (None, True, True),
     ],

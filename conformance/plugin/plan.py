@@ -1,0 +1,113 @@
+"""What a run will send, before it does: requests, what they create, and the payouts among that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from conformance._text import count
+from conformance.harness.exploration import DEFAULT_EXAMPLES
+from conformance.plugin import costs
+
+#: Requests that a check of the user's own may send, of which nothing is known.
+UNKNOWN = 300
+
+#: A run sends at most so many times what it announces, and so many requests more: a server that fails is
+#: asked again, and what fails is made smaller.
+FACTOR, MARGIN = 3, 1500
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Requests, the resources that they create, and the payouts among them."""
+
+    requests: int = 0
+    creations: int = 0
+    payouts: int = 0
+
+    def __add__(self, other: Numbers) -> Numbers:
+        return Numbers(
+            self.requests + other.requests,
+            self.creations + other.creations,
+            self.payouts + other.payouts,
+        )
+
+    def at_most(self) -> Numbers:
+        """The most that a run sends which announces these numbers."""
+        return Numbers(
+            FACTOR * self.requests + MARGIN,
+            FACTOR * self.creations + MARGIN // 3,
+            FACTOR * self.payouts + MARGIN // 15,
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What tests send to a conforming server, by test; `endless` says that the generated requests have a time
+    and no number, `unknown` of how many tests nothing is known."""
+
+    tests: Mapping[str, Numbers]
+    endless: bool = False
+    unknown: int = 0
+
+    @property
+    def total(self) -> Numbers:
+        """All tests together."""
+        return sum(self.tests.values(), Numbers())
+
+    @property
+    def most(self) -> Numbers | None:
+        """What the run does not go beyond; None where only its time bounds it."""
+        room = Numbers(*[UNKNOWN * self.unknown] * 3)
+        return None if self.endless else self.total.at_most() + room
+
+
+def plan(nodeids: Iterable[str], examples: int | None = None, seconds: float | None = None) -> Plan:
+    """The plan of tests by their node ids, with so many generated cases a part, or seconds in all."""
+    share = (examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES
+    tests = {nodeid: _of(nodeid, share) for nodeid in nodeids}
+    drawn = any(costs.generated(*costs.named(nodeid))[0] for nodeid in tests)
+    unknown = sum(not costs.known(*costs.named(nodeid)) for nodeid in tests)
+    return Plan(tests, endless=drawn and seconds is not None, unknown=unknown)
+
+
+def _of(nodeid: str, share: float) -> Numbers:
+    name, parameter = costs.named(nodeid)
+    if sent := costs.requests(name, parameter):
+        return Numbers(sent, *costs.creations(name, parameter))
+    return Numbers(*(round(number * share) for number in costs.generated(name, parameter)))
+
+
+def told(numbers: Numbers) -> str:
+    """Numbers in words."""
+    return (
+        f"{count(numbers.requests, 'request')}, {count(numbers.creations, 'resource')} created, "
+        f"{count(numbers.payouts, 'payout')} among them"
+    )
+
+
+def bounded(plan: Plan, seconds: float | None, limit: int | None) -> str:
+    """In words what a run takes that conforms, and the most that it sends whatever the server does: with so
+    many seconds of generated requests, or a limit of requests."""
+    text = f"about {told(plan.total)}, on a conforming server"
+    if plan.most is None:
+        return f"{text}, and what {seconds:g} s of generated requests take"
+    most = plan.most
+    requests = most.requests if limit is None else min(limit, most.requests)
+    return f"{text}; never more than {requests:,}, {most.creations:,} and {most.payouts:,}"
+
+
+def by_case(tests: Iterable[str]) -> Iterator[tuple[str, str, Numbers]]:
+    """Rule, operation and numbers of every check among tests, for each of its rules; a part of the generated
+    requests comes under its own name."""
+    from conformance.contract.operations import OPERATIONS
+    from conformance.harness.check import CHECKS
+
+    for nodeid in tests:
+        name, parameter = costs.named(nodeid)
+        check = CHECKS.get(name)
+        if check is None or parameter not in OPERATIONS:
+            yield f"generated: {name.rpartition('.')[2].removeprefix('test_')}", parameter, _of(nodeid, 1.0)
+            continue
+        for rule in check.rules_on(parameter):
+            yield rule.id, parameter, _of(nodeid, 1.0)

@@ -1,0 +1,145 @@
+"""What a run says that it will send, what it creates, and that it says so beforehand and afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from conformance.checks import plan as checks
+from conformance.contract.rules import RULES
+from conformance.fixtures import samples
+from conformance.fixtures.made import Made, MadeList
+from conformance.plugin import costs
+from conformance.plugin.plan import Numbers, by_case, plan
+from conformance.reference.serving.listener import served
+from conformance.wire.allowance import Allowance, Kind
+from tests.support.running import counted, run, write_target
+from tests.support.runs import run_on
+
+FUZZ = "conformance/checks/test_fuzz.py::test_schema_fuzzing[createWallet]"
+
+
+def test_plan_adds_up() -> None:
+    nodeids = [f"conformance/checks/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
+    whole = plan(nodeids)
+    assert whole.total.requests == costs.estimate(nodeids) > 7000
+    assert 100 < whole.total.payouts < whole.total.creations < whole.total.requests
+    assert whole.most is not None and whole.most.requests > 2 * whole.total.requests
+
+
+def test_generated_requests_are_as_many_as_asked_for() -> None:
+    usual, twice = plan([FUZZ]).total, plan([FUZZ], 50).total
+    assert usual.requests > 50
+    assert twice == Numbers(usual.requests * 2, usual.creations * 2, usual.payouts * 2)
+    assert plan([FUZZ], seconds=20).most is None
+
+
+def test_check_of_somebody_else_has_room() -> None:
+    nothing, unknown = plan([]).most, plan(["there/test_own.py::test_own[createWallet]"]).most
+    assert nothing is not None and unknown is not None
+    assert unknown.requests > nothing.requests
+
+
+def test_every_rule_of_a_check_has_its_requests() -> None:
+    check, operation = next((check, on) for check, on in checks() if len(check.rules_on(on)) > 1)
+    nodeid = f"x/{check.name.replace('.', '.py::')}[{operation}]"
+    rows = list(by_case([nodeid, FUZZ]))
+    assert [rule for rule, _, _ in rows[:-1]] == [rule.id for rule in check.rules_on(operation)]
+    assert {numbers for _, _, numbers in rows[:-1]} == {plan([nodeid]).total}
+    assert rows[-1] == ("generated: schema_fuzzing", "createWallet", plan([FUZZ]).total)
+
+
+# --------------------------------------------------------------------------- what is created
+
+
+def test_what_is_created_is_taken_down_once() -> None:
+    run = run_on()
+    fixture = run.fresh()
+    call = fixture.call("createWallet")
+    for _ in range(2):
+        made = run.send(fixture.client, call, "")
+    run.send(fixture.client, fixture.call("listWallets"), "")
+    run.send(fixture.client, call.signed(signature="0" * 64), "")
+    assert run.made.resources == [
+        Made("primary", "createAccount", fixture.account_id, fixture.account.call.path),
+        Made("primary", "createWallet", str(made.get("id")), call.path),
+    ]
+
+
+def test_what_is_created_beside_an_operation_is_known_by_its_path() -> None:
+    run, allowance = run_on(), Allowance()
+    fixture = run.payouts()
+    exchange = run.send(fixture.client, fixture.call("createPayout").but(operation=None), "")
+    listed = MadeList(allowance)
+    listed.inspect(exchange)
+    assert [made.operation for made in listed.resources] == ["createPayout"]
+    assert (allowance.account.total(Kind.CREATIONS), allowance.account.total(Kind.PAYOUTS)) == (1, 1)
+
+
+def test_marks_begin_with_the_label_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(samples, "_run", list(samples._run))
+    samples.label_run("cf012345")
+    marks = {samples.marker() for _ in range(1000)}
+    assert len(marks) == 1000 and all(mark.startswith("cf012345") for mark in marks)
+    assert "cf012345" in run_on().samples.account()["name"]
+
+
+def test_run_keeps_to_what_it_says_and_lists_what_it_leaves_behind(tmp_path: Path) -> None:
+    server, tables, requests = counted()
+    there = {identifier for (identifier,) in server.store.query("SELECT id FROM resources")}
+    with served(server, threads=True) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        outcome = run(
+            "--target", str(target), "--operation", "createVirtualAccount", "-m", "not fuzz", "-n", "2",
+            folder=tmp_path / "reports",
+        )  # fmt: skip
+    assert outcome.status == 0, outcome.output
+    record, made = outcome.results["run"], outcome.results["created"]
+    assert record["requests"] == len(requests)
+    announced = record["announced"]
+    assert f"about {announced['requests']:,} requests, {announced['created']:,} resources created" in (
+        outcome.output.replace("\n", " ")
+    )
+    # Each process makes what its own checks share.
+    assert abs(record["requests"] - announced["requests"]) < 0.2 * announced["requests"]
+    assert abs(record["created"] - announced["created"]) < 0.3 * announced["created"]
+    rows = server.store.query("SELECT id, document FROM resources")
+    new = {identifier for identifier, _ in rows} - there
+    assert {resource["id"] for resource in made} == new and len(made) == record["created"]
+    assert record["payouts"] == 0
+    labelled = [
+        document for identifier, document in rows if identifier in new and record["label"] in document
+    ]
+    assert len(labelled) > 0.5 * len(new)
+    page = (outcome.folder / "report.html").read_text("utf-8")
+    assert made[0]["id"] in page and record["label"] in page
+
+
+# --------------------------------------------------------------------------- dry runs
+
+
+def test_dry_run_sends_nothing_and_says_what_it_would_send(tmp_path: Path) -> None:
+    tables = {
+        "base_url": "http://127.0.0.1:1",
+        "primary": {"api_key": "key_1", "secret": "secret_1", "customer_id": "cus_1"},
+        "features": {"payouts": False},
+    }
+    target = write_target(tmp_path / "target.toml", tables)
+    outcome = run(
+        "--dry-run", "--target", str(target), "--rule", "wallet.*", "--rule", "payout.*",
+        "-v", "-n", "2", folder=tmp_path / "reports",
+    )  # fmt: skip
+    assert outcome.status == 0, outcome.output
+    rows = {line.split()[0]: line.split()[1:] for line in outcome.output.splitlines() if line.strip()}
+    assert rows["wallet.duplicate"][0] == "1" and int(rows["wallet.duplicate"][1]) > 0
+    assert "createWallet" in rows
+    assert not any(rule in rows for rule in RULES if rule.startswith("payout."))
+    assert "Nothing was sent." in outcome.output
+    assert not (tmp_path / "reports").exists()
+
+
+def test_dry_run_names_a_wrong_target(tmp_path: Path) -> None:
+    outcome = run("--dry-run", "--target", str(tmp_path / "none.toml"), folder=tmp_path)
+    assert outcome.status == 4
+    assert "there is no such target file" in outcome.output

@@ -6,6 +6,9 @@ says so first, when a new version is tried.
 
 from __future__ import annotations
 
+import ast
+import sys
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -61,6 +64,30 @@ def terminal_writer(reporter: Any) -> Any:
     from _pytest._io import TerminalWriter
 
     return getattr(reporter, "_tw", None) or TerminalWriter()
+
+
+# ---------------------------------------------------------------------- Python
+
+
+def parse_one_at_a_time() -> None:
+    """Lets only one thread of this process use `ast.parse` at a time, as pytest does for what it imports and
+    hypothesis for what it shows. Before Python 3.12.2 (and 3.11.8) the depth of all threads' trees is counted
+    together (python/cpython#106905), and whoever comes second gets a SystemError. Assumes that both call
+    `parse` of the module; without it some run ends as an error of the suite.
+    """
+    if sys.version_info >= (3, 12, 2) or isinstance(ast.parse, _OneAtATime):
+        return
+    ast.parse = _OneAtATime(ast.parse)
+
+
+class _OneAtATime:
+    def __init__(self, parse: Callable[..., ast.AST]) -> None:
+        self._parse = parse
+        self._lock = threading.RLock()
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        with self._lock:
+            return self._parse(*arguments, **options)
 
 
 # ---------------------------------------------------------------------- hypothesis

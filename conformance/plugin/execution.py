@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance._private import parse_one_at_a_time
 from conformance.harness.check import Check
 from conformance.harness.exploration import Exploration
 from conformance.judging.findings import Finding
@@ -70,8 +72,13 @@ class Executor:
 
     def begin(self, tests: Iterable[tuple[str, Test]]) -> None:
         """Starts the lanes with tests by their node ids, where there are any."""
-        jobs = [(nodeid, weight(nodeid), _job(test)) for nodeid, test in tests]
+        loading = _Loading()
+        jobs = [(nodeid, weight(nodeid), _job(test, loading)) for nodeid, test in tests]
         if self.lanes > 1 and len(jobs) > 1:
+            # What threads import at the same moment they may see half-made, or not at all.
+            import conformance.replay  # noqa: F401
+
+            parse_one_at_a_time()
             self._ahead = Lanes(self.lanes, self._make)
             self._ahead.start(jobs)
 
@@ -109,7 +116,23 @@ class Executor:
         return [worker.totals() for worker in self.workers]
 
 
-def _job(test: Test) -> Callable[[Worker], Executed]:
+class _Loading:
+    """Imports what explorations need, in the first thread that needs it, while all others wait."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._done = False
+
+    def __call__(self) -> None:
+        with self._lock:
+            if not self._done:
+                from conformance.fuzz.loading import load
+
+                load()
+                self._done = True
+
+
+def _job(test: Test, prepare: Callable[[], None] = lambda: None) -> Callable[[Worker], Executed]:
     judged, parameter = test
 
     def run(worker: Worker) -> Executed:
@@ -119,6 +142,7 @@ def _job(test: Test) -> Callable[[Worker], Executed]:
             if isinstance(judged, Check):
                 findings, _ = worker.run_check(judged, parameter)
             else:
+                prepare()
                 findings = worker.explore(judged, parameter)
         except Exception as mistake:
             # What was sent counts, whatever became of the check; the mistake is told when the test is

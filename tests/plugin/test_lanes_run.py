@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -78,3 +80,30 @@ def test_every_test_belongs_to_one_process() -> None:
     parts = [share(NODES, process, 2) for process in range(2)]
     assert sorted(parts[0] + parts[1]) == [0, 1, 2, 3]
     assert share(NODES, 2, 2) == []
+
+
+_LOADED = """
+import sys
+from conformance.plugin.execution import Executor
+
+class Explored:
+    name = "explored"
+
+class Worker:
+    def explore(self, exploration, part):
+        print(part, {"schemathesis.specs.openapi.schemas", "hypothesis.stateful"} <= set(sys.modules))
+        return []
+    def payload(self, name, findings):
+        return {}
+
+executor = Executor(lambda number: Worker(), 2)
+tests = [(part, (Explored(), part)) for part in ("one", "two")]
+executor.begin(tests)
+for nodeid, test in tests:
+    assert executor.run(nodeid, test).error is None
+"""
+
+
+def test_lanes_import_what_they_share_before_they_use_it() -> None:
+    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
+    assert sorted(done.stdout.split("\n")) == ["", "one True", "two True"]

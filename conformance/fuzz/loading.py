@@ -1,0 +1,40 @@
+"""Everything that generated requests need, imported before several threads begin with it.
+
+Hypothesis and schemathesis import parts of themselves when they are first used. Their imports go in circles,
+of which a second thread at the same moment sees half-made modules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Operations whose cases are made and thrown away, with a body where they have one.
+_ANY: Mapping[str, dict[str, Any]] = {"createBeneficiary": {"email": "ada@example.com"}, "listWallets": {}}
+
+
+def load() -> None:
+    """Imports what explorations use, and makes a few requests that nobody sends."""
+    import hypothesis
+
+    from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings
+    from conformance.fuzz.histories import explore as histories  # noqa: F401
+    from conformance.fuzz.schema import explore as schema  # noqa: F401
+    from conformance.fuzz.schema.bodies import Sound
+    from conformance.fuzz.schema.generation import Generator
+    from conformance.fuzz.stateful import explore as model  # noqa: F401
+    from conformance.fuzz.stateful import state_machine  # noqa: F401
+    from conformance.harness.exploration import FuzzSettings
+
+    few = FuzzSettings(1, examples=2)
+
+    def drawn(case: object) -> None:
+        """Nothing is done with it."""
+
+    for operation, body in _ANY.items():
+        generator = Generator(operation, Sound(operation, body) if body else None)
+        next(generator.coverage(), None)
+        for strategy in generator.strategies().values():
+            test = hypothesis.given(strategy)(drawn)
+            with contained():
+                hypothesis_settings(few, budget(few))(hypothesis.seed(1)(test))()

@@ -88,6 +88,7 @@ def _rule(rule: RuleRecord) -> dict[str, Any]:
 
 def _results(document: Document, index: dict[str, int]) -> list[dict[str, Any]]:
     paths = {operation.id: operation.path for operation in document.operations}
+    there, rules = view.cells(document), view.rules(document)
     found = []
     for cause in view.causes(document):
         for case in cause.cases:
@@ -106,6 +107,13 @@ def _results(document: Document, index: dict[str, int]) -> list[dict[str, Any]]:
                     f" It seems to be also why this failed, or was not judged: {names}."
                 )
             found.append(result)
+            if result["level"] == "error" and not case.known:
+                continue
+            # What fails the run must be an error here, too, although its cause alone is none.
+            for other in (there[key.key] for key in taken):
+                if view.fails(document, other, rules[other.rule].level):
+                    found.append(_result(document, other, rules[other.rule], paths))
+                    found[-1]["ruleIndex"] = index[other.rule]
     return found
 
 

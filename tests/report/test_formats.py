@@ -229,3 +229,11 @@ def test_the_badge_says_how_many_rules_are_broken() -> None:
         whole_run({("auth.unknown-key-status", "listWallets"): Verdict.WARNING}), fail_on=Level.IMPLIED
     )
     assert "1 rule broken" in badge(strict)
+
+
+def test_sarif_has_an_error_for_what_a_warning_led_to() -> None:
+    cause = finding("fields.currency-kind", "createWallet", Verdict.WARNING)
+    led_to = finding("fields.type", "createWallet", Verdict.FAILED, cause="fields.currency-kind")
+    log = json.loads(sarif(document(whole_run(None, cause, led_to))))
+    levels = {result["ruleId"]: result["level"] for result in log["runs"][0]["results"]}
+    assert levels == {"fields.currency-kind": "warning", "fields.type": "error"}

@@ -12,33 +12,40 @@ from conformance.judging.expectations import Expectation, Outcome
 
 
 class Verdict(StrEnum):
-    """The outcomes of one rule on one operation, the gravest first."""
+    """The outcomes of one rule on one operation, the most severe first."""
 
     FAILED = "failed"
     ERROR = "error"
     WARNING = "warning"
     INCONCLUSIVE = "inconclusive"
     NOT_RUN = "not run"
-    PASSED = "passed"
     OBSERVED = "observed"
+    PASSED = "passed"
     NOT_APPLICABLE = "not applicable"
 
     @property
     def severity(self) -> int:
-        """How much it weighs against a server: the greater, the worse."""
+        """How much it counts where there are several: the greater, the more."""
         return _SEVERITY[self]
 
     @property
     def is_violation(self) -> bool:
         """Whether the rule was seen broken."""
-        return self in (Verdict.FAILED, Verdict.WARNING)
+        return self in VIOLATIONS
 
-    @property
-    def rank(self) -> int:
-        return -self.severity
+    @classmethod
+    def most_severe(cls, verdicts: Iterable[Verdict]) -> Verdict | None:
+        """What several verdicts come to together; None where there are none."""
+        return max(verdicts, key=lambda verdict: verdict.severity, default=None)
 
 
 _SEVERITY = {verdict: weight for weight, verdict in enumerate(reversed(Verdict))}
+
+#: The verdicts that say that a rule is broken.
+VIOLATIONS = (Verdict.FAILED, Verdict.WARNING)
+
+#: The verdicts that say that a rule was judged and is not broken.
+HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 
 def broken_verdict(rule: str) -> Verdict:

@@ -31,9 +31,6 @@ _EXECUTOR: pytest.StashKey[Executor] = pytest.StashKey()
 _PLAN: pytest.StashKey[Plan] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
-#: What a test is shown as when its findings differ: the first that is among them.
-_SHOWN = ("failed", "error", "inconclusive", "warning", "observed", "passed", "not applicable")
-
 
 class Violation(Exception):
     """The server breaks a rule; the text is what a terminal shows."""
@@ -315,10 +312,13 @@ def _executed(item: pytest.Function, test: tuple[Check | Exploration, str], exec
 
 def _shown(findings: list[Finding]) -> str:
     """What a test is shown as: by the most severe of what it had occasion to judge."""
-    verdicts = {str(finding.verdict) for finding in findings if finding.exercised}
-    if findings and not verdicts:
-        return "no occasion"
-    return next((verdict for verdict in _SHOWN if verdict in verdicts), "passed")
+    # Not needed where others' tests alone are run.
+    from conformance.judging.findings import Verdict
+
+    verdict = Verdict.most_severe(finding.verdict for finding in findings if finding.exercised)
+    if verdict is None:
+        return "no occasion" if findings else "passed"
+    return str(verdict)
 
 
 def _explains(finding: Finding, shown: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance._text import count, listed
+from conformance.judging.findings import VIOLATIONS, Verdict
 from conformance.report.html import render
 from conformance.report.markdown import code, plain
 from conformance.results import view
@@ -43,7 +44,7 @@ def comparison_html(found: Comparison) -> str:
 
 
 def _column(rule: RuleRecord, column: dict[str, list[str]]) -> dict[str, object]:
-    """One document's verdicts on a rule: the gravest, its sign, and on what."""
+    """One document's verdicts on a rule: the most severe, its sign, and on what."""
     worst = min(column, key=_SEVERITY.index)
     many = len(column) > 1 or len(column[worst]) > 1
     text = worst if len(column) == 1 else f"{worst} on {listed(column[worst], 3)}"
@@ -51,11 +52,12 @@ def _column(rule: RuleRecord, column: dict[str, list[str]]) -> dict[str, object]
         "verdict": worst,
         "sign": _SIGNS[worst],
         "text": text if many else worst,
-        "broken": worst in view.VIOLATED,
+        "broken": worst in VIOLATIONS,
     }
 
 
-_SEVERITY = [*map(str, view.SEVERITY), ABSENT]
+#: What a comparison shows, the most severe first.
+_SEVERITY = [*map(str, Verdict), ABSENT]
 
 
 def _grouped(changes: list[Change]) -> list[tuple[str, str, str, list[str]]]:

@@ -287,7 +287,7 @@ class _Page:
 
     def _rule(self, rule: RuleRecord) -> dict[str, Any]:
         cases = self._cases(rule)
-        verdicts = sorted({case.verdict for case in cases}, key=view.SEVERITY.index)
+        verdicts = sorted({case.verdict for case in cases}, key=lambda verdict: -verdict.severity)
         checks = {finding.check for case in cases for finding in case.findings}
         worst = str(verdicts[0] if verdicts else Verdict.NOT_RUN)
         return {
@@ -352,4 +352,4 @@ class _Page:
 
 def _tally(verdicts: Iterable[Verdict]) -> str:
     counted = Counter(verdicts)
-    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in view.SEVERITY if counted[verdict])
+    return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])

@@ -218,7 +218,7 @@ def _rule(rule: Rule) -> RuleRecord:
 
 
 def _case(case: CaseResult, timings: Mapping[int, Timing]) -> CaseRecord:
-    findings = sorted(case.findings, key=lambda finding: finding.verdict.rank)
+    findings = sorted(case.findings, key=lambda finding: -finding.verdict.severity)
     return CaseRecord(
         rule=case.rule,
         operation=case.operation,

@@ -11,8 +11,6 @@ from conformance.results.model import CaseResult, Results
 
 Key = tuple[str, str]
 
-VIOLATED = tuple(verdict for verdict in Verdict if verdict.is_violation)
-
 
 @dataclass
 class Cause:
@@ -38,7 +36,7 @@ def causes(results: Results) -> list[Cause]:
     Every violated case is in exactly one of them; what a violation kept from being judged is among its
     `consequences`.
     """
-    violated = {key: cell for key, cell in results.cells.items() if cell.verdict in VIOLATED}
+    violated = {key: cell for key, cell in results.cells.items() if cell.verdict.is_violation}
     first: dict[str, Key] = {}
     for key in violated:
         first.setdefault(key[0], key)

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from conformance._text import clean
-from conformance.judging.findings import Verdict
+from conformance.judging.findings import HELD, VIOLATIONS
 from conformance.results import view
 from conformance.results.document import CaseRecord, Document, RuleRecord
-from conformance.results.view import VIOLATED
-
-HELD = frozenset({Verdict.PASSED, Verdict.OBSERVED})
 
 #: Stands where a document has no such rule or operation.
 ABSENT = "absent"
@@ -93,7 +90,8 @@ def _rule(
         for key in keys:
             column.setdefault(case[key].verdict if key in case else ABSENT, []).append(key[1])
         columns.append(column)
-    if any(column != columns[0] for column in columns) or any(VIOLATED & column.keys() for column in columns):
+    violated = any(verdict in column for verdict in VIOLATIONS for column in columns)
+    if violated or any(column != columns[0] for column in columns):
         found.rules.append(RuleRow(rule, columns))
 
 
@@ -101,9 +99,9 @@ def _change(found: Comparison, key: tuple[str, str], before: str, after: str) ->
     if before == after:
         return
     change = Change(*key, before, after)
-    if after in VIOLATED and before not in VIOLATED:
+    if after in VIOLATIONS and before not in VIOLATIONS:
         found.broke.append(change)
-    elif before in VIOLATED and after in HELD:
+    elif before in VIOLATIONS and after in HELD:
         found.mended.append(change)
     else:
         found.moved.append(change)

@@ -9,7 +9,6 @@ from dataclasses import replace
 from conformance.judging.findings import Verdict
 from conformance.results import codec
 from conformance.results.document import BodyRecord, CaseRecord, Document, ExchangeRecord
-from conformance.results.view import SEVERITY, VIOLATED
 
 #: Bytes of exchanges, as JSON, that a results document keeps.
 DOCUMENT_EXCHANGES = 12_000_000
@@ -52,7 +51,7 @@ def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
         exchange = document.exchanges.get(str(number))
         if exchange is None:
             continue
-        if verdict is not Verdict.ERROR and verdict not in VIOLATED:
+        if verdict is not Verdict.ERROR and not verdict.is_violation:
             exchange = replace(
                 exchange,
                 request_body=_brief(exchange.request_body),
@@ -72,16 +71,16 @@ def _ranked(cells: Iterable[CaseRecord]) -> Iterator[tuple[Verdict, int]]:
     Those of the most severe findings come first, and of these the decisive ones before all others.
     """
     named = sorted(
-        (SEVERITY.index(finding.verdict), position, number)
+        (-finding.verdict.severity, position, number, finding.verdict)
         for case in cells
         for finding in case.findings
         for position, number in enumerate(finding.exchanges)
     )
     seen: set[int] = set()
-    for severity, _, number in named:
+    for _, _, number, verdict in named:
         if number not in seen:
             seen.add(number)
-            yield SEVERITY[severity], number
+            yield verdict, number
 
 
 def _brief(body: BodyRecord) -> BodyRecord:

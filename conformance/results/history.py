@@ -9,7 +9,7 @@ from pathlib import Path
 from conformance._text import clean
 from conformance.contract.rules import Level
 from conformance.results.document import Document
-from conformance.results.view import VIOLATED, DocumentError, load
+from conformance.results.view import DocumentError, load
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Implementation:
         """How many required rules the last run saw broken on an operation."""
         levels = {rule.id: rule.level for rule in self.latest.rules}
         return sum(
-            case.operation == operation and case.verdict in VIOLATED and levels[case.rule] is Level.REQUIRED
+            case.operation == operation and case.verdict.is_violation and levels[case.rule] is Level.REQUIRED
             for case in self.latest.cells
         )
 

@@ -24,15 +24,11 @@ from conformance._files import read_toml, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
-from conformance.results.causes import VIOLATED
+from conformance.judging.findings import HELD, VIOLATIONS, Verdict
 from conformance.results.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 from conformance.results.model import CaseResult, Results
 
 _KEYS = ("rule", "operation", "reason", "expires")
-
-#: Verdicts of a cell that was run to its end without a violation.
-_HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 
 class KnownFailuresError(ValueError):
@@ -115,11 +111,11 @@ class KnownFailures:
                 stale.append(Stale(entry.line, entry, f"it expired on {entry.expires.isoformat()}"))
                 continue
             cells = [results.cells[entry.rule, operation] for operation in entry.operations]
-            violated = [cell for cell in cells if cell.verdict in VIOLATED]
+            violated = [cell for cell in cells if cell.verdict.is_violation]
             for cell in violated:
                 cell.known = cell.known or entry.reason
             judged = [cell for cell in cells if cell.verdict is not Verdict.NOT_APPLICABLE]
-            if judged and not violated and all(cell.verdict in _HELD for cell in judged):
+            if judged and not violated and all(cell.verdict in HELD for cell in judged):
                 where = "every operation" if entry.operation == "*" else entry.operation
                 stale.append(Stale(entry.line, entry, f"the rule holds now on {where}"))
         return stale
@@ -227,7 +223,7 @@ def write_known(
     """
     lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
     by_rule: dict[str, list[CaseResult]] = {}
-    for cell in results.with_verdict(*VIOLATED):
+    for cell in results.with_verdict(*VIOLATIONS):
         by_rule.setdefault(cell.rule, []).append(cell)
     for rule, cells in by_rule.items():
         reasons = {cell.known or reason for cell in cells}
@@ -249,9 +245,8 @@ def write_known(
             ]
     for entry in known.entries if known else ():
         cells = [results.cells[entry.rule, operation] for operation in entry.operations]
-        if any(cell.verdict not in (*VIOLATED, *_HELD, Verdict.NOT_APPLICABLE) for cell in cells) and not any(
-            cell.verdict in VIOLATED for cell in cells
-        ):
+        violated = any(cell.verdict.is_violation for cell in cells)
+        if not violated and any(cell.verdict not in (*HELD, Verdict.NOT_APPLICABLE) for cell in cells):
             expires = [f"expires = {entry.expires.isoformat()}"] if entry.expires else []
             lines += [
                 "",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from conformance._text import mapped, writable
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Finding, Verdict
+from conformance.judging.findings import VIOLATIONS, Finding, Verdict
 from conformance.results.document import BodyRecord, ExchangeRecord, MadeRecord
 from conformance.target.applicability import absent
 from conformance.target.file import Target
@@ -29,7 +29,7 @@ KEPT_HEADERS = 60
 
 @dataclass
 class CaseResult:
-    """One rule on one operation; its verdict is the gravest of its findings.
+    """One rule on one operation; its verdict is the most severe of its findings.
 
     `known` is why a list of known failures has this violation, which then does not fail the run.
     """
@@ -43,9 +43,9 @@ class CaseResult:
 
     @property
     def decisive(self) -> Finding | None:
-        """The first of the gravest findings of checks that had occasion to judge the rule."""
+        """The first of the most severe findings of checks that had occasion to judge the rule."""
         telling = [finding for finding in self.findings if finding.exercised]
-        return min(telling, key=lambda finding: finding.verdict.rank, default=None)
+        return max(telling, key=lambda finding: finding.verdict.severity, default=None)
 
     def add(self, finding: Finding) -> None:
         """Takes in a finding; a rule that no check had occasion to judge counts as not run."""
@@ -130,7 +130,7 @@ class Results:
 
     def violations(self, fail_on: Level) -> list[CaseResult]:
         """The cells that fail the run: violated, and not known to be."""
-        cells = self.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=self.gating(fail_on))
+        cells = self.with_verdict(*VIOLATIONS, levels=self.gating(fail_on))
         return [cell for cell in cells if not cell.known]
 
     def incomplete(self, fail_on: Level) -> list[CaseResult]:

@@ -9,7 +9,7 @@ from conformance._text import count, listed
 from conformance.contract.needs import first
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level
-from conformance.judging.findings import Verdict
+from conformance.judging.findings import VIOLATIONS, Verdict
 from conformance.results.causes import causes
 from conformance.results.document import DifferenceRecord
 from conformance.results.known_failures import KnownFailures, Stale
@@ -98,7 +98,7 @@ class _Decision:
     @cached_property
     def known(self) -> list[CaseResult]:
         """The cases that would fail the run if they were not listed."""
-        cases = self.results.with_verdict(Verdict.FAILED, Verdict.WARNING, levels=self.gating)
+        cases = self.results.with_verdict(*VIOLATIONS, levels=self.gating)
         return [case for case in cases if case.known]
 
     def verdict(self) -> _Verdict:
@@ -173,9 +173,7 @@ class _Decision:
         )
 
     def _missing(self) -> _Verdict | None:
-        judged = self.results.with_verdict(
-            Verdict.PASSED, Verdict.FAILED, Verdict.WARNING, levels=self.gating
-        )
+        judged = self.results.with_verdict(Verdict.PASSED, *VIOLATIONS, levels=self.gating)
         if self.results.lost:
             sentence = (
                 f"Incomplete: the server was lost during the run ({self.results.lost}); "

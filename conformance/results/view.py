@@ -14,7 +14,7 @@ from typing import Any
 from conformance._text import clean, count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level
-from conformance.judging.findings import Verdict
+from conformance.judging.findings import VIOLATIONS, Verdict
 from conformance.results.codec import FormError
 from conformance.results.commands import replay, rerun
 from conformance.results.document import (
@@ -28,11 +28,6 @@ from conformance.results.document import (
     RuleRecord,
     TimelineRecord,
 )
-
-#: Verdicts, the most severe first, as a summary of several shows them.
-SEVERITY = tuple(sorted(Verdict, key=lambda verdict: -verdict.severity))
-
-VIOLATED = frozenset(verdict for verdict in Verdict if verdict.is_violation)
 
 #: Verdicts in the order in which tables show them, with the sign of each.
 SIGNS = {
@@ -205,7 +200,7 @@ def by_operation(document: Document) -> list[OperationRow]:
     for operation in document.operations:
         cases = [case for case in document.cells if case.operation == operation.id]
         counted = Counter("known" if case.known else str(case.verdict) for case in cases)
-        names = [*map(str, (Verdict.PASSED, Verdict.FAILED, Verdict.WARNING)), "known"]
+        names = [*map(str, (Verdict.PASSED, *VIOLATIONS)), "known"]
         words = [f"{counted[name]} {name}" for name in [*names, str(Verdict.INCONCLUSIVE)] if counted[name]]
         bad = any(fails(document, case, levels[case.rule]) for case in cases)
         telling = bad or any(counted[name] for name in ("warning", "known", "inconclusive", "error"))

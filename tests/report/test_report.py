@@ -28,7 +28,7 @@ from conformance.report.terminal import summary
 from conformance.report.write import FORMATS, WriteProblem, write_all
 from conformance.results import evidence
 from conformance.results.building import build
-from conformance.results.causes import VIOLATED, causes
+from conformance.results.causes import causes
 from conformance.results.codec import from_json, to_json
 from conformance.results.document import Document, ExchangeRecord, FindingRecord
 from conformance.results.known_failures import Entry, KnownFailures
@@ -76,7 +76,7 @@ def runs(draw: st.DrawFn) -> tuple[Results, dict[str, Any]]:
     )
     findings = []
     for (rule, operation), verdict in chosen.items():
-        if verdict in VIOLATED:
+        if verdict.is_violation:
             verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
         if verdict is not Verdict.NOT_RUN:
             cause = draw(st.sampled_from(["", *sorted({one[0] for one in chosen})]))
@@ -111,6 +111,12 @@ def runs(draw: st.DrawFn) -> tuple[Results, dict[str, Any]]:
             )
         ),
     }
+
+
+def test_several_verdicts_come_to_the_most_severe() -> None:
+    assert Verdict.most_severe([Verdict.PASSED, Verdict.INCONCLUSIVE, Verdict.WARNING]) is Verdict.WARNING
+    assert Verdict.most_severe([Verdict.PASSED, Verdict.OBSERVED]) is Verdict.OBSERVED
+    assert Verdict.most_severe([]) is None
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -274,9 +280,9 @@ def test_every_violation_is_in_exactly_one_cause(run: tuple[Results, dict[str, A
         (cell.rule, cell.operation)
         for one in found
         for cell in [*one.cells, *one.consequences]
-        if cell.verdict in VIOLATED
+        if cell.verdict.is_violation
     ]
-    assert sorted(grouped) == sorted(key for key, cell in results.cells.items() if cell.verdict in VIOLATED)
+    assert sorted(grouped) == sorted(key for key, cell in results.cells.items() if cell.verdict.is_violation)
     assert all(one.cells for one in found)
     assert all(cell.rule == one.rule for one in found for cell in one.cells)
 

@@ -2,9 +2,11 @@
 
 Runs the whole default suite, as a user starts it, again and again: on the reference server and on conforming
 servers whose choices are drawn at random, each server in a new process with nothing in it, each run with
-another seed, with one and with two workers, with and without every core kept busy by other work. Of all runs
-on one server every rule must have the same verdict on every operation. Prints each that differed, and how
-many. Exit status 1 says that one did, or that a conforming server was blamed.
+another seed, with one and with two workers, in one lane and in several, with and without every core kept busy
+by other work. Of all runs on one server every rule must have the same verdict on every operation. Prints each
+that differs at once, and how many did. The reports of a run that differs or blames somebody are kept, replay
+files included, with those of the first run on its server. Exit status 1 says that a verdict differed, that a
+conforming server was blamed, or that a run came to nothing.
 """
 
 from __future__ import annotations
@@ -14,12 +16,12 @@ import contextlib
 import itertools
 import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
 import time
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -31,14 +33,20 @@ from tests.variants.catalogue import VARIANTS, Variant, drawn
 #: Workers of a run, and whether every core is busy beside it.
 CONDITIONS = tuple(itertools.product((1, 2), (False, True)))
 
+#: Lanes of a run, in turns; 0: as many as the run itself finds useful.
+LANES = (1, 6, 0)
+
 #: Verdicts that no conforming server may get.
 BLAMED = ("failed", "warning", "error")
+
+#: Exit statuses of runs on a conforming server: it conforms, or could not be judged in all.
+FINE = (0, 6)
 
 #: Seconds that one run may take.
 LONGEST = 1800.0
 
 #: Rule and operation.
-Cell = tuple[str, str]
+Case = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -49,42 +57,113 @@ class Job:
     seed: int
     workers: int
     busy: bool
+    lanes: int
 
     def __str__(self) -> str:
         name = f"drawn {self.server}" if self.server else "reference"
-        return f"{name}, seed {self.seed}, -n {self.workers}, {'busy' if self.busy else 'idle'} machine"
+        lanes = f", {self.lanes} lanes" if self.lanes else ""
+        machine = "busy" if self.busy else "idle"
+        return f"{name}, seed {self.seed}, -n {self.workers}{lanes}, {machine} machine"
+
+
+@dataclass
+class Ran:
+    """What a run came to: the verdict and summary of each case, how it ended, and where its reports are."""
+
+    job: Job
+    verdicts: dict[Case, tuple[str, str]]
+    errors: list[str]
+    status: int
+    output: str
+    folder: Path
+
+    @property
+    def blamed(self) -> list[Case]:
+        """The cases by which a conforming server is blamed."""
+        return sorted(case for case, (verdict, _) in self.verdicts.items() if verdict in BLAMED)
+
+    @property
+    def failed(self) -> bool:
+        """Whether it came to nothing, or ended as no run on a conforming server may."""
+        return not self.verdicts or self.status not in FINE or bool(self.errors)
+
+
+@dataclass
+class Tally:
+    """What all runs came to until now. Reports that show something are kept in `folder`."""
+
+    folder: Path
+    runs: int = 0
+    compared: int = 0
+    blamed: int = 0
+    failed: int = 0
+    differing: dict[tuple[int, Case], set[str]] = field(default_factory=dict)
+    _first: dict[int, Ran] = field(default_factory=dict)
+
+    def take(self, ran: Ran) -> list[str]:
+        """Compares a run with the first one on its server; gives what there is to say, a line each."""
+        return list(self._take(ran))
+
+    def _take(self, ran: Ran) -> Iterator[str]:
+        self.runs += 1
+        first = self._first.setdefault(ran.job.server, ran)
+        for case in ran.blamed:
+            yield f"  blamed: {_named(case)}: {ran.verdicts[case][1]}"
+        for error in ran.errors:
+            yield f"  error: {error}"
+        if not ran.verdicts:
+            yield f"  no results:\n{ran.output[-2000:]}"
+        differing = 0
+        for case in sorted({*first.verdicts, *ran.verdicts}) if first is not ran and ran.verdicts else ():
+            self.compared += 1
+            (was, before), (now, summary) = (one.verdicts.get(case, ("absent", "")) for one in (first, ran))
+            if was != now:
+                differing += 1
+                self.differing.setdefault((ran.job.server, case), set()).update((was, now))
+                yield f"  differs: {_named(case)}: {was} ({first.job}: {before}), now {now}: {summary}"
+        self.blamed += len(ran.blamed)
+        self.failed += ran.failed
+        if ran.blamed or ran.failed or differing:
+            for one in (first, ran):
+                shutil.copytree(one.folder, self.folder / f"run {one.job}", dirs_exist_ok=True)
+            yield f"  kept: {self.folder / f'run {ran.job}'}"
+        if first is not ran:
+            shutil.rmtree(ran.folder)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.runs} runs on {len(self._first)} servers, {self.compared} verdicts compared: "
+            f"{len(self.differing)} differed, {self.blamed} blamed a conforming server; "
+            f"{self.failed} runs failed"
+        )
+
+    @property
+    def steady(self) -> bool:
+        """Whether nothing went wrong."""
+        return not (self.differing or self.blamed or self.failed)
+
+
+def _named(case: Case) -> str:
+    return f"{case[0]} on {case[1]}"
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs what the command line asks for; returns the exit status."""
     options = _parser().parse_args(arguments)
-    seen: dict[tuple[int, Cell], dict[str, list[Job]]] = defaultdict(lambda: defaultdict(list))
-    runs = blamed = 0
+    tally = Tally(Path(options.keep))
     # Whoever stops it learns what is known so far.
-    with contextlib.suppress(KeyboardInterrupt):
-        for job in itertools.islice(_jobs(options.first), options.runs):
+    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as name:
+        for job in itertools.islice(_jobs(options.first, options.servers), options.runs):
             begin = time.monotonic()
-            verdicts, status, output = _verdicts(job, options.options)
-            runs += 1
-            wrong = sorted(cell for cell, verdict in verdicts.items() if verdict in BLAMED)
-            blamed += len(wrong) or not verdicts
-            if not verdicts:
-                print(f"{job}: no results:\n{output[-2000:]}")
-            for cell, verdict in verdicts.items():
-                seen[job.server, cell][verdict].append(job)
-            told = "".join(f"\n  blamed: {rule} on {operation}" for rule, operation in wrong)
+            ran = _ran(job, options.options, Path(name))
             took = time.monotonic() - begin
-            print(
-                f"run {runs}: {job}: {len(verdicts)} verdicts, exit {status}, {took:.0f} s{told}", flush=True
-            )
-    differing = {place: kinds for place, kinds in seen.items() if len(kinds) > 1}
-    for (_, (rule, operation)), kinds in differing.items():
-        shown = "; ".join(f"{verdict} in {len(jobs)} (as {jobs[0]})" for verdict, jobs in kinds.items())
-        print(f"differs: {rule} on {operation}: {shown}")
-    print(
-        f"{runs} runs: {len(differing)} of {len(seen)} verdicts differed, {blamed} blamed a conforming server"
-    )
-    return 1 if differing or blamed else 0
+            said = tally.take(ran)
+            print(f"run {tally.runs}: {job}: {len(ran.verdicts)} verdicts, exit {ran.status}, {took:.0f} s")
+            print("".join(f"{line}\n" for line in said), end="", flush=True)
+    for (_, case), verdicts in tally.differing.items():
+        print(f"differed: {_named(case)}: {', '.join(sorted(verdicts))}")
+    print(tally)
+    return 0 if tally.steady else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,39 +174,55 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--runs", type=int, default=8, metavar="N", help="so many runs (default 8)")
     parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first seed (default 1)")
+    parser.add_argument(
+        "--servers", type=int, default=0, metavar="SEED", help="the first server: 0 the reference (default)"
+    )
+    parser.add_argument(
+        "--keep",
+        default="reports/steadiness",
+        metavar="DIR",
+        help="where reports of runs that differ are kept (default reports/steadiness)",
+    )
     parser.add_argument("options", nargs="*", help="further options of the suite, after --")
     return parser
 
 
-def _jobs(first: int) -> Iterator[Job]:
+def _jobs(first: int, server: int) -> Iterator[Job]:
     """The runs in their order: every server under all conditions before the next."""
-    seeds = itertools.count(first)
-    for server in itertools.count():
+    seeds, lanes = itertools.count(first), itertools.cycle(LANES)
+    for number in itertools.count(server):
         for workers, busy in CONDITIONS:
-            yield Job(server, next(seeds), workers, busy)
+            yield Job(number, next(seeds), workers, busy, next(lanes))
 
 
-def _verdicts(job: Job, options: list[str]) -> tuple[dict[Cell, str], int, str]:
-    """The verdict of each rule on each operation, the exit status, and what the run printed."""
-    with tempfile.TemporaryDirectory() as name, _serving(job.server, Path(name)) as target:
-        with _busy() if job.busy else contextlib.nullcontext():
-            outcome = run(
-                "--target",
-                str(target),
-                "--seed",
-                str(job.seed),
-                "-n",
-                str(job.workers),
-                *options,
-                folder=Path(name) / "reports",
-                timeout=LONGEST,
-            )
-        try:
-            cells = outcome.results["cells"]
-        except (OSError, ValueError):
-            return {}, outcome.status, outcome.output
-        verdicts = {(cell["rule"], cell["operation"]): str(cell["verdict"]) for cell in cells}
-        return verdicts, outcome.status, outcome.output
+def _ran(job: Job, options: list[str], folder: Path) -> Ran:
+    """What one run comes to; its reports are below `folder`."""
+    place = folder / str(job)
+    place.mkdir()
+    lanes = ("--lanes", str(job.lanes)) if job.lanes else ()
+    with _serving(job.server, place) as target, _busy() if job.busy else contextlib.nullcontext():
+        outcome = run(
+            "--target",
+            str(target),
+            "--seed",
+            str(job.seed),
+            "-n",
+            str(job.workers),
+            *lanes,
+            *options,
+            folder=place / "reports",
+            timeout=LONGEST,
+        )
+    (place / "output.txt").write_text(outcome.output, "utf-8")
+    try:
+        results = outcome.results
+    except (OSError, ValueError):
+        return Ran(job, {}, [], outcome.status, outcome.output, place)
+    verdicts = {
+        (case["rule"], case["operation"]): (str(case["verdict"]), str(case.get("summary") or ""))
+        for case in results["cells"]
+    }
+    return Ran(job, verdicts, list(results.get("errors") or ()), outcome.status, outcome.output, place)
 
 
 # ---------------------------------------------------------------------- the server, and other work
@@ -135,7 +230,7 @@ def _verdicts(job: Job, options: list[str]) -> tuple[dict[Cell, str], int, str]:
 
 @contextlib.contextmanager
 def _serving(server: int, folder: Path) -> Iterator[Path]:
-    """Serves from a new process; gives the target file."""
+    """Serves from a new process; gives the target file, which is written in `folder`."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(server, str(folder), theirs), daemon=True)

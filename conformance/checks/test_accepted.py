@@ -18,6 +18,9 @@ RULE = "fields.accepts-valid"
 
 Body = dict[str, Any]
 
+#: Names such as many people have.
+_NAMES = {"first_name": "Anne-Marie", "middle_name": "J", "last_name": "van der Berg"}
+
 #: Optional fields of which nothing open depends, as bank details do (section 2.10).
 _OPTIONAL = {
     "createBeneficiary": ("title", "middle_name", "tax_id", "note"),
@@ -45,7 +48,7 @@ def bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
     if (name := TRAITS[operation].free_text) in OPERATIONS[operation].required_fields:
         for words in ("Savings", "Travel 2026 and more"):
             made[f"{name} {words!r} and a word of its own"] = {**make(), name: f"{words} {samples.marker()}"}
-    for name, more in _additions(operation).items():
+    for name, more in _additions(operation, make()).items():
         if not set(more) & set(told):
             made[name] = {**make(), **more}
     return made
@@ -56,16 +59,26 @@ def _sample(operation: str) -> str:
     return "payout_destination.bank_account" if kind == "payout_destination" else kind
 
 
-def _additions(operation: str) -> dict[str, Body]:
+def _additions(operation: str, sample: Body) -> dict[str, Body]:
     match operation:
         case "createBeneficiary":
             company = {"company_name": f"Analytical Engines {samples.marker()}"}
             return {
                 "beneficiary_type individual": {"beneficiary_type": "individual"},
                 "beneficiary_type business": {"beneficiary_type": "business", **company},
+                "names with a hyphen, of one letter and of several words": _NAMES,
             }
         case "createPayoutDestination":
-            return {f"is_default {str(one).lower()}": {"is_default": one} for one in (True, False)}
+            kinds = ("checking", "savings") if "account_type" in sample else ()
+            return {
+                **{
+                    f"is_default {str(default).lower()}": {"is_default": default} for default in (True, False)
+                },
+                **{f"account_type {kind}": {"account_type": kind} for kind in kinds},
+            }
+        case "createPayout" | "createPayin":
+            # No more than the sample asks for: what there is may just suffice.
+            return {f"the amount {amount}": {"amount": amount} for amount in ("1", "1.1")}
         case "createVirtualAccount":
             return {"an address": {"address": samples.address("state")}}
     return {}

@@ -29,9 +29,9 @@ from conformance.harness.filters import (
 from conformance.harness.list_reading import item_fields, status_filter
 from conformance.harness.pagination import walk
 from conformance.judging.expectations import Refused, predicate
-from conformance.judging.pages import count_of_pages, keeps_what_fits
+from conformance.judging.pages import count_of_pages, keeps_what_fits, number_is
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import Parameters, page_of, pages_of, statuses
+from conformance.wire.pages import DEFAULT_SIZE, Parameters, page_of, pages_of, statuses
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
 _NAMED_STATUSES = {
@@ -202,6 +202,7 @@ def all_or_none(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
     "list.filters-combine",
     "list.complete",
     "list.pages",
+    "list.echo",
     operations=tuple(RULES["list.filters-combine"].operations),
 )
 def test_filters_combine(ctx: CheckContext) -> None:
@@ -257,6 +258,10 @@ def _sound_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
             continue
         valid[name] = one
         pagination.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
+        kept = [element for element in lists.elements if one.keeps(element)]
+        if len(kept) < len(lists.elements) and len(kept) <= DEFAULT_SIZE:
+            what = f"{name} without page and size"
+            lists.judge(_COMBINE, ctx.send(lists.call.with_query(one.parameters), what), kept, what)
     return valid
 
 
@@ -291,7 +296,9 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     ctx.judge(_COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
     if len(set(done.ids)) == len(kept):
         pagination.totals(ctx, _COMBINE, done.pages, len(kept), what)
-    for found in done.pages:
+    for number, found in enumerate(done.pages, 1):
+        ctx.judge("list.echo", number_is(what, "page", number), found.exchange)
+        ctx.judge("list.echo", number_is(what, "size", size), found.exchange)
         ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
         # Only the number of pages of all elements is sure to be a mistake about the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)

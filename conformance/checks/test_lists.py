@@ -111,7 +111,7 @@ def _judge_numbers(ctx: CheckContext, reading: PageReading) -> None:
         ctx.judge("list.pages", pages.count_of_pages(what, size, count), exchange)
 
 
-@check("list.defaults")
+@check("list.defaults", "list.pages")
 def test_defaults(ctx: CheckContext) -> None:
     """Leaves out page, size or both, and compares with what asking for page 1 and size 10 brings."""
     list_fixture = stocked(ctx)
@@ -160,6 +160,8 @@ def _judge_defaults(
             )
         else:
             ctx.judge("list.defaults", pages.number_is(what, name, wanted), found.exchange)
+    if found.size == size:
+        ctx.judge("list.pages", pages.count_of_pages(what, size), found.exchange)
     if expected is None or found.ids == expected.ids:
         return
     again = page_of(ctx.send(explicit.call, f"{what}, spelt out again"))

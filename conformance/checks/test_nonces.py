@@ -1,4 +1,4 @@
-"""Nonces of requests that were refused after authentication (section 5.4): they are used up all the same."""
+"""Nonces (section 5.4): used up by requests refused after authentication, and by no other nonce like them."""
 
 from __future__ import annotations
 
@@ -29,6 +29,19 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
         yield f"for an unknown {child}", probes.at(**{child: unknown_like(ids[child])})
     if operation.is_list:
         yield "for page 0 of size x", probes.call().with_query("page=0&size=x")
+
+
+@check("auth.accepts-valid")
+def test_resembling_nonces(ctx: CheckContext) -> None:
+    """A nonce that differs from a used one in one character only, its last or its first, passes."""
+    probes = AuthProbes(ctx, proven=False)
+    used = probes.passed(ctx.send(probes.valid(), "a sound request, whose nonce others resemble")).nonce or ""
+    for what, nonce in (
+        ("its last", used[:-1] + ("0" if used[-1:] != "0" else "1")),
+        ("its first", ("0" if used[:1] != "0" else "1") + used[1:]),
+    ):
+        told = f"a sound request whose nonce differs from a used one in {what} character"
+        ctx.authenticated("auth.accepts-valid", ctx.send(probes.valid().signed(nonce=nonce), told), told)
 
 
 @check(RULE)

@@ -12,6 +12,7 @@ from conformance.fixtures.account import new_key, unknown_like
 from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
+from conformance.harness.idempotency import own_place
 from conformance.harness.side_effects import SideEffects
 from conformance.judging.expectations import Refused, SameAnswer
 from conformance.wire.messages import Auth, Call, Exchange
@@ -21,6 +22,9 @@ _WRONG = ("with a wrong signature", Auth(mangle="flip"), 401)
 _UNSIGNED = ("without X-Signature", Auth(omit=(signing.SIGNATURE,)), None)
 _BARE = ("without authentication headers", Auth(omit=signing.HEADERS), None)
 _STALE = ("with a timestamp an hour old", Auth(timestamp_offset=-3600), 401)
+
+#: Idempotency keys that a server must remember at the least, which sets no number.
+MANY_KEYS = 21
 
 _Form = tuple[str, Auth, int | None]
 
@@ -130,10 +134,30 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
 @check("idempotency.replay", operations=RULES["idempotency.replay"].operations, last=True)
 def test_keys_stay_used(ctx: CheckContext) -> None:
     """The first sound request of this run to the operation comes again with its key, after all that was sent
-    since."""
+    since, with so many other keys at least."""
     rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
     what = "the first request again, with its key, many requests later"
     if not first.succeeded:
         ctx.not_exercised(rule, f"the first request was answered {first.described()}")
         return
+    _use_keys(ctx, first)
     ctx.judge(rule, SameAnswer(what), first, ctx.send(first.call, what))
+
+
+def _use_keys(ctx: CheckContext, since: Exchange) -> None:
+    """Makes sure that the operation was accepted with MANY_KEYS other keys since; where it was, in a whole
+    run, nothing is sent."""
+    answers = [
+        exchange
+        for exchange in list(ctx.run.record.values())
+        if exchange.operation == since.operation
+        and exchange.organization == since.organization
+        and exchange.succeeded
+        and exchange.number > since.number
+    ]
+    used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
+    for _ in range(MANY_KEYS - len(used)):
+        # One pair can be had only once in an account.
+        place = ctx.fixture(fresh=True) if ctx.operation.traits.once else own_place(ctx)
+        if not ctx.send(place.call(ctx.operation.id), "a sound request with one key more").succeeded:
+            break

@@ -49,6 +49,10 @@ _FREE = (
 )
 
 
+#: A letter that ASCII and Latin-1 have not: whoever writes it in one of these shows it like any other.
+_LETTER = "\u0436"
+
+
 def place(ctx: CheckContext) -> AccountFixture:
     """Where a sound call can be made once more, after any number of refused ones."""
     return ctx.fixture(fresh=TRAITS[ctx.operation.id].once)
@@ -63,7 +67,7 @@ class LongScene(AccountFixture):
         laid_over = {name for sample in self.run.target.samples.values() for name in sample}
         for name in ("name", "label", "note", "description"):
             if isinstance(body.get(name), str) and name not in laid_over:
-                body[name] = f"{body[name]} {'and so on ' * 8}{samples.marker()}"
+                body[name] = f"{body[name]} {'and so on ' * 20}{_LETTER} {samples.marker()}"
         return body
 
 
@@ -216,11 +220,15 @@ def other_bodies(
         yield "with an address", {**body, "address": samples.address("state")}
     elif operation == "createPayoutDestination":
         yield "with is_default true", {**body, "is_default": True}
+    for name, value in body.items():
+        if isinstance(value, str) and _LETTER in value:
+            yield f"another Cyrillic letter in {name}", {**body, name: value.replace(_LETTER, "\u0448")}
     # What changes a value comes last: of several effects on one resource, that of the last request stays.
     text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
     if text is not None:
-        if body[text].upper() != body[text]:
-            yield f"{text} in upper case", {**body, text: body[text].upper()}
+        upper = "".join(letter.upper() if letter.isascii() else letter for letter in body[text])
+        if upper != body[text]:
+            yield f"{text} in upper case", {**body, text: upper}
         if body[text][:1] != body[text][1:2]:
             yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
 

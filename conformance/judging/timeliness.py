@@ -1,4 +1,4 @@
-"""Whether timestamps tell the time (section 2): created about now, updated never before created."""
+"""Whether timestamps tell the time (section 2): what is set now about now, updated never before created."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from conformance.contract.traits import TRAITS
 from conformance.judging.comparison import same_instant, show
 from conformance.wire.messages import Exchange
 
-#: Seconds that `created` of a new resource may lie from the server's clock.
+#: Seconds that what a request sets to the time may lie from the server's clock.
 MARGIN = 600
+
+#: What a create sets to the time.
+_SET = ("created", "initiated_at")
 
 #: Added where no Date tells the server's clock: its requests are accepted, so it is that near the local one.
 _UNTOLD = 300
@@ -22,17 +25,28 @@ def untimely(exchange: Exchange) -> str:
     created = timestamps.parse(exchange.get("created"))
     if created is None:
         return ""
+    now, margin = _clock(exchange)
     if exchange.operation is not None and TRAITS[exchange.operation].creates:
-        now, margin = _clock(exchange)
-        if abs(float(created) - now) > margin:
-            off = round((float(created) - now) / 60)
-            return (
-                f"created {show(exchange.get('created'))}, {abs(off)} minutes {'ahead' if off > 0 else 'ago'}"
-            )
+        for name in _SET:
+            if abs(off := _off(exchange, name, now)) > margin:
+                return _described(exchange, name, off)
+    if (ahead := _off(exchange, "updated", now)) > margin:
+        return _described(exchange, "updated", ahead)
     updated, shown = timestamps.parse(exchange.get("updated")), exchange.get("updated")
     if updated is None or updated >= created or same_instant(shown, exchange.get("created")):
         return ""
     return f"updated {show(shown)}, before created {show(exchange.get('created'))}"
+
+
+def _off(exchange: Exchange, name: str, now: float) -> float:
+    """Seconds by which a timestamp lies ahead of a time; 0 where it is none."""
+    instant = timestamps.parse(exchange.get(name))
+    return 0.0 if instant is None else float(instant) - now
+
+
+def _described(exchange: Exchange, name: str, off: float) -> str:
+    minutes = round(off / 60)
+    return f"{name} {show(exchange.get(name))}, {abs(minutes)} minutes {'ahead' if minutes > 0 else 'ago'}"
 
 
 def _clock(exchange: Exchange) -> tuple[float, float]:

@@ -50,6 +50,7 @@ SECTIONS = (
     "leaks",
     "bodies",
     "fields",
+    "sound",
     "resources",
     "details",
     "beneficiaries",

@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.reference.codes import WALLET_NETWORKS
+from tests.specification import ADDRESS
 
 from .catalogue import faults, seam
 from .resources import keeping, showing
@@ -33,9 +34,22 @@ faults["format.timestamp-current"] |= {
         operations=CREATES,
         each=(2, -5),
     ),
-    "updated lies years before created.": showing(
-        lambda self, ctx, document: {**document, "updated": shifted(document["created"], days=-800)},
+    "updated lies some time before created.": showing(
+        lambda self, ctx, document: {**document, "updated": shifted(document["created"], **self.value)},
         operations=UPDATED,
+        each={"years": {"days": -800}, "two seconds": {"seconds": -2}},
+    ),
+    "updated is local time, hours ahead, that calls itself UTC.": showing(
+        lambda self, ctx, document: {**document, "updated": shifted(document["updated"], hours=2)},
+        operations=UPDATED,
+    ),
+    "initiated_at is local time that calls itself UTC.": showing(
+        lambda self, ctx, document: {
+            **document,
+            "initiated_at": shifted(document["initiated_at"], hours=self.value),
+        },
+        operations=("createPayout",),
+        each=(2, -5),
     ),
 }
 
@@ -70,6 +84,79 @@ faults["create.text-exact"] |= {
             name: self.value(value) if isinstance(value, str) else value for name, value in fields.items()
         },
         each=LOSSES,
+    ),
+}
+
+
+def _address(fields: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]) -> dict[str, Any]:
+    """The fields with their address changed."""
+    return {**fields, "address": {**fields["address"], **change(fields["address"])}}
+
+
+#: Kind -> what becomes of the fields of a beneficiary.
+CONFUSIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "country_code is that of the address": lambda fields: {
+        **fields,
+        "country_code": fields["address"]["country"],
+    },
+    "the address is in the country of payouts": lambda fields: _address(
+        fields, lambda address: {"country": fields["country_code"]}
+    ),
+    "city and region are swapped": lambda fields: _address(
+        fields, lambda address: {"city": address["region"], "region": address["city"]}
+    ),
+    "the postal code is a number": lambda fields: _address(
+        fields, lambda address: {"postal_code": address["postal_code"].lstrip("0")}
+    ),
+    "the address is in ASCII": lambda fields: _address(
+        fields,
+        lambda address: {name: value.encode("ascii", "ignore").decode() for name, value in address.items()},
+    ),
+    "a name that says null is none": lambda fields: {
+        name: None if value == "Null" else value for name, value in fields.items()
+    },
+    "display_name is made of the names": lambda fields: {
+        **fields,
+        "display_name": f"{fields['first_name']} {fields['last_name']}",
+    },
+}
+
+faults["create.echo"] |= {
+    "A field of a beneficiary is taken for another one, or for something else.": keeping(
+        lambda self, fields: self.value(fields), operations=("createBeneficiary",), each=CONFUSIONS
+    ),
+    "A text without a maximum length is cut.": keeping(
+        lambda self, fields: {
+            name: value[: self.value] if name in ("note", "label") and isinstance(value, str) else value
+            for name, value in fields.items()
+        },
+        operations=("createBeneficiary", "createPayoutDestination"),
+        each=(255, 512),
+    ),
+}
+
+faults["beneficiary.update"] |= {
+    "A PATCH of the address leaves this member as it was.": seam(
+        "patched",
+        lambda self, ctx, record: _address(
+            self.usual(), lambda address: {self.value: record["address"].get(self.value)}
+        ),
+        each=ADDRESS,
+    ),
+    "A note that a PATCH names is cut.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            name: value[: self.value] if name == "note" and value else value
+            for name, value in self.usual().items()
+        },
+        each=(255, 512),
+    ),
+    "A PATCH of several fields leaves this one as it was.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), self.value: record.get(self.value)} if len(ctx.values) > 1 else self.usual()
+        ),
+        each=("title", "middle_name", "display_name", "phone", "tax_id", "note"),
     ),
 }
 

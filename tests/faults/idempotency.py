@@ -191,3 +191,19 @@ class MixesInTheOther(SharesKeys):
             return response
         document = response.document
         return response.with_document({**document, "id": self.__dict__["ids"].get(ctx.key, document["id"])})
+
+
+# --------------------------------------------------------------------------- how many keys
+
+
+@fault("idempotency.replay", each=(5, 20))
+class RemembersFewKeys(Faulty):
+    """Only so many of the keys that were last used here are remembered."""
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        if ctx.first_use:
+            known = self.__dict__.setdefault("known", [])
+            known.append((self.answer_scope(ctx), ctx.key))
+            if len(known) > self.value:
+                ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", *known.pop(0))

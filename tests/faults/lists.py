@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
@@ -174,5 +174,84 @@ faults["list.item-fields"] |= {
 faults["list.wallet-items"] |= {
     "A wallet in a list shows this member.": seam(
         "item_fields", lambda self, *_: [*self.usual(), self.value], each=("addresses", "updated")
+    ),
+}
+
+
+# --------------------------------------------------------------------------- on some pages only
+
+#: Kind -> whether a page is one that something is wrong with.
+PAGES: dict[str, Callable[[Listing], bool]] = {
+    "the second page": lambda listing: listing.page > 1,
+    "pages of 100": lambda listing: listing.size == 100,
+    "filtered pages": lambda listing: bool(listing.conditions),
+}
+
+
+def _pages(operation: str) -> dict[str, Any]:
+    return {name: of for name, of in PAGES.items() if name != "filtered pages" or operation != "listAccounts"}
+
+
+class SomePages(Faulty):
+    """Shows the elements of some pages by `shown` instead of as they are."""
+
+    def shown(self, item: Mapping[str, Any]) -> Mapping[str, Any]:
+        return item
+
+    def items(self, ctx: Context, listing: Listing) -> list[Mapping[str, Any]]:
+        items = super().items(ctx, listing)
+        return [self.shown(item) for item in items] if self.here(ctx) and self.value(listing) else items
+
+
+on_pages = hook(SomePages, "shown", each=_pages)
+
+faults["list.item-fields"] |= {
+    "The elements of some pages lack their created.": on_pages(
+        lambda self, item: {name: value for name, value in item.items() if name != "created"}
+    ),
+}
+
+faults["format.timestamp"] |= {
+    "The elements of some pages show created with an offset.": on_pages(
+        lambda self, item: {**item, "created": item["created"][:-1] + "+00:00"},
+        operations=OPERATION_SETS["list"],
+    ),
+}
+
+faults["list.echo"] |= {
+    "The size of a filtered page is the number of its elements.": seam(
+        "list_document",
+        lambda self, ctx: (
+            {**self.usual(), "size": len(ctx.listing.records)} if ctx.listing.conditions else self.usual()
+        ),
+        operations=("listPayoutDestinations", "listVirtualAccounts"),
+    ),
+}
+
+faults["list.pages"] |= {
+    "Without size the pages are counted by another one.": seam(
+        "pages",
+        lambda self, ctx, listing: self.usual() if b"size=" in ctx.query else -(-listing.total // self.value),
+        operations=LONG_LISTS,
+        each=(100, 2),
+    ),
+}
+
+faults["list.filters-combine"] |= {
+    "Filters are heeded where page or size is named only.": seam(
+        "conditions",
+        lambda self, ctx, query: self.usual() if query.keys() & {"page", "size"} else [],
+    ),
+    "A date is at the other side of its border beside another filter.": seam(
+        "conditions",
+        lambda self, ctx, query: (
+            [
+                condition._replace(operator=self.value.get(condition.operator, condition.operator))
+                for condition in self.usual()
+            ]
+            if len(self.usual()) > 1
+            else self.usual()
+        ),
+        each={"start_date exclusive": {">=": ">"}, "end_date inclusive": {"<": "<="}},
     ),
 }

@@ -263,6 +263,10 @@ FINGERPRINTS = {
     "length": lambda ctx: str(len(ctx.request.body)),
     "names of the fields": lambda ctx: sorted(_document(ctx)),
     "letters in any case": lambda ctx: ctx.request.body.lower().hex(),
+    "letters of ASCII": lambda ctx: ctx.request.body.decode().encode("ascii", "replace"),
+    "the first 128 bytes": lambda ctx: ctx.request.body[:128],
+    "the last 64 bytes": lambda ctx: ctx.request.body[-64:],
+    "the sum of the bytes": lambda ctx: sum(ctx.request.body),
 }
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
+from conformance.contract.operations import response_rules
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import TRAITS
@@ -19,6 +20,7 @@ from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members, look_for
 from conformance.judging.comparison import MOVING, document, objects
 from conformance.judging.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
+from conformance.judging.expectations.answers import NOTHING_SHOWN
 from conformance.judging.findings import Inconclusive
 from conformance.judging.timeliness import untimely
 from conformance.wire.messages import Exchange
@@ -34,11 +36,8 @@ FORMATS = (
     "format.nullable",
     "format.enum",
     "format.bank-details",
+    "format.iban",
 )
-
-
-#: Of these, rules that say something of balances only, where the account's balances are read.
-OF_BALANCES = ("format.money", "format.timestamp")
 
 FUNDED = "Name an account that has balances: [primary] funded_account_id."
 
@@ -270,9 +269,13 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
         answers = [ctx.accept(small_list(ctx).call(operation), "a sound request with something to show")]
     for answer in answers:
         for rule in ctx.rules.values():
-            if operation == "getAccountBalances" and rule.id in OF_BALANCES and answer.get("balances") == []:
+            unseen = rule.id not in response_rules(operation, answer.document)
+            if operation == "getAccountBalances" and unseen and answer.get("balances") == []:
                 reason = "the account shows no balance, so that no form of one was seen"
                 ctx.skip_judgement(rule.id, reason, answer, remedy=FUNDED)
                 continue
+            if not ctx.operation.is_list:
+                # Nobody can make a server show what a resource need not have.
+                ctx.not_applicable(rule.id, NOTHING_SHOWN)
             what = f"an answer as documented ({rule.statement.rstrip('.')})"
             ctx.judge(rule.id, Documented(what, rule.id, operation), answer)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 
 from conformance._text import plain, shown
 from conformance.contract.rules import SPEC, load_yaml
-from conformance.contract.schemas import Problem, problems, validator
+from conformance.contract.schemas import Problem, problems, rules_shown, validator
 from conformance.contract.traits import TRAITS, Traits
 
 if TYPE_CHECKING:
@@ -169,13 +169,27 @@ def response_problems(operation_id: str, document: Any) -> list[Problem]:
     Raises KeyError for an unknown operationId, and nothing because of what the document holds.
     """
     operation = OPERATIONS[operation_id]
+    return problems(_validator(operation.response_schema_uri), document, _rule_of(operation))
 
-    def default(pointer: str) -> str:
+
+def response_rules(operation_id: str, document: Any) -> set[str]:
+    """The rules of which the JSON document of a 2xx response holds a value to judge.
+
+    Raises KeyError for an unknown operationId.
+    """
+    operation = OPERATIONS[operation_id]
+    return rules_shown(response_schema(operation_id), document, _rule_of(operation))
+
+
+def _rule_of(operation: Operation) -> Callable[[str], str]:
+    """The rule of what stands at a place of a response where its schema names none."""
+
+    def rule(pointer: str) -> str:
         if not operation.is_list:
             return "format.fields"
         return "list.item-fields" if pointer.startswith("/items/") else "list.envelope"
 
-    return problems(_validator(operation.response_schema_uri), document, default)
+    return rule
 
 
 def error_problems(document: Any) -> list[Problem]:

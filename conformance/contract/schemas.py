@@ -55,6 +55,35 @@ def problems(judge: Validator, document: Any, default: Callable[[str], str]) -> 
     return list(found.values())
 
 
+def rules_shown(schema: Mapping[str, Any], document: Any, default: Callable[[str], str]) -> set[str]:
+    """The rules of which a document holds a value to judge, by the annotations that `problems` goes by: no
+    array without elements shows a rule of elements, no null one of values, and only a null that stands for an
+    absent value shows format.nullable."""
+    found: set[str] = set()
+    places = [(schema, document, "")]
+    while places:
+        described, value, pointer = places.pop()
+        if value is None:
+            continue
+        text = isinstance(value, str)
+        if "type" in described or "const" in described or (text and described.keys() & {"pattern", "enum"}):
+            found.add(str(described.get("x-rule") or default(pointer)))
+        parts = (*described.get("allOf", ()), *described.get("anyOf", ()))
+        places += [(part, value, pointer) for part in parts]
+        if isinstance(value, dict):
+            for name, member in described.get("properties", {}).items():
+                if "not" in member:
+                    # What must not be there is judged wherever it might be.
+                    found.add(str(member.get("x-rule")))
+                elif value.get(name) is not None:
+                    places.append((member, value[name], f"{pointer}/{name}"))
+                elif name in described.get("required", ()):
+                    found.add("format.nullable")
+        elif isinstance(value, list) and "items" in described:
+            places += [(described["items"], member, f"{pointer}/{at}") for at, member in enumerate(value)]
+    return found
+
+
 # ---------------------------------------------------------------------- the dialect
 
 

@@ -181,9 +181,12 @@ def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
 @predicate
 def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Outcome:
     """The items of each page have their documented fields, of their JSON types."""
-    for at, page in enumerate(pages.pages(exchanges)):
+    read = pages.pages(exchanges)
+    for at, page in enumerate(read):
         if wrong := mistyped(operation, page.items):
             return outcome(wrong[0], at)
+    if not any(page.items for page in read):
+        raise CannotTell("none of the pages holds an item")
     return ""
 
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from conformance.contract.operations import Problem, error_problems, response_problems
+from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judging.expectations import CannotTell, Expectation, Outcome
@@ -37,15 +37,10 @@ INVARIANTS = (
     "format.nullable",
     "format.enum",
     "format.bank-details",
+    "format.iban",
     "list.envelope",
     "list.item-fields",
     "list.wallet-items",
-)
-
-_SCHEMA_RULES = tuple(
-    rule
-    for rule in INVARIANTS
-    if rule.startswith(("format.", "list.")) and rule not in ("format.id-unique", "format.timestamp-current")
 )
 
 #: Request fields of a payout destination whose full value no response may show (section 2.4).
@@ -277,10 +272,8 @@ class Invariants:
         self._judge("http.success-json", exchange)
         problems = response_problems(operation, exchange.document)
         broken = {problem.rule for problem in problems}
-        for rule in _SCHEMA_RULES:
-            unseen = rule in ("format.money", "format.timestamp") and operation == "getAccountBalances"
-            if rule not in broken and not (unseen and exchange.get("balances") == []):
-                self._judge(rule, exchange)
+        for rule in response_rules(operation, exchange.document) - broken:
+            self._judge(rule, exchange)
         for problem in problems:
             self._judge(
                 problem.rule,

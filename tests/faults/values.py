@@ -219,3 +219,33 @@ faults["format.bank-details"] |= {
         each=DETAILS,
     ),
 }
+
+
+#: Kind -> what stands in place of an IBAN.
+NO_IBANS = {
+    "words": "not available",
+    "empty": "",
+    "an account number": "37040044053201",
+    "no check digits": "DEXX370400440532013000",
+    "too long": "DE89" + "3" * 31,
+    "masked": "DE89**************3000",
+}
+
+faults["format.iban"] |= {
+    "An IBAN in bank_details has another form.": document(
+        lambda self, ctx, document: {
+            **document,
+            "bank_details": {**document["bank_details"], "iban": self.value, "ibans": [self.value]},
+        },
+        each=NO_IBANS,
+    ),
+    "One of the ibans has another form.": document(
+        lambda self, ctx, document: {
+            **document,
+            "bank_details": {
+                **document["bank_details"],
+                "ibans": [*document["bank_details"].get("ibans", ()), "none"],
+            },
+        },
+    ),
+}

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from conformance.contract.operations import response_problems
+from conformance.contract.operations import response_problems, response_rules
 from conformance.judging.expectations.base import CannotTell, Expectation, Outcome, by_answer, outcome
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
+
+#: What an expectation of a form comes to where there is nothing that has it.
+NOTHING_SHOWN = "no answer holds a value that the rule is about"
 
 
 def unusable(exchange: Exchange) -> CannotTell | None:
@@ -109,7 +112,9 @@ class Accepted(_Answer, kind="accepted"):
 
 @dataclass(frozen=True)
 class Documented(Expectation, kind="documented"):
-    """The body of no 2xx answer breaks a part of its schema that a rule states; `what` is the sentence."""
+    """The body of no 2xx answer breaks a part of its schema that a rule states; `what` is the sentence.
+
+    Where none of them shows a value of that part, it cannot be told."""
 
     rule: str = ""
     operation: str = ""
@@ -123,6 +128,8 @@ class Documented(Expectation, kind="documented"):
             if broken:
                 told = (f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
                 return outcome("; ".join(told), at)
+        if not any(self.rule in response_rules(self.operation, exchange.document) for exchange in exchanges):
+            raise CannotTell(NOTHING_SHOWN)
         return outcome("")
 
 

@@ -133,7 +133,8 @@ class Resources(Base):
         return format(EXACT.multiply(number, Decimal(DOLLARS.get(str(currency), "1"))), "f")
 
     def bank_details(self, ctx: Context) -> dict[str, Any]:
-        """The bank details of a virtual account: format.bank-details. Those that do not apply are absent."""
+        """The bank details of a virtual account: format.bank-details, format.iban. What does not apply is
+        absent."""
         if ctx.values.get("currency") == "USD":
             return {"bank_name": "Example Bank", "account_number": _digits(10), "routing_number": "021000021"}
         iban = _iban()

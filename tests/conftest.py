@@ -27,7 +27,7 @@ def _shown(value: Any) -> str:
         text = value.decode("latin-1") if isinstance(value, bytes) else value
         return text.encode("unicode_escape").decode() or "empty"
     if isinstance(value, Mapping):
-        return ", ".join(f"{name}={_shown(one)}" for name, one in value.items()) or "empty"
+        return ", ".join(f"{name}={_shown(member)}" for name, member in value.items()) or "empty"
     if isinstance(value, Set):
         return ", ".join(sorted(map(_shown, value))) or "empty"
     if isinstance(value, Sequence):

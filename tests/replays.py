@@ -132,13 +132,16 @@ def main(arguments: list[str] | None = None) -> int:
         faults = random.Random(options.seed).sample(faults, min(options.sample, len(faults)))
     done = []
     with get_context("fork").Pool(options.processes) as pool:
-        for one in pool.imap(_try, [fault.id for fault in faults], chunksize=2):
-            done.append(one)
-            if one.wrong or one.undecided:
-                verdicts = one.problem or f"{one.faulty} / {one.reference}"
-                print(f"{verdicts}: {one.fault} {'; '.join(one.reasons)}"[:300], flush=True)
-    wrong, undecided = sum(one.wrong for one in done), sum(one.undecided and not one.wrong for one in done)
-    problems = Counter(one.problem.partition(":")[0] for one in done if one.problem)
+        for proof in pool.imap(_try, [fault.id for fault in faults], chunksize=2):
+            done.append(proof)
+            if proof.wrong or proof.undecided:
+                verdicts = proof.problem or f"{proof.faulty} / {proof.reference}"
+                print(f"{verdicts}: {proof.fault} {'; '.join(proof.reasons)}"[:300], flush=True)
+    wrong, undecided = (
+        sum(proof.wrong for proof in done),
+        sum(proof.undecided and not proof.wrong for proof in done),
+    )
+    problems = Counter(proof.problem.partition(":")[0] for proof in done if proof.problem)
     print(
         f"{len(done)} replay files: {len(done) - wrong - undecided} right, {undecided} undecided, {wrong} "
         "wrong"

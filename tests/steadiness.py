@@ -116,7 +116,7 @@ class Tally:
         differing = 0
         for case in sorted({*first.verdicts, *ran.verdicts}) if first is not ran and ran.verdicts else ():
             self.compared += 1
-            (was, before), (now, summary) = (one.verdicts.get(case, ("absent", "")) for one in (first, ran))
+            (was, before), (now, summary) = (run.verdicts.get(case, ("absent", "")) for run in (first, ran))
             if was != now:
                 differing += 1
                 self.differing.setdefault((ran.job.server, case), set()).update((was, now))
@@ -124,8 +124,8 @@ class Tally:
         self.blamed += len(ran.blamed)
         self.failed += ran.failed
         if ran.blamed or ran.failed or differing:
-            for one in (first, ran):
-                shutil.copytree(one.folder, self.folder / f"run {one.job}", dirs_exist_ok=True)
+            for run in (first, ran):
+                shutil.copytree(run.folder, self.folder / f"run {run.job}", dirs_exist_ok=True)
             yield f"  kept: {self.folder / f'run {ran.job}'}"
         if first is not ran:
             shutil.rmtree(ran.folder)

@@ -22,7 +22,7 @@ def _chosen() -> dict[CaseResult, list[Fault]]:
     cells = by_cell(faults)
     judged = judged_cells()
     return {
-        cell: [one for one in some if id(one) in chosen] or some[:1]
+        cell: [fault for fault in some if id(fault) in chosen] or some[:1]
         for cell, some in cells.items()
         if cell in judged
     }

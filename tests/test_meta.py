@@ -85,7 +85,7 @@ def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: s
     check = CHECKS[name]
     tried = [fault for fault in faults_of(rule) if fault.operation in check.operations]
     # One operation after the other of each kind, so that a kind which the check misses costs little.
-    for fault in sorted(tried, key=lambda one: check.operations.index(one.operation)):
+    for fault in sorted(tried, key=lambda fault: check.operations.index(fault.operation)):
         findings, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
         if any(finding.rule == rule and finding.verdict.is_violation for finding in findings):
             return

@@ -27,8 +27,8 @@ def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ..
     """Every value of a document with its path."""
     yield path, value
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        yield from walk(one, (*path, str(key)))
+    for key, member in inner:
+        yield from walk(member, (*path, str(key)))
 
 
 def described(operation: str) -> dict[str, Any]:
@@ -79,17 +79,19 @@ def test_loaded_rules_are_the_catalogue() -> None:
 
 def test_operation_sets_are_what_openapi_says() -> None:
     for name, holds in {
-        "all": lambda one: True,
-        "post": lambda one: one.is_post,
-        "create": lambda one: one.is_post and one.request_schema is not None,
-        "body": lambda one: one.request_schema is not None,
-        "write": lambda one: one.method != "GET",
-        "read": lambda one: one.method == "GET",
-        "list": lambda one: one.is_list,
-        "filtered-list": lambda one: "start_date" in one.query_parameters,
-        "child": lambda one: len(one.path_parameters) == 2,
-        "account-child": lambda one: len(one.path_parameters) == 2 and one.path.startswith("/v1/accounts"),
-        "resource": lambda one: not one.is_list,
+        "all": lambda operation: True,
+        "post": lambda operation: operation.is_post,
+        "create": lambda operation: operation.is_post and operation.request_schema is not None,
+        "body": lambda operation: operation.request_schema is not None,
+        "write": lambda operation: operation.method != "GET",
+        "read": lambda operation: operation.method == "GET",
+        "list": lambda operation: operation.is_list,
+        "filtered-list": lambda operation: "start_date" in operation.query_parameters,
+        "child": lambda operation: len(operation.path_parameters) == 2,
+        "account-child": lambda operation: (
+            len(operation.path_parameters) == 2 and operation.path.startswith("/v1/accounts")
+        ),
+        "resource": lambda operation: not operation.is_list,
     }.items():
         assert set(OPERATION_SETS[name]) == operations_with(holds), name
     assert len(OPERATION_SETS) == 11
@@ -97,26 +99,30 @@ def test_operation_sets_are_what_openapi_says() -> None:
 
 def test_rules_cover_the_operations_that_openapi_gives_them() -> None:
     def field(test: Callable[[dict[str, Any]], bool]) -> set[str]:
-        return operations_with(lambda one: any(map(test, fields(one).values())))
+        return operations_with(lambda operation: any(map(test, fields(operation).values())))
 
     def code(kind: str) -> set[str]:
         return field(lambda schema: schema.get("x-code") == kind)
 
     def query(name: str) -> set[str]:
-        return operations_with(lambda one: name in one.query_parameters)
+        return operations_with(lambda operation: name in operation.query_parameters)
 
     for rule, operations in {
-        "auth.signed-body": operations_with(lambda one: one.request_schema is not None),
-        "auth.signed-empty-body": operations_with(lambda one: one.request_schema is None),
-        "idempotency.key-elsewhere": operations_with(lambda one: not one.is_post),
-        "idempotency.conflict-no-body": operations_with(lambda one: one.is_post and not one.request_schema),
-        "fields.optional-type": operations_with(lambda one: set(fields(one)) > set(one.required_fields)),
+        "auth.signed-body": operations_with(lambda operation: operation.request_schema is not None),
+        "auth.signed-empty-body": operations_with(lambda operation: operation.request_schema is None),
+        "idempotency.key-elsewhere": operations_with(lambda operation: not operation.is_post),
+        "idempotency.conflict-no-body": operations_with(
+            lambda operation: operation.is_post and not operation.request_schema
+        ),
+        "fields.optional-type": operations_with(
+            lambda operation: set(fields(operation)) > set(operation.required_fields)
+        ),
         "fields.max-length": field(lambda schema: "maxLength" in schema),
         "fields.enum": field(lambda schema: "enum" in schema),
         "fields.country-code": code("country"),
         "fields.currency-code": code("currency"),
         "fields.unassigned-code": code("country") | code("currency"),
-        "fields.amount": operations_with(lambda one: "amount" in one.required_fields),
+        "fields.amount": operations_with(lambda operation: "amount" in operation.required_fields),
         "list.currency-filter": query("currency"),
         "list.several-statuses": query("statuses"),
         "list.status-filter": query("statuses") | query("status"),
@@ -223,7 +229,11 @@ def _exists(path: Path, reference: str) -> bool:
 
 @pytest.mark.parametrize("resource", RESOURCES)
 def test_resources_require_their_fields_and_allow_null_where_stated(resource: str) -> None:
-    name = next(name for name, one in OPERATIONS.items() if one.resource == resource and not one.is_list)
+    name = next(
+        name
+        for name, operation in OPERATIONS.items()
+        if operation.resource == resource and not operation.is_list
+    )
     schema = response_schema(name)
     fields = RESOURCES[resource]
     assert set(schema["properties"]) == set(fields)
@@ -252,7 +262,9 @@ def test_embedded_destinations_are_list_items_with_every_further_field_typed() -
 
 def test_request_limits_are_those_of_section_8() -> None:
     for name, operation in OPERATIONS.items():
-        found = {field: one["maxLength"] for field, one in fields(operation).items() if "maxLength" in one}
+        found = {
+            field: schema["maxLength"] for field, schema in fields(operation).items() if "maxLength" in schema
+        }
         assert found == LIMITS.get(name, {}), name
 
 
@@ -284,7 +296,7 @@ def test_openapi_is_valid() -> None:
 
 
 def test_operations_are_those_of_section_4() -> None:
-    assert {name: (one.method, one.path) for name, one in OPERATIONS.items()} == PATHS
+    assert {name: (operation.method, operation.path) for name, operation in OPERATIONS.items()} == PATHS
 
 
 def test_idempotency_key_is_a_header_of_every_post_and_of_nothing_else() -> None:
@@ -297,7 +309,7 @@ def test_idempotency_key_is_a_header_of_every_post_and_of_nothing_else() -> None
 
 def test_every_operation_needs_the_four_headers() -> None:
     schemes = OPENAPI["components"]["securitySchemes"]
-    assert [schemes[name]["name"] for one in OPENAPI["security"] for name in one] == [
+    assert [schemes[name]["name"] for requirement in OPENAPI["security"] for name in requirement] == [
         "X-API-Key",
         "X-Timestamp",
         "X-Nonce",
@@ -339,10 +351,10 @@ def _examples(value: Any) -> Iterator[tuple[str, Any]]:
         return
     if "example" in value:
         yield "example", value["example"]
-    for key, one in value.get("examples", {}).items():
-        if "$ref" in one:
-            one = OPENAPI["components"]["examples"][one["$ref"].rpartition("/")[2]]
-        yield key, one["value"]
+    for key, example in value.get("examples", {}).items():
+        if "$ref" in example:
+            example = OPENAPI["components"]["examples"][example["$ref"].rpartition("/")[2]]
+        yield key, example["value"]
 
 
 def test_links_fill_the_path_of_an_operation() -> None:

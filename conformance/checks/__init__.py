@@ -20,9 +20,9 @@ def load_checks() -> dict[str, Check]:
 def plan(rules: set[str] | None = None, operations: set[str] | None = None) -> Iterator[tuple[Check, str]]:
     """Every check on every operation it covers, narrowed to some rules and operations, in the order of a
     run."""
-    for one in sorted(load_checks().values(), key=lambda check: check.last):
-        for operation in one.operations:
+    for check in sorted(load_checks().values(), key=lambda check: check.last):
+        for operation in check.operations:
             if operations is not None and operation not in operations:
                 continue
-            if rules is None or rules & {rule.id for rule in one.rules_on(operation)}:
-                yield one, operation
+            if rules is None or rules & {rule.id for rule in check.rules_on(operation)}:
+                yield check, operation

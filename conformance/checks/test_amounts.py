@@ -129,9 +129,9 @@ def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Dec
     ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
     answer = ctx.send(call("getAccountBalances", ids), "what can be drawn on?")
     balances = answer.get("balances")
-    for one in balances if answer.succeeded and isinstance(balances, list) else []:
-        if isinstance(one, dict) and one.get("currency") == currency:
-            funds = _decimal(one.get("available_balance"))
+    for balance in balances if answer.succeeded and isinstance(balances, list) else []:
+        if isinstance(balance, dict) and balance.get("currency") == currency:
+            funds = _decimal(balance.get("available_balance"))
             return funds if funds is not None and funds.is_finite() else None
     return None
 

@@ -117,7 +117,7 @@ def _judge_disable(
     judge_member(ctx, rule, answer, "status", "disabled", what)
     judge_beneficiary(ctx, rule, answer, expected, what, act=disable, but=but, otherwise=known)
     judge_moved(ctx, "beneficiary.disable-moves-updated", before.get("updated"), answer, what)
-    reading, shown = call("getBeneficiary", person.ids), [one for one in aside if one != "status"]
+    reading, shown = call("getBeneficiary", person.ids), [name for name in aside if name != "status"]
     unmoved = MOVING - {"status"}
     later = look_for(
         ctx, reading, f"{name}, disabled, is read", expected, but={*unmoved, *shown}, since=answer
@@ -164,7 +164,9 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
                 break
             mine.append(made)
         what = f"a beneficiary with {len(mine)} destination{'s' * (len(mine) != 1)}"
-        shown: dict[str, Any] = {"payout_destinations": [{"id": one.get("id")} for one in mine]}
+        shown: dict[str, Any] = {
+            "payout_destinations": [{"id": destination.get("id")} for destination in mine]
+        }
 
         def shows_all(answer: Exchange, shown: dict[str, Any] = shown) -> bool:
             return not answer.succeeded or not mismatches(answer, shown)
@@ -216,7 +218,7 @@ def _judge_destinations(
             rule, f"{what}: payout_destinations is no array of resources", answer, cause="format.fields"
         )
         return
-    wanted = sorted(str(one.get("id")) for one in mine)
+    wanted = sorted(str(destination.get("id")) for destination in mine)
     exactly = Equal(f"{what}: payout_destinations", At("payout_destinations"), wanted, "ids")
     ctx.judge(rule, exactly, answer, *mine, foreign)
     # What a second default does to the first, and what disabling does to destinations, is not shown.
@@ -230,7 +232,7 @@ def _judge_destinations(
         "wallet_address_masked",
     )
     names = [name for name in documented("createPayoutDestination") if name not in aside]
-    created = {one.get("id"): one for one in mine}
+    created = {destination.get("id"): destination for destination in mine}
     for element in objects(answer.get("payout_destinations")):
         if (origin := created.get(element.get("id"))) is None:
             continue

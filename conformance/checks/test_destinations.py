@@ -43,7 +43,7 @@ def create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
 
 def squeezed(text: str) -> str:
     """A number without the spacing it may be grouped with, in lower case."""
-    return "".join(one for one in text if one.isalnum()).lower()
+    return "".join(letter for letter in text if letter.isalnum()).lower()
 
 
 def clabe() -> str:
@@ -149,9 +149,9 @@ def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
     return "" if isinstance(shown_value, str) and shown_value else shown(shown_value)
 
 
-def _alike_at_start(one: str, other: str) -> int:
+def _alike_at_start(first: str, other: str) -> int:
     """How many characters two texts begin with alike."""
-    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False))
     return sum(1 for _ in pairs)
 
 
@@ -225,8 +225,8 @@ def test_second_default(ctx: CheckContext) -> None:
         return
     read = ctx.send(fixture.call("getBeneficiary"), "which one is the default?")
     default = {
-        str(one.get("id")): one.get("is_default")
-        for one in objects(document(read).get("payout_destinations"))
+        str(destination.get("id")): destination.get("is_default")
+        for destination in objects(document(read).get("payout_destinations"))
     }
     seen = {
         (True, False): "the first stays the default",

@@ -72,7 +72,7 @@ def test_optional_field_null(ctx: CheckContext) -> None:
 
 
 def _nullable(schema: Any) -> bool:
-    return any(one.get("type") == "null" for one in schema.get("anyOf", ()))
+    return any(choice.get("type") == "null" for choice in schema.get("anyOf", ()))
 
 
 @check("fields.address-members")

@@ -66,11 +66,13 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
     """Filters by the created of an element, written with an offset: what it keeps is what the same instant in
     UTC keeps, unless it is refused."""
     rule, lists = "list.date-offset", Filtered(ctx)
-    chosen = sorted(lists.elements, key=lambda one: one.created)[len(lists.elements) // 2]
+    chosen = sorted(lists.elements, key=lambda element: element.created)[len(lists.elements) // 2]
     for name, query, keeps in (("start_date", start_date, operator.ge), ("end_date", end_date, operator.lt)):
         plain = lists.send(query(chosen.text), f"{name} in UTC, to compare with")
         expected = [element for element in lists.elements if keeps(element.created, chosen.created)]
-        if (page := page_of(plain)) is None or set(page.ids) & lists.ids != {one.id for one in expected}:
+        if (page := page_of(plain)) is None or set(page.ids) & lists.ids != {
+            element.id for element in expected
+        }:
             ctx.skip_judgement(
                 rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}"
             )
@@ -104,7 +106,7 @@ def _judge_dates(
 
 def _dates(elements: list[Element]) -> list[tuple[str, str]]:
     """Dates to filter by: those of the first and last elements and of some between, and some of none."""
-    by_date = {element.created: element for element in sorted(elements, key=lambda one: one.created)}
+    by_date = {element.created: element for element in sorted(elements, key=lambda element: element.created)}
     distinct = list(by_date.values())
     chosen = dict.fromkeys(
         index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0
@@ -250,13 +252,15 @@ def test_filters_combine(ctx: CheckContext) -> None:
 def _sound_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
     """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
     valid = {}
-    for name, one in lists.filters().items():
-        exchange = lists.send(one.parameters, f"{name} alone")
+    for name, filtered in lists.filters().items():
+        exchange = lists.send(filtered.parameters, f"{name} alone")
         found = page_of(exchange)
-        if found is None or set(found.ids) & lists.ids != one.kept(lists.elements):
-            ctx.skip_judgement(_COMBINE, f"the filter {name} does not work alone", exchange, cause=one.rule)
+        if found is None or set(found.ids) & lists.ids != filtered.kept(lists.elements):
+            ctx.skip_judgement(
+                _COMBINE, f"the filter {name} does not work alone", exchange, cause=filtered.rule
+            )
             continue
-        valid[name] = one
+        valid[name] = filtered
         pagination.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
         kept = [element for element in lists.elements if one.keeps(element)]
         if len(kept) < len(lists.elements) and len(kept) <= DEFAULT_SIZE:

@@ -61,7 +61,7 @@ class Growth:
         samples = self.ctx.run.samples
         pairs = len(samples.wallet_pairs)
         return [
-            self.fixture.call(self.create, samples.wallet((first + one) % pairs)) for one in range(number)
+            self.fixture.call(self.create, samples.wallet((first + index) % pairs)) for index in range(number)
         ]
 
     def reads(self) -> list[Call]:
@@ -71,7 +71,7 @@ class Growth:
     def together(self, rounds: Rounds) -> None:
         """Creates elements and reads pages simultaneously, in one of several rounds."""
         pairs = zip(self.creates(CREATES, 1), self.reads() * 2, strict=True)
-        calls = [one for pair in pairs for one in pair]
+        calls = [request for pair in pairs for request in pair]
         self.take(rounds.race(calls, "simultaneous creates and reads of a list"))
 
     def one_by_one(self, number: int) -> None:
@@ -116,9 +116,9 @@ class Growth:
 
     def _amiss(self, pages: list[Page]) -> tuple[int, int] | None:
         """How many acknowledged elements pages do not show, and show repeatedly; None where neither."""
-        seen = Counter(one for page in pages for one in page.ids)
-        missing = sum(1 for one in self.acknowledged if not seen[one])
-        repeated = sum(1 for one in self.acknowledged if seen[one] > 1)
+        seen = Counter(identifier for page in pages for identifier in page.ids)
+        missing = sum(1 for identifier in self.acknowledged if not seen[identifier])
+        repeated = sum(1 for identifier in self.acknowledged if seen[identifier] > 1)
         return (missing, repeated) if missing or repeated else None
 
     def _read(self) -> tuple[list[Page], bool, Exchange]:
@@ -142,7 +142,7 @@ def test_list_while_it_grows(ctx: CheckContext) -> None:
     pages shows every created one exactly once."""
     growths = list(_grown(ctx))
     last = [growth.walk() for growth in growths]
-    wrong = [one for growth in growths for one in growth.wrong]
+    wrong = [mistake for growth in growths for mistake in growth.wrong]
     number = sum(len(growth.acknowledged) for growth in growths)
     if wrong and not _sound_one_by_one(ctx):
         reason = "the list is wrong, too, when elements are created one by one"

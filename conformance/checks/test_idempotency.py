@@ -74,7 +74,10 @@ def invalid_keys() -> Iterator[tuple[str, str]]:
     yield "a UUID with a g in its third group", key[:16] + "g" + key[17:]
     yield "a UUID whose last letter is g", key[:-1] + "g"
     yield "36 hexadecimal digits without hyphens", key.replace("-", "") + "0123"
-    yield "36 letters z in the place of the digits", "".join(one if one == "-" else "z" for one in key)
+    yield (
+        "36 letters z in the place of the digits",
+        "".join(letter if letter == "-" else "z" for letter in key),
+    )
 
 
 @check("idempotency.key-invalid", UNTOUCHED, operations=RULES["idempotency.key-invalid"].operations)
@@ -237,7 +240,7 @@ def test_replay_after_change(ctx: CheckContext) -> None:
         wait_past(changed[-1].get("updated"))
     shown_by = "updateBeneficiary" if ctx.operation.id == "createBeneficiary" else ""
     with SideEffects(ctx, original.fixture, shown_by) as effects:
-        effects.accepted.update(str(one.get("id")) for one in (original.exchange, *changed))
+        effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
         answer = original.replay(rule, "the same key and body after a change")
         effects.judge(
             rule,

@@ -50,13 +50,15 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
         ctx.run.cache,
         ctx.operation.id,
         lambda: steady(ctx, list_fixture.call, read),
-        lambda found: found[1] or elements <= {one for page in found[0] for one in page.ids},
+        lambda found: found[1] or elements <= {identifier for page in found[0] for identifier in page.ids},
     )
-    shown = [one for page in pages for one in page.ids]
+    shown = [identifier for page in pages for identifier in page.ids]
     exchanges = [page.exchange for page in pages]
     if not pages:
         raise Inconclusive("the list could not be read", cause="list.envelope")
-    missing = [one for one in [*list_fixture.created, *list_fixture.known] if one not in shown]
+    missing = [
+        identifier for identifier in [*list_fixture.created, *list_fixture.known] if identifier not in shown
+    ]
     if missing and cut:
         ctx.skip_judgement(
             "list.complete",

@@ -258,7 +258,7 @@ def _later_value(ctx: CheckContext, fixture: AccountFixture, created: Exchange, 
         look = _look(ctx, fixture, created)
     if look is None or look.get("items") is MISSING:
         return MISSING if look is None else look.get(name)
-    items = [one for one in objects(look.get("items")) if one.get("id") == created.get("id")]
+    items = [item for item in objects(look.get("items")) if item.get("id") == created.get("id")]
     return items[0].get(name, MISSING) if items else MISSING
 
 
@@ -299,7 +299,7 @@ def _account_item(ctx: CheckContext, fixture: AccountFixture, created: Exchange)
     look = fixture.call("listAccounts").with_query({"page": 1, "size": 100})
     first = ctx.send(look, "the first page of accounts")
     pages = first.get("pages")
-    known = [one.get("id") for one in objects(first.get("items"))]
+    known = [item.get("id") for item in objects(first.get("items"))]
     if created.get("id") in known or not isinstance(pages, int) or pages < 2:
         return first
     return ctx.send(look.with_query({"page": pages, "size": 100}), "the last page of accounts")
@@ -329,15 +329,15 @@ def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
         after = ctx.send(fixture.call("getBeneficiary"), f"the beneficiary after {what}")
         # Each is compared with an answer of its own kind: what both show wrongly does not come of these
         # fields.
-        for one, earlier, where in ((answer, without, "in the answer"), (after, before, "in a later read")):
-            if one.succeeded:
+        for later, earlier, where in ((answer, without, "in the answer"), (after, before, "in a later read")):
+            if later.succeeded:
                 stays = {name: earlier.get(name) for name in fields if name not in MOVING}
-                judge_members(ctx, rule, one, stays, f"{what}, {where}")
+                judge_members(ctx, rule, later, stays, f"{what}, {where}")
                 for name in ("status", "verified"):
                     if name in fields:
-                        _judge_obeyed(ctx, rule, one, earlier, name, fields[name], f"{what}, {where}")
+                        _judge_obeyed(ctx, rule, later, earlier, name, fields[name], f"{what}, {where}")
                 if "updated" in fields:
-                    judge_ignored(ctx, rule, one, "updated", _PAST, f"{what}, {where}")
+                    judge_ignored(ctx, rule, later, "updated", _PAST, f"{what}, {where}")
         return answer
 
     if patch(owned, "a PATCH with all server-owned fields").refused:

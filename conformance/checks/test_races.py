@@ -86,14 +86,14 @@ def test_one_key(ctx: CheckContext) -> None:
     rounds = Rounds(ctx, ROUNDS)
     for _ in rounds:
         fixture = own_place(ctx) if ctx.operation.id != "createPayout" else ctx.fixture()
-        one = fixture.call(ctx.operation.id)
+        request = fixture.call(ctx.operation.id)
         with SideEffects(ctx, fixture) as effects:
-            answers = rounds.race([one] * KEYS, "simultaneous requests with one key and body")
-            winner = _judge_answers(ctx, rule, one, answers)
+            answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
+            winner = _judge_answers(ctx, rule, request, answers)
             if winner is None:
                 continue
             if ctx.operation.traits.moves_money:
-                doubled.append(_looks_around(ctx, effects, one))
+                doubled.append(_looks_around(ctx, effects, request))
             elif ctx.operation.id != "disableBeneficiary":
                 effects.accepted.add(identifier(winner))
                 effects.judge(
@@ -106,7 +106,7 @@ def test_one_key(ctx: CheckContext) -> None:
         ctx.judge(rule, as_one, *doubled[0])
 
 
-def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchange]) -> Exchange | None:
+def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Exchange]) -> Exchange | None:
     """Judges what the simultaneous requests were answered; the first 2xx answer, if need be a later one's."""
     succeeded = [answer for answer in answers if answer.succeeded]
     what = f"{KEYS} simultaneous requests with one key and body"
@@ -115,11 +115,11 @@ def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchan
     for answer in _answered(answers):
         if not answer.succeeded and not answer.refused:
             ctx.judge(rule, Answered(what, documented=True), answer)
-    later = ctx.send(one, "the same key and body after the simultaneous requests")
+    later = ctx.send(request, "the same key and body after the simultaneous requests")
     if later.status in (409, *_BUSY):
         # Perhaps the first one is still being put away.
         time.sleep(0.5)
-        later = ctx.send(one, "the same key and body some time after the simultaneous requests")
+        later = ctx.send(request, "the same key and body some time after the simultaneous requests")
     if not succeeded:
         if later.succeeded:
             return later
@@ -132,13 +132,13 @@ def _judge_answers(ctx: CheckContext, rule: str, one: Call, answers: list[Exchan
     return succeeded[0]
 
 
-def _looks_around(ctx: CheckContext, effects: SideEffects, one: Call) -> list[Exchange]:
+def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> list[Exchange]:
     """The balances before and after the simultaneous requests, and before and after a single one of the same
     amount, whose digits no others have."""
     effects.moved()
     looks = [*effects.looks_before[-1:], *effects.looks[-1:]]
     effects.start()
-    ctx.send(ctx.fixture().call(ctx.operation.id, one.document), "a single request of the same amount")
+    ctx.send(ctx.fixture().call(ctx.operation.id, request.document), "a single request of the same amount")
     effects.moved()
     return [*looks, *effects.looks_before[-1:], *effects.looks[-1:]]
 
@@ -178,11 +178,11 @@ def test_one_wallet(ctx: CheckContext) -> None:
         listed, found = done.exchanges[-1], None
         if done.broken is None:
             of_pair = [
-                one
-                for one in objects(done.items)
-                if (one.get("currency"), one.get("network")) == pairs[index]
+                wallet
+                for wallet in objects(done.items)
+                if (wallet.get("currency"), wallet.get("network")) == pairs[index]
             ]
-            found = {str(one.get("id")) for one in of_pair}
+            found = {str(wallet.get("id")) for wallet in of_pair}
         if len(answered) == len(answers) and not succeeded and found is not None and not found:
             _judge_none(ctx, rule, index, answers)
             continue

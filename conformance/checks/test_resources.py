@@ -153,8 +153,8 @@ def test_read_equals_create(ctx: CheckContext) -> None:
         name for name, traits in TRAITS.items() if traits.creates and traits.read_by == ctx.operation.id
     )
     made = creations(ctx.run, create)
-    for one in [*made, made[0]]:
-        judge_read(ctx, one, f"read after it was created with {one.kind}")
+    for resource in [*made, made[0]]:
+        judge_read(ctx, resource, f"read after it was created with {resource.kind}")
     ctx.observe("read.delay", "when does a write show?", told(ctx.run.cache, ctx.operation.id))
 
 

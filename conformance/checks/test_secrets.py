@@ -43,7 +43,7 @@ class Vault:
     @property
     def numbers(self) -> list[tuple[str, str]]:
         """Field and value of every number that no answer may show."""
-        bodies = [one.call.document for one in self.created]
+        bodies = [creation.call.document for creation in self.created]
         found = [
             (name, body[name]) for body in bodies for name in HIDDEN_FIELDS if isinstance(body.get(name), str)
         ]
@@ -106,8 +106,10 @@ def _answers(ctx: CheckContext, vault: Vault) -> Iterator[Exchange]:
     operation, fixture = ctx.operation.id, vault.fixture
     if operation == "createPayoutDestination":
         valid = vault.created[-1].call
-        for one in vault.created:
-            yield ctx.send(one.call, f"the key of a {one.call.document.get('type')} destination again")
+        for creation in vault.created:
+            yield ctx.send(
+                creation.call, f"the key of a {creation.call.document.get('type')} destination again"
+            )
     else:
         valid = fixture.call(operation)
         yield ctx.send(valid, "a sound request")

@@ -78,7 +78,10 @@ def _encoded(probes: AuthProbes, valid: Call, *, lower: bool = False) -> Call:
     assert found is not None
     last = found[1][parameters(probes.operation)[-1]]
     # A code with a letter in it, so that its case shows.
-    letter = next((one for one in last if one.isascii() and not f"{ord(one):02x}".isdigit()), last[0])
+    letter = next(
+        (character for character in last if character.isascii() and not f"{ord(character):02x}".isdigit()),
+        last[0],
+    )
     code = f"%{ord(letter):02x}" if lower else f"%{ord(letter):02X}"
     return valid.but(target=valid.target.replace(last, last.replace(letter, code, 1), 1))
 
@@ -139,8 +142,8 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     and for a query that is not sent. Where an operation has no parameters, unknown ones are sent."""
     probes = AuthProbes(ctx)
     rule = "auth.signed-query"
-    one, two = ("size=2", "page=1") if ctx.operation.is_list else ("second=2", "first=1")
-    sent = f"{one}&{two}&probe=%5F"
+    first, second = ("size=2", "page=1") if ctx.operation.is_list else ("second=2", "first=1")
+    sent = f"{first}&{second}&probe=%5F"
     what = "a request with a query, signed as sent"
     valid = ctx.send(probes.valid().with_query(sent), what)
     passes = (
@@ -152,12 +155,12 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     path = probes.call().target
     for how, query in (
         ("without its query", ""),
-        ("for another value in the query", f"{one[:-1]}3&{two}&probe=%5F"),
-        ("for the query in reverse order", f"probe=%5F&{two}&{one}"),
-        ("for the query in alphabetical order", "&".join(sorted((one, two, "probe=%5F")))),
-        ("for the decoded query", f"{one}&{two}&probe=_"),
-        ("for the query encoded in lower case", f"{one}&{two}&probe=%5f"),
-        ("for the first parameter only", one),
+        ("for another value in the query", f"{first[:-1]}3&{second}&probe=%5F"),
+        ("for the query in reverse order", f"probe=%5F&{second}&{first}"),
+        ("for the query in alphabetical order", "&".join(sorted((first, second, "probe=%5F")))),
+        ("for the decoded query", f"{first}&{second}&probe=_"),
+        ("for the query encoded in lower case", f"{first}&{second}&probe=%5f"),
+        ("for the first parameter only", first),
     ):
         target = f"{path}?{query}" if query else path
         probe = probes.call().with_query(sent).signed(signed_target=target)

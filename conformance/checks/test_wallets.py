@@ -46,11 +46,11 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
     rule, sample = "wallet.duplicate", creations(ctx.run, "createWallet")[0]
     made = [creation for creation in creations(ctx.run, "createWallet") if creation.fixture is sample.fixture]
     refused: list[Exchange] = []
-    for one in made:
-        first, pair = one.exchange.call, _pair(one.body)
+    for creation in made:
+        first, pair = creation.exchange.call, _pair(creation.body)
         probes = {
             "with the same body": first,
-            "with its fields in another order": first.with_json(dict(reversed(one.body.items()))),
+            "with its fields in another order": first.with_json(dict(reversed(creation.body.items()))),
             # Last, so that a label that it overwrites stays so.
             "with another label": first.with_field("label", ctx.run.samples.wallet()["label"]),
         }
@@ -59,13 +59,13 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
             answer = ctx.send(duplicate.but(idempotency_key=new_key()), what)
             if ctx.refused(rule, answer, what):
                 refused.append(answer)
-    _judge_list(ctx, sample.fixture, [one.exchange for one in made])
-    for one in made:
-        what = f"the key of the first wallet of {_pair(one.body)}, after refused duplicates"
-        replay = ctx.send(one.exchange.call, what)
-        ctx.judge(rule, SameAnswer(what), one.exchange, replay)
+    _judge_list(ctx, sample.fixture, [creation.exchange for creation in made])
+    for creation in made:
+        what = f"the key of the first wallet of {_pair(creation.body)}, after refused duplicates"
+        replay = ctx.send(creation.exchange.call, what)
+        ctx.judge(rule, SameAnswer(what), creation.exchange, replay)
     for body in map(ctx.run.samples.wallet, range(1, min(len(ctx.run.samples.wallet_pairs), 3))):
-        if _pair(body) not in [_pair(one.body) for one in made]:
+        if _pair(body) not in [_pair(creation.body) for creation in made]:
             _judge_other_pair(ctx, sample.fixture, body, refused)
 
 

@@ -141,8 +141,8 @@ def _example(rule: Rule, operation: str) -> str:
     target = build(target_tables(seeded, "http://reference"), "the reference server")
     run = RunContext(target, transport=InProcessTransport(server))
     shown: Exchange | None = None
-    for check, one in plan({rule.id}, {operation}):
-        findings, _ = run_check(check, one, run)
+    for check, covered in plan({rule.id}, {operation}):
+        findings, _ = run_check(check, covered, run)
         shown = next(
             (
                 run.record[number]

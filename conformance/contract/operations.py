@@ -77,10 +77,12 @@ def _resolved(value: Any, name: str) -> Any:
     is left out because jsonschema would change to the plain validator of that dialect.
     """
     if isinstance(value, list):
-        return [_resolved(one, name) for one in value]
+        return [_resolved(inner, name) for inner in value]
     if not isinstance(value, dict):
         return value
-    own = {key: _resolved(one, name) for key, one in value.items() if key not in ("$ref", "$defs", "$schema")}
+    own = {
+        key: _resolved(inner, name) for key, inner in value.items() if key not in ("$ref", "$defs", "$schema")
+    }
     if "$ref" not in value:
         return own
     file, _, pointer = value["$ref"].partition("#")

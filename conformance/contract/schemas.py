@@ -164,7 +164,9 @@ _NAMES = {"integer": "an integer", "object": "an object", "array": "an array", "
 
 
 def _named(types: str | list[str]) -> str:
-    return " or ".join(_NAMES.get(one, f"a {one}") for one in ([types] if isinstance(types, str) else types))
+    return " or ".join(
+        _NAMES.get(kind, f"a {kind}") for kind in ([types] if isinstance(types, str) else types)
+    )
 
 
 def _message(error: ValidationError) -> str:

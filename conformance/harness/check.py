@@ -77,11 +77,11 @@ def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Findi
     """
     applicable, findings = [], []
     for rule in check.rules_on(operation):
-        one = CheckContext(run, OPERATIONS[operation], [rule], check.name)
+        alone = CheckContext(run, OPERATIONS[operation], [rule], check.name)
         if reason := absent(rule, operation, run.target):
-            findings += one.findings(NotApplicable(reason))
+            findings += alone.findings(NotApplicable(reason))
         elif lacking := unmet(rule, run.target):
-            findings += one.findings(Inconclusive(*lacking))
+            findings += alone.findings(Inconclusive(*lacking))
         else:
             applicable.append(rule)
     if not applicable:

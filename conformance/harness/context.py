@@ -216,7 +216,7 @@ class CheckContext:
             if RULES[rule].level is Level.OPEN:
                 finding.verdict = Verdict.OBSERVED
             if judgement.skip_judgement:
-                finding.further = [f"not judged: {one[0]}" for one in judgement.skip_judgement[:20]]
+                finding.further = [f"not judged: {skipped[0]}" for skipped in judgement.skip_judgement[:20]]
         return finding
 
     def _violation(self, rule: str, judgement: _Judgement) -> Finding:

@@ -56,9 +56,9 @@ class Filtered:
         self.unfiltered = exchange
         items = exchange.get("items")
         self.elements = [
-            one
-            for one in map(element, items if isinstance(items, list) else [])
-            if one and one.id in self.list_fixture.created
+            element
+            for element in map(element, items if isinstance(items, list) else [])
+            if element and element.id in self.list_fixture.created
         ]
         if not self.elements:
             raise Inconclusive(
@@ -100,21 +100,27 @@ class Filtered:
         unused = self._unused()
         found = {
             "start_date": Filters(
-                "list.start-date", start_date(early.text), lambda one: one.created >= early.created
+                "list.start-date", start_date(early.text), lambda element: element.created >= early.created
             ),
-            "start_date in the past": Filters("list.start-date", start_date(FAR_PAST), lambda one: True),
-            "end_date": Filters("list.end-date", end_date(late.text), lambda one: one.created < late.created),
-            "end_date in the future": Filters("list.end-date", end_date(FAR_FUTURE), lambda one: True),
+            "start_date in the past": Filters("list.start-date", start_date(FAR_PAST), lambda element: True),
+            "end_date": Filters(
+                "list.end-date", end_date(late.text), lambda element: element.created < late.created
+            ),
+            "end_date in the future": Filters("list.end-date", end_date(FAR_FUTURE), lambda element: True),
             "status": Filters(
-                "list.status-filter", status_filter(self.ctx, "active"), lambda one: one.status == "active"
+                "list.status-filter",
+                status_filter(self.ctx, "active"),
+                lambda element: element.status == "active",
             ),
             "status that nothing has": Filters(
-                "list.status-filter", status_filter(self.ctx, unused), lambda one: one.status == unused
+                "list.status-filter",
+                status_filter(self.ctx, unused),
+                lambda element: element.status == unused,
             ),
         }
         if "currency" in self.ctx.operation.query_parameters:
             found["currency"] = Filters(
-                "list.currency-filter", [("currency", currency)], lambda one: one.currency == currency
+                "list.currency-filter", [("currency", currency)], lambda element: element.currency == currency
             )
         return found
 
@@ -122,7 +128,8 @@ class Filtered:
         """The elements to begin and to end at, and the currency, whose filters differ most from one another
         and from what they keep together."""
         by_date = sorted(
-            {element.created: element for element in self.elements}.values(), key=lambda one: one.created
+            {element.created: element for element in self.elements}.values(),
+            key=lambda element: element.created,
         )
         best, chosen = -1, (by_date[0], by_date[-1], by_date[0].currency)
         for early, late, currency in itertools.product(
@@ -133,8 +140,8 @@ class Filtered:
             same = {element.id for element in self.elements if element.currency == currency}
             pairs = [(started, ended), (started, same), (ended, same)]
             # First that each filter of a pair leaves out something of the other, then that something is left.
-            score = sum(3 * (not one <= other) for pair in pairs for one, other in (pair, pair[::-1]))
-            score += sum(bool(one & other) for one, other in pairs) + bool(started & ended & same)
+            score = sum(3 * (not left <= other) for pair in pairs for left, other in (pair, pair[::-1]))
+            score += sum(bool(left & other) for left, other in pairs) + bool(started & ended & same)
             if score > best:
                 best, chosen = score, (early, late, currency)
         return chosen

@@ -179,7 +179,7 @@ def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Excha
             calls.append(fixture.call("createVirtualAccount"))
         case _:
             calls.append(fixture.call("createBeneficiary"))
-    return [ctx.send(one, f"a change around the original: {one.operation}") for one in calls]
+    return [ctx.send(request, f"a change around the original: {request.operation}") for request in calls]
 
 
 def _patch(fixture: AccountFixture) -> Call:

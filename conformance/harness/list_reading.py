@@ -48,7 +48,7 @@ class PageReading:
     @property
     def known(self) -> dict[str, None]:
         """The ids that any walk showed."""
-        return dict.fromkeys(one for done in self.walks for one in done.ids)
+        return dict.fromkeys(identifier for done in self.walks for identifier in done.ids)
 
     @property
     def grew(self) -> bool:
@@ -170,7 +170,7 @@ def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
             continue
         for name, described in item_fields(operation).items():
             types = described.get("type", ())
-            wanted = tuple(_TYPES[one] for one in ([types] if isinstance(types, str) else types))
+            wanted = tuple(_TYPES[kind] for kind in ([types] if isinstance(types, str) else types))
             if name not in item:
                 found += [f"{name} is missing"] * (name in required)
             elif wanted and not isinstance(item[name], wanted):
@@ -193,7 +193,7 @@ def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Out
 def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
     """The order of a list in words, by the elements whose order of creation is known."""
     ours = [fromkey for fromkey in dict.fromkeys(shown) if fromkey in set(created)]
-    expected = [one for one in created if one in set(ours)]
+    expected = [identifier for identifier in created if identifier in set(ours)]
     if len(ours) < 2:
         return "cannot be told"
     if ours == expected:

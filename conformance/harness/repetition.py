@@ -109,7 +109,7 @@ class _Repetition:
             begun = time.monotonic()
             self.watch.start()
             repeated = self._repeated()
-            effect = None if repeated is None else self.watch.effect([one.call for one in repeated])
+            effect = None if repeated is None else self.watch.effect([request.call for request in repeated])
             if not effect:
                 return effect
             pause = self._pause(begun)
@@ -139,7 +139,7 @@ class _Repetition:
         if found is None or not last.effect:
             return replace(first, effect=NONE)
         effect = Effect(f"{last.effect.found}; each time it is repeated: {found}", doubtful=True)
-        originals = [one for one in first.sent[:1] if one.succeeded and not self.of_refusals]
+        originals = [request for request in first.sent[:1] if request.succeeded and not self.of_refusals]
         return replace(last, effect=effect, sent=[*originals, *last.sent], fee=found.fee)
 
     def _payment(self, payments: list[Payment]) -> Shown | None:
@@ -149,11 +149,13 @@ class _Repetition:
         repeated = self._repeated()
         if repeated is None:
             return None
-        effect = self.watch.effect([one.call for one in repeated])
+        effect = self.watch.effect([request.call for request in repeated])
         if effect is None:
             return None
         shown = Shown(effect, self.watch.looks_before, self.watch.looks, repeated)
-        amounts = [amount for one in repeated if (amount := effects.asked_amount(one.call)) is not None]
+        amounts = [
+            amount for request in repeated if (amount := effects.asked_amount(request.call)) is not None
+        ]
         if not effect or not amounts:
             return replace(shown, effect=NONE)
         again = any(amounts[0] == payment.amount for payment in payments)

@@ -207,11 +207,11 @@ def _json(request: Call) -> Any:
 
 def _texts(value: Any) -> Iterator[str]:
     """All strings in a JSON value; deep nesting, which only a hostile answer has, is not followed."""
-    for _, one in _members({"": value}):
-        if isinstance(one, str):
-            yield one
-        elif isinstance(one, list):
-            yield from (item for item in one if isinstance(item, str))
+    for _, member in _members({"": value}):
+        if isinstance(member, str):
+            yield member
+        elif isinstance(member, list):
+            yield from (item for item in member if isinstance(item, str))
 
 
 def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -89,7 +89,7 @@ def same_account(got: Any, expected: Any) -> bool:
     """Whether two texts are one account's id; both prefixes appear in the specification."""
     if not isinstance(got, str) or not isinstance(expected, str):
         return False
-    bare = [one.removeprefix("acct_").removeprefix("acc_") for one in (got, expected)]
+    bare = [identifier.removeprefix("acct_").removeprefix("acc_") for identifier in (got, expected)]
     return bare[0] == bare[1]
 
 
@@ -117,14 +117,14 @@ def identifiers(value: Any) -> list[str] | None:
     """The ids in an array of resources, sorted; None where it is no array of objects with ids."""
     if not isinstance(value, list):
         return None
-    ids = [one.get("id") if isinstance(one, dict) else None for one in value]
-    texts = [one for one in ids if isinstance(one, str)]
+    ids = [member.get("id") if isinstance(member, dict) else None for member in value]
+    texts = [identifier for identifier in ids if isinstance(identifier, str)]
     return sorted(texts) if len(texts) == len(ids) else None
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
     """The objects in an array; none where it is no array."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
 def shown(value: Any) -> str:

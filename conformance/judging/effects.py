@@ -271,15 +271,15 @@ def paid(rounds: Sequence[Payment]) -> Paid | None:
     """
     if not rounds:
         return None
-    unlike = len({one.amount for one in rounds}) == len(rounds) > 1
-    most = _TIMES_EACH * max(one.requests for one in rounds)
+    unlike = len({turn.amount for turn in rounds}) == len(rounds) > 1
+    most = _TIMES_EACH * max(turn.requests for turn in rounds)
     for currency, member in rounds[0].moved:
         for times in range(1, most + 1):
-            fees = {_beyond(one.moved, (currency, member), one.amount, times) for one in rounds}
+            fees = {_beyond(turn.moved, (currency, member), turn.amount, times) for turn in rounds}
             if len(fees) > 1:
                 continue
             fee = fees.pop()
-            pauses = [_beyond(one.pause, (currency, member), one.amount, times) for one in rounds]
+            pauses = [_beyond(turn.pause, (currency, member), turn.amount, times) for turn in rounds]
             if (fee >= 0 and unlike) or (fee == 0 and 0 not in pauses):
                 return Paid(currency, member, times, fee)
     return None

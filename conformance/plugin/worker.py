@@ -102,9 +102,11 @@ class Worker:
         for finding in failed:
             finding.confirmed = "confirmed" if finding.rule in broken else "not reproduced"
 
-    def explore(self, one: Exploration, part: str) -> list[Finding]:
+    def explore(self, exploration: Exploration, part: str) -> list[Finding]:
         """An exploration's findings."""
-        return self._asked_for(presence.explained(self.run, one.function(self.run, part, self.settings), ()))
+        return self._asked_for(
+            presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
+        )
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on cases that the run is about: a check may cite more rules."""
@@ -146,8 +148,8 @@ class Worker:
             self._keep(tally["exchanges"], evidence)
         fresh = list(itertools.islice(self.run.record.values(), self._seen, None))
         self._seen += len(fresh)
-        for one in fresh:
-            one.trim(KEPT_BODY)
+        for exchange in fresh:
+            exchange.trim(KEPT_BODY)
         return {
             "worker": self.index,
             "check": check,
@@ -155,7 +157,7 @@ class Worker:
             "exchanges": list(evidence.values()),
             "tallies": redactor.data(tallies),
             **self._sent(),
-            "timings": [_timing(one) for one in fresh if one.attempts],
+            "timings": [_timing(exchange) for exchange in fresh if exchange.attempts],
             "lost": redactor.text(self.run.lost),
             "missing": redactor.data(presence.found(self.run)),
             "made": redactor.data([asdict(made) for made in self._newly_made()]),

@@ -122,7 +122,7 @@ def as_curl(document: Document) -> str:
 
 
 def _comment(text: str) -> str:
-    return "".join(one if one.isprintable() else " " for one in text)[:400]
+    return "".join(letter if letter.isprintable() else " " for letter in text)[:400]
 
 
 def _variable(symbol: str) -> str:

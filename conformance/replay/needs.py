@@ -147,10 +147,14 @@ def _makers(run: RunContext) -> dict[str, int]:
 def _listed(judged: list[Exchange], makers: Mapping[str, int], run: RunContext) -> list[int]:
     """The exchanges that made what the decisive answers show, or should: all but the customer's accounts,
     which are everybody's."""
-    lists = [one for one in judged if one.operation != "listAccounts" and one.succeeded]
-    shown = {word for one in lists for word in _WORDS.findall(one.response_body.decode("utf-8", "replace"))}
-    paths = {one.call.path for one in lists if one.operation and OPERATIONS[one.operation].is_list}
-    above = tuple(f"{one.call.path}/" for one in lists if one.method != "POST")
+    lists = [reading for reading in judged if reading.operation != "listAccounts" and reading.succeeded]
+    shown = {
+        word for reading in lists for word in _WORDS.findall(reading.response_body.decode("utf-8", "replace"))
+    }
+    paths = {
+        reading.call.path for reading in lists if reading.operation and OPERATIONS[reading.operation].is_list
+    }
+    above = tuple(f"{reading.call.path}/" for reading in lists if reading.method != "POST")
     return sorted(
         {
             number
@@ -174,11 +178,13 @@ def request_text(exchange: Exchange) -> str:
     return f"{call.target} {unquote(call.target)} {call.auth.signed_target or ''} {body}"
 
 
-def _resemble(one: str | None, other: str | None) -> bool:
+def _resemble(first: str | None, other: str | None) -> bool:
     """Whether two keys are the same, or but for their first or last character."""
-    if not one or not other:
+    if not first or not other:
         return False
-    return one == other or (len(one) == len(other) and (one[1:] == other[1:] or one[:-1] == other[:-1]))
+    return first == other or (
+        len(first) == len(other) and (first[1:] == other[1:] or first[:-1] == other[:-1])
+    )
 
 
 def _related(earlier: Exchange, later: Exchange) -> bool:

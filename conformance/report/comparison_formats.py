@@ -103,8 +103,8 @@ def _lines(found: Comparison) -> Iterator[str]:
         yield "|---|---|" + "---|" * len(found.names)
         for row in found.rules:
             texts = [
-                f"{one['sign']} {one['text']}".strip()
-                for one in (_column(row.rule, column) for column in row.cells)
+                f"{column['sign']} {column['text']}".strip()
+                for column in (_column(row.rule, column) for column in row.cells)
             ]
             yield _row([f"`{row.rule.id}`", str(row.rule.level), *texts])
         yield ""

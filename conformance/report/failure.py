@@ -25,14 +25,14 @@ def failure_text(
     for finding in findings:
         parts.append(_finding(finding))
         for number in finding.exchanges[:SHOWN_EXCHANGES]:
-            one = exchange(number)
-            if one is None:
+            shown_exchange = exchange(number)
+            if shown_exchange is None:
                 continue
             if number in shown:
                 parts.append(f"  exchange {number}: see above")
             else:
                 shown.add(number)
-                parts.append(_exchange(one, redactor))
+                parts.append(_exchange(shown_exchange, redactor))
         parts.append(f"  alone: pytest --pyargs conformance --rule {finding.rule}@{finding.operation}\n")
     return writable(printable(redactor.text("\n".join(parts)))).rstrip()
 
@@ -45,7 +45,7 @@ def _finding(finding: Finding) -> str:
         f"  expected  {finding.expected}",
         f"  got       {finding.got}",
     ]
-    lines += [f"  also      {one}" for one in finding.further[:8]]
+    lines += [f"  also      {sentence}" for sentence in finding.further[:8]]
     if len(finding.further) > 8:
         lines.append(f"  and {len(finding.further) - 8} more of the kind")
     if finding.cause:

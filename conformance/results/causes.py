@@ -53,7 +53,7 @@ def causes(results: Results) -> list[Cause]:
             rule = _root(key if key in violated else first[blocked_by], parents)[0]
             found[rule].consequences.append(cell)
     return sorted(
-        found.values(), key=lambda one: (one.level is not Level.REQUIRED, one.known, -len(one.cells))
+        found.values(), key=lambda cause: (cause.level is not Level.REQUIRED, cause.known, -len(cause.cells))
     )
 
 

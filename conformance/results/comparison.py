@@ -117,7 +117,7 @@ def _choices(found: Comparison) -> None:
                     answers.setdefault(key, [set() for _ in found.documents])[index].add(answer)
     rows: dict[tuple[str, ...], ChoiceRow] = {}
     for (rule, operation, question), given in answers.items():
-        texts = [" / ".join(sorted(one)) for one in given]
+        texts = [" / ".join(sorted(answered)) for answered in given]
         # A question that was not asked somewhere says nothing about a choice.
         if len({text for text in texts if text}) > 1:
             row = rows.setdefault((rule, question, *texts), ChoiceRow(rule, question, texts, []))

@@ -102,12 +102,12 @@ class Walk:
     @property
     def ids(self) -> list[str]:
         """The ids of all items in the order of the walk, repeated ones as often as they were shown."""
-        return [one for page in self.pages for one in page.ids]
+        return [identifier for page in self.pages for identifier in page.ids]
 
     @property
     def repeated(self) -> list[str]:
         """The ids that were shown more than once."""
-        return [one for one, times in Counter(self.ids).items() if times > 1]
+        return [identifier for identifier, times in Counter(self.ids).items() if times > 1]
 
     @property
     def total(self) -> int | None:

@@ -47,9 +47,9 @@ def sample(number: int, seed: int) -> list[Fault]:
     """Faults of as many different required rules as possible."""
     rng = random.Random(seed)
     by_rule: dict[str, list[Fault]] = {}
-    for one in catalogue.load():
-        if RULES[one.rule].level is Level.REQUIRED:
-            by_rule.setdefault(one.rule, []).append(one)
+    for fault in catalogue.load():
+        if RULES[fault.rule].level is Level.REQUIRED:
+            by_rule.setdefault(fault.rule, []).append(fault)
     rules = sorted(by_rule)
     rng.shuffle(rules)
     return [rng.choice(by_rule[rule]) for rule in (rules * (number // len(rules) + 1))[:number]]
@@ -71,7 +71,7 @@ def look(findings: Iterator[list[Finding]], run: RunContext, fault: Fault, score
     """Runs until the fault is found."""
     begin = time.perf_counter()
     for some in findings:
-        broken = {(one.rule, one.operation) for one in some if one.verdict.is_violation}
+        broken = {(finding.rule, finding.operation) for finding in some if finding.verdict.is_violation}
         broken |= {key for key, tally in run.invariants.tallies.items() if tally.broken}
         if broken:
             score.found += 1
@@ -116,14 +116,14 @@ def _by(name: str, fault: Fault, run: RunContext, examples: int, seed: int) -> I
     if name == CHECKS:
         return _checks(fault, run)
     test, parts = {
-        FUZZ: ("test_fuzz.test_schema_fuzzing", lambda one: [one.operation]),
+        FUZZ: ("test_fuzz.test_schema_fuzzing", lambda fault: [fault.operation]),
         MODEL: (
             "test_model.test_agrees_with_model",
-            lambda one: list(EXPLORATIONS["test_model.test_agrees_with_model"].parts),
+            lambda fault: list(EXPLORATIONS["test_model.test_agrees_with_model"].parts),
         ),
         HISTORIES: (
             "test_histories.test_has_legal_order",
-            lambda one: list(EXPLORATIONS["test_histories.test_has_legal_order"].parts),
+            lambda fault: list(EXPLORATIONS["test_histories.test_has_legal_order"].parts),
         ),
     }[name]
     return _ours(test, parts, fault, run, examples, seed)

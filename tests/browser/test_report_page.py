@@ -67,15 +67,15 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
         path = tmp_path / "report.html"
         path.write_text(text, "utf-8")
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **how})
-        one = Opened(context.new_page())
-        opened.append(one)
-        one.page.goto(path.as_uri() + fragment)
-        return one
+        tab = Opened(context.new_page())
+        opened.append(tab)
+        tab.page.goto(path.as_uri() + fragment)
+        return tab
 
     yield open_
-    problems = [problem for one in opened for problem in one.problems]
-    for one in opened:
-        one.page.context.close()
+    problems = [problem for tab in opened for problem in tab.problems]
+    for tab in opened:
+        tab.page.context.close()
     assert problems == []
 
 

@@ -27,7 +27,9 @@ def checks(*operations: str, only: str = "") -> list[tuple[Check, str]]:
 
 
 def fault(rule: str, operation: str, kind: str) -> Fault:
-    (found,) = [one for one in load() if (one.rule, one.operation, one.kind) == (rule, operation, kind)]
+    (found,) = [
+        fault for fault in load() if (fault.rule, fault.operation, fault.kind) == (rule, operation, kind)
+    ]
     return found
 
 

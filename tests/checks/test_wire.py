@@ -79,7 +79,8 @@ def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list
         for exchange in run.record.values()
     )
     seen = Counter(
-        (parsed(one).method.encode(), one.target, tuple(parsed(one).headers), one.body) for one in received
+        (parsed(request).method.encode(), request.target, tuple(parsed(request).headers), request.body)
+        for request in received
     )
     # Where a request was sent several times, the record keeps the last one.
     assert wanted - seen == Counter()
@@ -105,9 +106,9 @@ def test_what_was_sent_is_what_was_planned(wired: tuple[RunContext, Seeded, list
         for name in signing.HEADERS:
             written = NAME_CASES[auth.name_case](name)
             if name in auth.omit:
-                assert not {name.lower()} & {one.lower() for one, _ in exchange.request_headers}, (
-                    exchange.purpose
-                )
+                assert not {name.lower()} & {
+                    name_sent.lower() for name_sent, _ in exchange.request_headers
+                }, exchange.purpose
             elif name not in twice:
                 assert (sent[written] == "") is (name in auth.empty or _given(exchange, name) == ""), (
                     exchange.purpose

@@ -37,11 +37,11 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     logging.disable(logging.CRITICAL)
     faults = [
-        one
-        for one in load()
-        if one.rule.startswith(options.rule)
-        and options.kind in one.kind
-        and options.operation in one.operation
+        fault
+        for fault in load()
+        if fault.rule.startswith(options.rule)
+        and options.kind in fault.kind
+        and options.operation in fault.operation
     ]
     if options.sample:
         print(f"seed {options.seed}: --seed {options.seed} runs these faults again")
@@ -132,7 +132,7 @@ _BY_ID: dict[str, Fault] = {}
 def _fault(identifier: str) -> Fault:
     # Behaviours are classes made by decorators, which do not travel between processes; their names do.
     if not _BY_ID:
-        _BY_ID.update({one.id: one for one in load()})
+        _BY_ID.update({fault.id: fault for fault in load()})
     return _BY_ID[identifier]
 
 

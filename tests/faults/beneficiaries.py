@@ -29,7 +29,9 @@ faults["beneficiary.destinations"] |= {
     "payout_destinations holds the destinations of all beneficiaries of the account.": seam(
         "destinations",
         lambda self, ctx, record: [
-            one for each in ctx.store.select("beneficiary", record["parent"]) for one in self.usual(ctx, each)
+            shown
+            for each in ctx.store.select("beneficiary", record["parent"])
+            for shown in self.usual(ctx, each)
         ],
     ),
 }

@@ -47,7 +47,9 @@ def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
             "SELECT currency, network FROM wallet_pairs WHERE account = ?", ctx.params["account_id"]
         )
         free = ("solana_devnet", "ethereum", "polygon")
-        return next((one for one in free if (ctx.body.get("currency"), one) not in taken), "ethereum")
+        return next(
+            (network for network in free if (ctx.body.get("currency"), network) not in taken), "ethereum"
+        )
     if name in ("beneficiary_id", "payout_destination_id"):
         kind = name.removesuffix("_id")
         rows = ctx.store.query("SELECT id, parent FROM resources WHERE kind = ? ORDER BY seq DESC", kind)

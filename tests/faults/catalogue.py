@@ -144,7 +144,11 @@ def fault(
         sentence = description.removesuffix(".")
         for rule in rules:
             covered = RULES[rule].operations
-            chosen = [one for one in covered if operations is None or one in set(operations)]
+            chosen = [
+                operation_id
+                for operation_id in covered
+                if operations is None or operation_id in set(operations)
+            ]
             if not chosen:
                 raise ValueError(f"{behaviour.__name__}: {rule} covers none of the operations")
             for operation in chosen:

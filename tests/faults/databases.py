@@ -38,7 +38,9 @@ def _kept(fault: Any, fields: dict[str, Any]) -> dict[str, Any]:
 
 faults["create.echo"] |= {
     "Some characters of free texts are kept as others, or not at all.": keeping(
-        _kept, operations=[one for one in OPERATION_SETS["create"] if free_texts(one)], each=TEXTS
+        _kept,
+        operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
+        each=TEXTS,
     ),
     "A text of some syntax is kept in a form of the server's own.": keeping(
         lambda self, fields: {

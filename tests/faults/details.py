@@ -111,9 +111,9 @@ class AnswersTheFirst(Faulty):
         if not self.claim_wallet_pair(ctx):
             same = {name: ctx.values[name] for name in ("currency", "network")}
             ctx.record = next(
-                one
-                for one in ctx.store.select("wallet", self.parent(ctx)["id"])
-                if same.items() <= one.items()
+                wallet
+                for wallet in ctx.store.select("wallet", self.parent(ctx)["id"])
+                if same.items() <= wallet.items()
             )
         else:
             self.create(ctx)
@@ -124,8 +124,8 @@ class ReplacesTheFirst(Faulty):
     """A second wallet of the same pair is refused, and the first one becomes inactive."""
 
     def on_duplicate_wallet(self, ctx: Context) -> None:
-        for one in ctx.store.select("wallet", self.parent(ctx)["id"]):
-            ctx.store.change("DELETE FROM resources WHERE id = ?", one["id"])
+        for wallet in ctx.store.select("wallet", self.parent(ctx)["id"]):
+            ctx.store.change("DELETE FROM resources WHERE id = ?", wallet["id"])
         self.create(ctx)
         super().on_duplicate_wallet(ctx)
 

@@ -72,7 +72,7 @@ faults["list.date-offset"] |= {
 
 #: Kind -> what becomes of a text that is stored.
 LOSSES: dict[str, Callable[[str], str]] = {
-    "three bytes at most": lambda text: "".join(one if ord(one) < 0x10000 else "?" for one in text),
+    "three bytes at most": lambda text: "".join(letter if ord(letter) < 0x10000 else "?" for letter in text),
     "composed": lambda text: unicodedata.normalize("NFC", text),
     "decomposed": lambda text: unicodedata.normalize("NFD", text),
     "compatible": lambda text: unicodedata.normalize("NFKC", text),

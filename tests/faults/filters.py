@@ -208,7 +208,9 @@ class OtherStatuses(Faulty):
         if self.value == "none":
             return Condition("status", "=", "no such status")
         return Condition(
-            "status", "IN", [one for one in ("active", *_OTHERS[self.operation]) if one not in statuses]
+            "status",
+            "IN",
+            [status for status in ("active", *_OTHERS[self.operation]) if status not in statuses],
         )
 
 
@@ -276,10 +278,10 @@ class FiltersThePage(Fetches):
     """The filters are applied to the page instead of to the list."""
 
     def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
-        kept = {one["id"] for one in self.all(ctx, listing)}
+        kept = {record["id"] for record in self.all(ctx, listing)}
         everything = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx))
         offset = (listing.page - 1) * listing.size
-        return [one for one in everything[offset : offset + listing.size] if one["id"] in kept]
+        return [record for record in everything[offset : offset + listing.size] if record["id"] in kept]
 
 
 @fault("list.filters-combine")

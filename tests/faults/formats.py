@@ -236,7 +236,9 @@ faults["format.fields"] |= {
         each=("id", "object", "country", "type", "currency", "status", "is_default", "created"),
     ),
     "payout_destinations holds ids instead of objects.": seam(
-        "destinations", lambda self, *_: [one["id"] for one in self.usual()], operations=EMBEDDING
+        "destinations",
+        lambda self, *_: [destination["id"] for destination in self.usual()],
+        operations=EMBEDDING,
     ),
 }
 

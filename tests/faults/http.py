@@ -264,7 +264,7 @@ revealing = hook(ShowsNumber, "reveal")
 faults["secrets.hidden"] |= {
     "A payout destination shows the full number under the name it was sent by.": revealing(
         lambda self, document, name, record: {**document, name: record[name]},
-        operations=[one for one in SHOWING if one != "listPayoutDestinations"],
+        operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
         each=HIDDEN,
     ),
 }
@@ -293,7 +293,7 @@ class NumberForLastFour(ShowsNumber):
 
 @fault(
     "secrets.hidden",
-    operations=[one for one in SHOWING if one != "listPayoutDestinations"],
+    operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
     each=[f"{name} {how}" for name in HIDDEN[1:] for how in ("plain", "grouped", "reversed case")],
 )
 class NumberForMask(ShowsNumber):

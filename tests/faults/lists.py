@@ -15,7 +15,7 @@ from .catalogue import Faulty, fault, faults, hook, seam
 HUGE = 10**9
 
 #: There are not enough known pairs for more than ten wallets in an account.
-LONG_LISTS = [one for one in OPERATION_SETS["list"] if one != "listWallets"]
+LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]
 
 
 class Envelope(Faulty):

@@ -226,9 +226,9 @@ class ShowsTwice(Indexed):
             return super().fetch(ctx, listing, limit=limit, offset=offset)
         twice = set(self.index.get(str(self.list_parent(ctx)), []))
         records = [
-            one
+            shown
             for each in super().fetch(ctx, listing)
-            for one in ([each, each] if each["id"] in twice else [each])
+            for shown in ([each, each] if each["id"] in twice else [each])
         ]
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 

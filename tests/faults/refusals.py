@@ -93,7 +93,11 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
 
 @fault(
     "refusal.changes-nothing",
-    operations=[one for one in OPERATION_SETS["write"] if one not in ("createBeneficiary", "createPayin")],
+    operations=[
+        operation
+        for operation in OPERATION_SETS["write"]
+        if operation not in ("createBeneficiary", "createPayin")
+    ],
     each=_refusals,
 )
 class ActsAndRefuses(Faulty):
@@ -114,8 +118,8 @@ class ActsOnAnother(Faulty):
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if refusal.kind == "missing_child" and ctx.account is not None:
-            for one in ctx.store.select("beneficiary", ctx.account["id"])[-1:]:
-                ctx.params["beneficiary_id"] = one["id"]
+            for beneficiary in ctx.store.select("beneficiary", ctx.account["id"])[-1:]:
+                ctx.params["beneficiary_id"] = beneficiary["id"]
                 with contextlib.suppress(Refusal):
                     perform(self, ctx)
 

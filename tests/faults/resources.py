@@ -34,7 +34,7 @@ def other(name: str, value: Any) -> Any:
         "payout_method": ("ach", "wire"),
     }
     if name in known:
-        return next(one for one in known[name] if one != value)
+        return next(choice for choice in known[name] if choice != value)
     if name in ("created", "updated", "initiated_at"):
         return value[:3] + ("0" if value[3] != "0" else "1") + value[4:]
     if name.endswith("_at"):
@@ -45,7 +45,9 @@ def other(name: str, value: Any) -> Any:
         case bool():
             return not value
         case dict():
-            return {key: other("", one) if isinstance(one, str) else one for key, one in value.items()}
+            return {
+                key: other("", member) if isinstance(member, str) else member for key, member in value.items()
+            }
         case list():
             return value[:-1] if value else value
         case str() if value.replace(".", "").isdigit():
@@ -165,7 +167,7 @@ def free_texts(operation: str) -> list[str]:
 
 @fault(
     "create.echo",
-    operations=[one for one in OPERATION_SETS["create"] if free_texts(one)],
+    operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
     each=[*TEXTS],
 )
 class ChangesTexts(Keeps):
@@ -289,7 +291,7 @@ faults["create.initial-state"] |= {
 faults["create.server-owned"] |= {
     "A member that only the server may set is taken from the body.": showing(
         lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
-        operations=[one for one in OPERATION_SETS["create"] if one != "createPayin"],
+        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
         each=lambda operation: OWNED[KINDS[operation]],
     ),
     "A new payin has the status that the body says.": showing(

@@ -148,9 +148,9 @@ class ServesResembling(Faulty):
     """A child is served under an identifier that resembles its own."""
 
     def on_missing_child(self, ctx: Context, kind: str, identifier: str, parent: Record) -> Record:
-        for one in ctx.store.select(kind, parent["id"]):
-            if len(identifier) > 5 and self.value(identifier, one["id"]):
-                return one
+        for record in ctx.store.select(kind, parent["id"]):
+            if len(identifier) > 5 and self.value(identifier, record["id"]):
+                return record
         return super().on_missing_child(ctx, kind, identifier, parent)
 
 

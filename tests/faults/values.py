@@ -155,7 +155,7 @@ faults["format.nullable"] |= {
     ),
     "A tag that has no value is missing.": seam(
         "addresses",
-        lambda self, *_: [{"address": one["address"]} for one in self.usual()],
+        lambda self, *_: [{"address": wallet["address"]} for wallet in self.usual()],
         operations=("createWallet",),
     ),
 }
@@ -164,7 +164,7 @@ faults["format.nullable"] |= {
 faults["format.enum"] |= {
     "An enumerated member holds a value that is not listed.": of(
         Sets,
-        operations=[one for one in OPERATION_SETS["all"] if one != "getAccountBalances"],
+        operations=[operation for operation in OPERATION_SETS["all"] if operation != "getAccountBalances"],
         each=lambda operation: {
             f"{name} {how}": (name, way)
             for name in enumerations(operation)

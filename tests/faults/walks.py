@@ -258,8 +258,8 @@ class ListsTheAccounts(Faulty):
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
         assert ctx.account is not None
-        mine = {one["id"] for one in ctx.store.select("beneficiary", ctx.account["id"])}
-        records = [one for one in super().fetch(ctx, listing) if one["parent"] in mine]
+        mine = {record["id"] for record in ctx.store.select("beneficiary", ctx.account["id"])}
+        records = [record for record in super().fetch(ctx, listing) if record["parent"] in mine]
         return records[offset:] if limit < 0 else records[offset : offset + limit]
 
     def count(self, ctx: Context, listing: Listing) -> int:

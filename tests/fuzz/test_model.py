@@ -39,7 +39,7 @@ def test_what_happens_is_remembered() -> None:
     assert payee.shown == {"id": "bene_1", "note": "b", "title": "Ms"} and payee.rule == "beneficiary.update"
     model.disabled(payee)
     assert payee.shown["status"] == "disabled" and payee.rule == "beneficiary.disable"
-    assert [one.id for one in model.listed("listPayoutDestinations", payee)] == ["dest_1"]
+    assert [destination.id for destination in model.listed("listPayoutDestinations", payee)] == ["dest_1"]
     model.created("createWallet", {"id": "wal_1", "currency": "USDC", "network": "n"})
     assert model.has_wallet("USDC", "n") and not model.has_wallet("USDC", "m")
 

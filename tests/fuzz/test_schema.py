@@ -147,7 +147,7 @@ def test_failures_of_cases_that_were_not_drawn_are_shrunk() -> None:
     case = Case("createVirtualAccount", "test", body=to_json(body), query="a=1&b=2")
     small = shrink(
         case,
-        lambda one: one.body is not None and len(json.loads(one.body).get("label", "")) > 255,
+        lambda smaller: smaller.body is not None and len(json.loads(smaller.body).get("label", "")) > 255,
         {"currency": "EUR", "label": "y"},
     )
     assert small.body is not None and json.loads(small.body).keys() == {"label"} and "&" not in small.query
@@ -172,7 +172,9 @@ def test_operation_that_is_never_accepted_is_inconclusive() -> None:
 
 def test_absent_operation_is_not_applicable() -> None:
     run = run_on(payins=False)
-    assert {one.verdict for one in schema_fuzzing(run, "createPayin", settings())} == {Verdict.NOT_APPLICABLE}
+    assert {finding.verdict for finding in schema_fuzzing(run, "createPayin", settings())} == {
+        Verdict.NOT_APPLICABLE
+    }
     assert run.sent == 0
 
 

@@ -67,9 +67,9 @@ def _chunks(stream: BinaryIO) -> Iterator[bytes]:
 
 @pytest.fixture
 def server() -> Iterator[RawServer]:
-    one = RawServer()
-    yield one
-    one.listener.close()
+    server = RawServer()
+    yield server
+    server.listener.close()
 
 
 DOCUMENT = {

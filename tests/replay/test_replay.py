@@ -478,7 +478,7 @@ def test_command_prints_scripts(file: Path, capsys: pytest.CaptureFixture[str]) 
 def test_command_names_what_is_missing(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in [one for one in os.environ if one.startswith("CONFORMANCE_")]:
+    for name in [variable for variable in os.environ if variable.startswith("CONFORMANCE_")]:
         monkeypatch.delenv(name)
     assert main(["replay", str(tmp_path / "none.json"), "--base-url", "http://127.0.0.1:1"]) == 2
     assert "no such replay file" in capsys.readouterr().err

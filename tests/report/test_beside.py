@@ -27,7 +27,7 @@ def keyed(number: int, key: str, answer: bytes, sent: bytes = b'{"name": "A"}', 
 
 def pair(*exchanges: Exchange) -> dict[str, Any] | None:
     """What is shown of a finding that names these exchanges, the decisive one first."""
-    results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[one.number for one in exchanges]))
+    results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[kept.number for kept in exchanges]))
     keep(results, *exchanges)
     made = document(results)
     return beside(made, view.causes(made)[0].first.decisive)

@@ -116,7 +116,7 @@ def test_rules_lists_every_rule_once(capsys: pytest.CaptureFixture[str]) -> None
 def test_rules_can_be_narrowed_and_given_as_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "list", "auth.precedence", "--level", "open", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert {one["id"] for one in found} == {
+    assert {result["id"] for result in found} == {
         rule.id
         for rule in RULES.values()
         if rule.level is Level.OPEN and (rule.id.startswith("list.") or rule.id == "auth.precedence")

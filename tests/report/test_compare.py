@@ -35,8 +35,12 @@ def test_two_equal_runs_differ_in_nothing() -> None:
 
 def test_what_broke_and_what_was_mended() -> None:
     found = two({WALK: Verdict.FAILED}, {PAGES: Verdict.FAILED})
-    assert [(one.rule, one.before, one.after) for one in found.broke] == [("list.pages", "passed", "failed")]
-    assert [(one.rule, one.before, one.after) for one in found.mended] == [("list.walk", "failed", "passed")]
+    assert [(change.rule, change.before, change.after) for change in found.broke] == [
+        ("list.pages", "passed", "failed")
+    ]
+    assert [(change.rule, change.before, change.after) for change in found.mended] == [
+        ("list.walk", "failed", "passed")
+    ]
     assert found.moved == []
 
 
@@ -63,7 +67,7 @@ def test_a_rule_that_only_one_catalogue_has_is_named(monkeypatch: pytest.MonkeyP
         cells=tuple(case for case in old.cells if case.rule != "list.walk"),
     )
     found = compare({"old": old, "new": new})
-    assert [(one.before, one.after) for one in found.broke] == [("absent", "failed")]
+    assert [(change.before, change.after) for change in found.broke] == [("absent", "failed")]
     assert "list.walk" in comparison_markdown(found)
     assert "list.walk" in comparison_html(found)
 

@@ -33,13 +33,13 @@ def text(element: Any) -> str:
 
 def test_every_rule_and_case_has_a_place_of_its_own() -> None:
     shown = page()
-    ids = [one.get("id") for one in shown.iter() if one.get("id")]
+    ids = [element.get("id") for element in shown.iter() if element.get("id")]
     assert len(set(ids)) == len(ids)
     wanted = {rule.id for rule in RULES.values()}
     wanted |= {f"{rule.id}@{operation}" for rule in RULES.values() for operation in rule.operations}
     assert wanted <= set(ids)
-    links = {one.get("href") for one in shown.cssselect("table.matrix td a")}
-    assert links == {f"#{one}" for one in wanted if "@" in one}
+    links = {link.get("href") for link in shown.cssselect("table.matrix td a")}
+    assert links == {f"#{link}" for link in wanted if "@" in link}
 
 
 def test_a_known_failure_is_marked_and_a_stale_entry_named() -> None:
@@ -99,7 +99,7 @@ def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(
     [card] = shown.cssselect("article.cause")
     assert "conformance replay replays/walk.json --target server.toml" in text(card)
     assert "Repeated alone: not reproduced; it is a violation all the same" in text(card)
-    scripts = [text(one) for one in card.cssselect("details.reproduce pre")]
+    scripts = [text(block) for block in card.cssselect("details.reproduce pre")]
     assert len(scripts) == 2
     assert scripts[0].startswith("#!/usr/bin/env bash")
     assert "/v1/accounts/acc_1/wallets" in scripts[1]
@@ -132,12 +132,12 @@ def test_latency_is_told_in_numbers_beside_the_plot() -> None:
 
 def test_nothing_is_loaded_and_no_style_or_handler_stands_in_an_attribute() -> None:
     shown = page(finding(*WALK, Verdict.FAILED, exchanges=[1]), exchanges=[exchange(1)])
-    for one in shown.iter():
-        if not isinstance(one.tag, str):
+    for element in shown.iter():
+        if not isinstance(element.tag, str):
             continue
-        assert not {"src", "srcset", "style", "data", "action"} & set(one.attrib)
-        assert not any(name.startswith("on") for name in one.attrib)
-        assert one.get("href", "#").startswith("#")
+        assert not {"src", "srcset", "style", "data", "action"} & set(element.attrib)
+        assert not any(name.startswith("on") for name in element.attrib)
+        assert element.get("href", "#").startswith("#")
     policy = shown.cssselect("meta[http-equiv]")[0].get("content")
     assert policy.startswith("default-src 'none'; script-src 'sha256-")
     assert "unsafe" not in policy

@@ -71,13 +71,13 @@ def test_a_listed_rule_that_holds_fails_the_run_with_the_line_to_delete(tmp_path
     assert status(results, known) == 1
     assert decide(results, Level.REQUIRED, known).name == "outdated"
     assert "line 3" in decide(results, Level.REQUIRED, known).sentence
-    assert [one.line for one in known.apply(results)] == [3]
+    assert [stale.line for stale in known.apply(results)] == [3]
 
 
 def test_a_star_is_stale_only_when_its_rule_holds_on_every_operation(tmp_path: Path) -> None:
     known = load(tmp_path, entry(operation="*"))
     assert not known.apply(whole_run({WALK: Verdict.FAILED}))
-    assert [one.line for one in known.apply(whole_run())] == [1]
+    assert [stale.line for stale in known.apply(whole_run())] == [1]
 
 
 @pytest.mark.parametrize("verdict", [Verdict.NOT_RUN, Verdict.INCONCLUSIVE, Verdict.ERROR])

@@ -47,9 +47,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def judged(document: dict[str, Any]) -> dict[tuple[str, str], str]:
     return {
-        (one["rule"], one["operation"]): one["verdict"]
-        for one in document["cells"]
-        if one["rule"].startswith("list.")
+        (case["rule"], case["operation"]): case["verdict"]
+        for case in document["cells"]
+        if case["rule"].startswith("list.")
     }
 
 
@@ -64,7 +64,7 @@ def test_parts_make_the_whole(
     assert document["verdict"]["sentence"] == whole["verdict"]["sentence"]
     assert judged(document) == judged(whole)
     assert document["run"]["requests"] == sum(runs[name][1]["run"]["requests"] for name in "123")
-    broken = next(one for one in document["cells"] if one["verdict"] == "failed")
+    broken = next(case for case in document["cells"] if case["verdict"] == "failed")
     assert all(str(number) in document["exchanges"] for number in broken["findings"][0]["exchanges"])
     assert (tmp_path / "merged" / "report.html").exists()
     assert document["verdict"]["sentence"] in capsys.readouterr().out

@@ -70,12 +70,12 @@ def test_a_new_question_is_no_difference_but_counted(tmp_path: Path) -> None:
 
 
 def test_two_checks_that_saw_different_things_give_one_answer_in_any_order() -> None:
-    one, two = (
+    first, second = (
         finding(*STATUS, Verdict.OBSERVED, observations={"question": answer}) for answer in ("a", "b")
     )
     assert (
-        choices(whole_run(None, one, two))
-        == choices(whole_run(None, two, one))
+        choices(whole_run(None, first, second))
+        == choices(whole_run(None, second, first))
         == {(*STATUS, "question"): "a / b"}
     )
 

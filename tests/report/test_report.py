@@ -79,7 +79,7 @@ def runs(draw: st.DrawFn) -> tuple[Results, dict[str, Any]]:
         if verdict.is_violation:
             verdict = Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
         if verdict is not Verdict.NOT_RUN:
-            cause = draw(st.sampled_from(["", *sorted({one[0] for one in chosen})]))
+            cause = draw(st.sampled_from(["", *sorted({cell[0] for cell in chosen})]))
             text = draw(
                 st.sampled_from(
                     ["201 with a JSON body", "401 without error type and code", "<b>&\x00\ud800|`"]
@@ -143,7 +143,7 @@ def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Results, d
     assert log["invocations"][0]["exitCode"] == status
     assert log["invocations"][0]["exitCodeDescription"] == sentence
     if verdict.name == "violations":
-        assert any(one["level"] == "error" and "suppressions" not in one for one in log["results"])
+        assert any(result["level"] == "error" and "suppressions" not in result for result in log["results"])
     cases = list(ElementTree.fromstring(texts["junit"]).iter("testcase"))
     assert any(case.find("failure") is not None or case.find("error") is not None for case in cases) == (
         status != 0
@@ -237,7 +237,7 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
         ("auth.nonce-replay", "createAccount"),
         ("auth.nonce-replay-idempotent", "createWallet"),
     }
-    taken = next(one for one in (first, second) if one.rule == "auth.nonce-replay").consequences
+    taken = next(cause for cause in (first, second) if cause.rule == "auth.nonce-replay").consequences
     assert [(cell.rule, cell.operation) for cell in taken] == [
         ("auth.nonce-replay-idempotent", "createAccount")
     ]
@@ -278,13 +278,13 @@ def test_every_violation_is_in_exactly_one_cause(run: tuple[Results, dict[str, A
     found = causes(results)
     grouped = [
         (cell.rule, cell.operation)
-        for one in found
-        for cell in [*one.cells, *one.consequences]
+        for cause in found
+        for cell in [*cause.cells, *cause.consequences]
         if cell.verdict.is_violation
     ]
     assert sorted(grouped) == sorted(key for key, cell in results.cells.items() if cell.verdict.is_violation)
-    assert all(one.cells for one in found)
-    assert all(cell.rule == one.rule for one in found for cell in one.cells)
+    assert all(cause.cells for cause in found)
+    assert all(cell.rule == cause.rule for cause in found for cell in cause.cells)
 
 
 def test_a_rule_about_other_operations_is_followed_wherever_it_is_broken() -> None:
@@ -306,11 +306,11 @@ def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> No
         seen: set[str] = set()
         todo = list(rule.follows)
         while todo:
-            one = todo.pop()
-            assert one != rule.id
-            if one not in seen:
-                seen.add(one)
-                todo += RULES[one].follows
+            follow = todo.pop()
+            assert follow != rule.id
+            if follow not in seen:
+                seen.add(follow)
+                todo += RULES[follow].follows
 
 
 # ---------------------------------------------------------------------- what a document holds
@@ -365,10 +365,10 @@ def test_of_many_exchanges_those_that_decide_violations_are_kept(monkeypatch: py
         finding("list.pages", "listWallets", Verdict.FAILED, exchanges=[4, 5]),
     )
     keep(results, *(exchange(number) for number in range(1, 6)))
-    one = len(json.dumps(to_json(results.exchanges[1])))
-    monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(2.5 * one))
+    size = len(json.dumps(to_json(results.exchanges[1])))
+    monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(2.5 * size))
     assert list(document(results).exchanges) == ["2", "4"]
-    monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(4.5 * one))
+    monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(4.5 * size))
     made = document(results)
     assert list(made.exchanges) == ["2", "3", "4", "5"]
     assert all(isinstance(make(made), str) for _, make in FORMATS.values())
@@ -410,7 +410,7 @@ def test_latency_counts_every_exchange_and_no_missing_answer_as_a_time() -> None
 def test_a_document_of_no_run_at_all_can_be_shown(tmp_path: Path) -> None:
     made = document(Results(None), None)
     SCHEMA.validate(made.to_json())
-    assert all(isinstance(one, Path) for one in write_all(made, tmp_path))
+    assert all(isinstance(path, Path) for path in write_all(made, tmp_path))
 
 
 # ---------------------------------------------------------------------- writing
@@ -425,7 +425,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Document:
 
 def test_every_format_is_written_readable_for_all(made: Document, tmp_path: Path) -> None:
     written = write_all(made, tmp_path / "new" / "reports")
-    assert [one.name for one in written if isinstance(one, Path)] == [file for file, _ in FORMATS.values()]
+    assert [path.name for path in written if isinstance(path, Path)] == [file for file, _ in FORMATS.values()]
     assert {path.name for path in (tmp_path / "new" / "reports").iterdir()} == {
         file for file, _ in FORMATS.values()
     }
@@ -444,7 +444,7 @@ def test_a_problem_with_one_format_loses_no_other(
     monkeypatch.setattr(write, "FORMATS", {**FORMATS, "html": ("report.html", broken)})
     (tmp_path / "junit.xml").mkdir()
     written = write_all(made, tmp_path)
-    problems = [str(one) for one in written if isinstance(one, WriteProblem)]
+    problems = [str(problem) for problem in written if isinstance(problem, WriteProblem)]
     assert len(problems) == 2
     assert "report.html could not be made: KeyError" in problems[0]
     assert "junit.xml" in problems[1]
@@ -463,7 +463,7 @@ def test_an_old_file_stands_until_the_new_one_is_whole(
 
     monkeypatch.setattr(os, "replace", full)
     written = write_all(made, tmp_path)
-    assert all(isinstance(one, WriteProblem) and "No space left" in str(one) for one in written)
+    assert all(isinstance(problem, WriteProblem) and "No space left" in str(problem) for problem in written)
     assert [path.name for path in tmp_path.iterdir()] == ["results.json"]
     assert (tmp_path / "results.json").read_text("utf-8") == "old"
 
@@ -481,7 +481,7 @@ def test_the_step_summary_is_appended_and_bounded(
     write.append_step_summary(made, {"GITHUB_STEP_SUMMARY": str(steps)})
     assert 0 < len(steps.read_bytes()) <= 600
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
-    assert sum(isinstance(one, WriteProblem) for one in write_all(made, tmp_path / "reports")) == 1
+    assert sum(isinstance(problem, WriteProblem) for problem in write_all(made, tmp_path / "reports")) == 1
 
 
 # ---------------------------------------------------------------------- the terminal

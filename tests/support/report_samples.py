@@ -95,8 +95,8 @@ def whole_run(
         verdict = (verdicts or {}).get((rule, operation), good)
         if verdict is not Verdict.NOT_RUN:
             results.add(finding(rule, operation, verdict))
-    for one in findings:
-        results.add(one)
+    for extra in findings:
+        results.add(extra)
     results.sent += 100
     return results
 

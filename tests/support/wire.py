@@ -100,10 +100,10 @@ def wire(reply: Reply | None = None, prefix: str = "") -> Iterator[Wire]:
         yield server
     finally:
         server.closing.set()
-        for one in (listener, *connections):
+        for end in (listener, *connections):
             with contextlib.suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
 
 def _receive(connection: socket.socket, buffer: bytes) -> tuple[Received, bytes]:

@@ -92,7 +92,7 @@ def test_same_amount(got: Any, expected: Any, same: bool) -> None:
 )
 def test_what_is_no_array_of_resources_has_no_identifiers(value: Any) -> None:
     assert identifiers(value) is None
-    assert all(isinstance(one, dict) for one in objects(value))
+    assert all(isinstance(member, dict) for member in objects(value))
 
 
 def test_no_account_is_no_account() -> None:

@@ -25,10 +25,10 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> list[Fault]:
 
 def test_a_row_takes_effect_on_its_operation_only(registered: list[Fault]) -> None:
     faults["http.no-server-error"] |= {"Nothing works.": crashing(lambda self, ctx: True)}
-    fault = next(one for one in registered if one.operation == "createWallet")
+    fault = next(row for row in registered if row.operation == "createWallet")
     with pytest.raises(AssertionError):
         World(fault.make()).make("createWallet")
-    World(next(one for one in registered if one.operation == "listWallets").make()).make("createWallet")
+    World(next(row for row in registered if row.operation == "listWallets").make()).make("createWallet")
 
 
 def test_usual_is_what_the_reference_server_does(registered: list[Fault]) -> None:
@@ -47,7 +47,7 @@ def test_usual_is_what_the_reference_server_does(registered: list[Fault]) -> Non
 def test_a_sentence_is_the_name_of_the_kind(registered: list[Fault]) -> None:
     row = seam("parse_timestamp", lambda *_: 0, operations=("listWallets",), each={"zero": 0})
     faults[RULE] |= {"All times are one.": row}
-    assert [one.id for one in registered] == [f"{RULE}[listWallets]: All times are one: zero"]
+    assert [row.id for row in registered] == [f"{RULE}[listWallets]: All times are one: zero"]
     assert registered[0].bug is Bug.AUTH_BYPASS
 
 

@@ -45,8 +45,8 @@ def test_entry_check_and_fault_are_there(checkout: Path, capsys: pytest.CaptureF
     rule = ("list.upside-down", *RULE[1:])
     assert begin(checkout, *rule, "--quote", "it's there") == 0
     after = rules(checkout)
-    (added,) = [one for one in after if one not in before]
-    assert [one for one in after if one != added] == before
+    (added,) = [entry for entry in after if entry not in before]
+    assert [entry for entry in after if entry != added] == before
     assert added == {
         "id": "list.upside-down",
         "section": ["8"],
@@ -55,7 +55,7 @@ def test_entry_check_and_fault_are_there(checkout: Path, capsys: pytest.CaptureF
         "statement": STATEMENT,
         "quote": "it's there",
     }
-    beside = [str(one["id"]).partition(".")[0] for one in after]
+    beside = [str(rule["id"]).partition(".")[0] for rule in after]
     assert beside[after.index(added) - 1] == "list"
     check = checkout / "conformance" / "checks" / "test_list_upside_down.py"
     assert 'RULE = "list.upside-down"' in check.read_text("utf-8")

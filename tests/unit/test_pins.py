@@ -23,7 +23,7 @@ PINS = {
 
 
 def requirements() -> list[Requirement]:
-    extras = [one for group in PROJECT["optional-dependencies"].values() for one in group]
+    extras = [requirement for group in PROJECT["optional-dependencies"].values() for requirement in group]
     return [Requirement(text) for text in (*PROJECT["dependencies"], *extras)]
 
 

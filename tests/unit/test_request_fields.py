@@ -26,7 +26,7 @@ def named(cases: list[tuple[str, fields.Field]]) -> list[str]:
 def problems(operation: str, name: str, value: object) -> list[str]:
     """What openapi.yaml finds wrong with one field of an otherwise empty body."""
     found = request_problems(operation, to_json({name: value}), "")
-    return [one for one in found if one.startswith(f"/{name}")]
+    return [pointer for pointer in found if pointer.startswith(f"/{name}")]
 
 
 def test_limits_are_those_of_the_specification() -> None:

@@ -31,7 +31,7 @@ customer_id = "cus_1"
 def changed(path: str, value: Any) -> dict[str, Any]:
     """The sound tables with one value put in place."""
     tables: dict[str, Any] = {
-        name: dict(one) if isinstance(one, dict) else one for name, one in SOUND.items()
+        name: dict(table) if isinstance(table, dict) else table for name, table in SOUND.items()
     }
     *parents, last = path.split(".")
     place = tables
@@ -69,8 +69,8 @@ def test_schema_is_valid_and_lists_the_fields_of_each_operation() -> None:
         described = dict(keys(f"samples.{kind}"))
         described.pop("pairs", None)
         properties = (OPERATIONS[operation].request_schema or {})["properties"]
-        assert {name: one["type"] for name, one in described.items()} == {
-            name: one["type"] for name, one in properties.items()
+        assert {name: schema["type"] for name, schema in described.items()} == {
+            name: schema["type"] for name, schema in properties.items()
         }, kind
 
 

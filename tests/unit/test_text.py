@@ -73,11 +73,11 @@ def test_files_are_written_whole_and_for_whom_they_are(tmp_path: Path) -> None:
     secret = written(tmp_path / "target.toml", "secret", private=True)
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.stat().st_mode) & 0o400
-    assert [one.name for one in path.parent.iterdir()] == ["report.html"]
+    assert [file.name for file in path.parent.iterdir()] == ["report.html"]
 
 
 def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path: Path) -> None:
     path = written(tmp_path / "report.html", "old")
     with pytest.raises(UnicodeEncodeError):
         written(path, "new \ud800")
-    assert path.read_text() == "old" and [one.name for one in tmp_path.iterdir()] == ["report.html"]
+    assert path.read_text() == "old" and [file.name for file in tmp_path.iterdir()] == ["report.html"]

@@ -251,7 +251,9 @@ class OptionalTypesIgnored(Behaviour):
     """An optional field of another type is taken as not sent."""
 
     def check_field(self, ctx: Context, field: Field) -> None:
-        required = any(one.name == field.name and one.required for one in FIELDS["createBeneficiary"])
+        required = any(
+            described.name == field.name and described.required for described in FIELDS["createBeneficiary"]
+        )
         try:
             super().check_field(ctx, field)
         except Refusal as refusal:

@@ -414,8 +414,8 @@ DECLARED = {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization
 def drawn(seed: int) -> Variant:
     """A server that makes choices at random, several of which nobody may have thought of together."""
     source = random.Random(seed)
-    names = set(CHOICES) - DECLARED - {one.__name__ for one, rules in BREAKS.items() if rules}
+    names = set(CHOICES) - DECLARED - {choice.__name__ for choice, rules in BREAKS.items() if rules}
     for group in EXCLUSIVE:
         names -= group - {source.choice(sorted(group))}
     chosen = tuple(CHOICES[name] for name in source.sample(sorted(names), 14))
-    return Variant(f"drawn from {seed}: " + ", ".join(one.__name__ for one in chosen), chosen)
+    return Variant(f"drawn from {seed}: " + ", ".join(choice.__name__ for choice in chosen), chosen)

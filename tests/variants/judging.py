@@ -46,7 +46,7 @@ def new_run(variant: Variant) -> RunContext:
 def parts() -> list[tuple[str, str]]:
     """Every exploration with each of its parts."""
     load_checks()  # Registers them.
-    return [(name, part) for name, one in sorted(EXPLORATIONS.items()) for part in one.parts]
+    return [(name, part) for name, exploration in sorted(EXPLORATIONS.items()) for part in exploration.parts]
 
 
 def judge(

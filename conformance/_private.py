@@ -49,6 +49,28 @@ def choose_root_again(config: pytest.Config) -> None:
     config._inicache.clear()
 
 
+def import_as_compiled(pluginmanager: pytest.PytestPluginManager, package: str) -> None:
+    """Lets a package be imported as pip compiled it, without pytest's rewriting of its assertions.
+
+    pytest marks every package that has a plugin. The suite's assertions are no tests', and without a place to
+    keep what was rewritten (a read-only environment, PYTHONDONTWRITEBYTECODE) each run would compile all of
+    it. Assumes the hook that imports, and the set of packages that it is to rewrite; without them the package
+    is rewritten.
+    """
+    marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
+    if isinstance(marked, set):
+        marked.discard(package)
+
+
+def option_names(parser: pytest.Parser) -> frozenset[str]:
+    """The names of the options that a parser knows. Assumes the groups in which it keeps them; without them
+    none are known, and pytest refuses a name that is given twice."""
+    groups = [*getattr(parser, "_groups", ()), getattr(parser, "_anonymous", None)]
+    return frozenset(
+        name for group in groups for option in getattr(group, "options", ()) for name in option.names()
+    )
+
+
 def colour_again(reporter: Any) -> None:
     """Lets a terminal reporter choose the colour of its last line anew, after its `stats` were changed: it
     counts the categories that were known when it last chose. Assumes _set_main_color; without it the line

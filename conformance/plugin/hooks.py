@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +29,21 @@ _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 _EXECUTOR: pytest.StashKey[Executor] = pytest.StashKey()
 _PLAN: pytest.StashKey[Plan] = pytest.StashKey()
+#: Names of options that others had registered before.
+_TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
 
-class Violation(Exception):
-    """The server breaks a rule; the text is what a terminal shows."""
+class Violation(AssertionError):
+    """The server breaks a rule; the text is what a terminal shows. In other plugins' reports it is a failed
+    assertion, not a broken test."""
+
+
+class Checks(pytest.Module):
+    """A module of checks: what is a test in it does not depend on a project's python_functions."""
+
+    def funcnamefilter(self, name: str) -> bool:
+        return name.startswith("test_")
 
 
 # --------------------------------------------------------------------------- options
@@ -41,7 +51,16 @@ class Violation(Exception):
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     config = pluginmanager.get_plugin("pytestconfig")
-    options.register(parser, short=config is None or options.concerned(config))
+    if config is None or not options.concerned(config):
+        options.register(parser, short=config is None)
+        return
+    if options.autoload(config):
+        # Others first: a short name that one of them takes is left to it, whatever the order of installation.
+        pluginmanager.load_setuptools_entrypoints("pytest11")
+    from conformance._private import option_names
+
+    config.stash[_TAKEN] = option_names(parser)
+    options.register(parser, short=True, taken=config.stash[_TAKEN])
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -64,6 +83,8 @@ def pytest_configure(config: pytest.Config) -> None:
         except RuleFileError as error:
             raise pytest.UsageError(str(error)) from None
     config.stash[_OPTIONS] = given = options.parse(config)
+    if given.controls:
+        options.refuse_taken(config, config.stash.get(_TAKEN, ()))
     if given.dry_run:
         # Nothing is run, so that no processes are needed.
         config.option.dist, config.option.tx = "no", []
@@ -196,7 +217,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
         return None
     if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
         return None
-    return pytest.Module.from_parent(parent, path=file_path)
+    return Checks.from_parent(parent, path=file_path)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    return Checks.from_parent(parent, path=module_path) if module_path.parent == selection.CHECKS else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -7,7 +7,7 @@ import contextlib
 import os
 import random
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from conformance.plugin import selection
-from conformance.results.shards import parse_shard
 
 #: Asks for the embedded reference server on purpose.
 EMBEDDED = "embedded"
@@ -185,15 +184,21 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
 }
 
 
-def register(parser: pytest.Parser, *, short: bool) -> None:
-    """Adds the options: `--conformance-target` and its like always, `--target` only where `short` says so,
-    because the short names may be other people's in a run that has nothing to do with the suite."""
+#: The names of the suite's options, without dashes or the long form's first word.
+NAMES = tuple(_OPTIONS)
+
+
+def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ()) -> None:
+    """Adds the options: `--conformance-target` and its like always, `--target` only where `short` says so and
+    nobody has taken it, because the short names may be other people's."""
     parser.addini(
         "conformance_rules", "files of rules of your own for the conformance suite", type="paths", default=[]
     )
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
     for name, settings in _OPTIONS.items():
-        names = [f"--conformance-{name}", *([f"--{name}"] if short else [])]
+        names = [f"--conformance-{name}"]
+        if short and f"--{name}" not in taken:
+            names.append(f"--{name}")
         group.addoption(*names, dest=f"conformance_{name.replace('-', '_')}", **{"default": None, **settings})
 
 
@@ -214,6 +219,25 @@ def concerned(config: pytest.Config) -> bool:
     if selection.own_checkout(folder):
         return True
     return any(selection.within(word.partition("::")[0], folder, "--pyargs" in words) for word in words)
+
+
+def autoload(config: pytest.Config) -> bool:
+    """Whether pytest loads the plugins that are installed by itself."""
+    words = [*map(str, config.invocation_params.args), *_split(os.environ.get("PYTEST_ADDOPTS", ""))]
+    return not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") and "--disable-plugin-autoload" not in words
+
+
+def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:
+    """Refuses a short name that reached another plugin and may have been meant for the suite: a run would
+    judge something else. Raises pytest.UsageError."""
+    words = {str(word).partition("=")[0] for word in config.invocation_params.args}
+    for name in _OPTIONS:
+        if f"--{name}" in taken and f"--{name}" in words and f"--conformance-{name}" not in words:
+            raise pytest.UsageError(
+                f"--{name} belongs to another plugin of this environment, so the conformance suite did not "
+                f"get it. Write --conformance-{name}, or leave the other plugin out with -p no:NAME (pytest "
+                "--trace-config lists the names)."
+            )
 
 
 def _split(text: str) -> list[str]:
@@ -278,7 +302,7 @@ def parse(config: pytest.Config) -> Options:
         return Path(value(name)) if value(name) else None
 
     try:
-        shard = parse_shard(value("shard")) if value("shard") else None
+        shard = _shard(value("shard"))
         scope = selection.Scope.parse(value("rule"), value("operation"), value("section"))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
@@ -293,7 +317,7 @@ def parse(config: pytest.Config) -> Options:
         ),
         worker=hasattr(config, "workerinput"),
         installed=bool(option.pyargs),
-        verbosity=option.verbose,
+        verbosity=getattr(option, "verbose", 0),
         target=value("target"),
         base_url=config.getoption("base_url", None),
         wait=value("wait"),
@@ -316,6 +340,16 @@ def parse(config: pytest.Config) -> Options:
         selection=selection.narrowed(config),
         folder=folder,
     )
+
+
+def _shard(text: str | None) -> tuple[int, int] | None:
+    """Raises ValueError."""
+    if not text:
+        return None
+    # Every pytest run of an environment imports this module.
+    from conformance.results.shards import parse_shard
+
+    return parse_shard(text)
 
 
 def _seed(config: pytest.Config, given: int | None) -> int:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,7 +13,7 @@ from conformance.contract.rules import RULES
 from conformance.judging.invariants import INVARIANTS
 from conformance.plugin import costs
 from conformance.plugin.selection import Scope
-from tests.support.running import environment, run
+from tests.support.running import run
 
 
 def selected_by(scope: Scope) -> set[tuple[str, str]]:
@@ -157,27 +155,6 @@ def test_a_server_that_does_not_start_is_waited_for_in_vain(tmp_path: Path) -> N
 # ---------------------------------------------------------------------- names
 
 
-def test_short_names_are_left_to_others_where_a_run_does_not_select_the_suite(tmp_path: Path) -> None:
-    (tmp_path / "conftest.py").write_text(
-        "def pytest_addoption(parser):\n"
-        "    for name in ('--target', '--seed', '--rule', '--shard', '--section'):\n"
-        "        parser.addoption(name, action='store')\n"
-    )
-    (tmp_path / "test_own.py").write_text(
-        "def test_own(pytestconfig):\n    assert pytestconfig.getoption('--target') == 'theirs'\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--target", "theirs"],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_long_names_are_always_there(tmp_path: Path) -> None:
     outcome = run(
         "--conformance-rule",
@@ -200,34 +177,3 @@ def test_a_wrong_number_is_told_in_words(option: str, value: str, told: str, tmp
     outcome = run(option, value, folder=tmp_path)
     assert outcome.status == 4, outcome.output
     assert told in outcome.output and "_positive" not in outcome.output
-
-
-def test_other_peoples_runs_load_nothing_heavy() -> None:
-    """The plugin is loaded by every pytest run of an environment: what it imports then costs everybody."""
-    code = (
-        "import pytest, sys\n"
-        "before = set(sys.modules)\n"
-        "import conformance.plugin.hooks\n"
-        "print(*(set(sys.modules) - before))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    )
-    loaded = done.stdout.split()
-    assert "conformance.plugin.hooks" in loaded
-    heavy = {
-        "yaml",
-        "httpx",
-        "jsonschema",
-        "hypothesis",
-        "schemathesis",
-        "jinja2",
-        "conformance.contract.rules",
-    }
-    assert not heavy & set(loaded)
-    assert len([name for name in loaded if name.startswith("conformance")]) < 12

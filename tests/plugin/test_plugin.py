@@ -17,7 +17,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Answer
-from tests.support.running import ROOT, Outcome, cells, environment, faulty, run, write_target
+from tests.support.running import Outcome, cells, environment, faulty, run, write_target
 
 
 class NoSignatureCheck(Behaviour):
@@ -270,63 +270,6 @@ def test_collecting_alone_starts_no_server(tmp_path: Path) -> None:
     outcome = run("--collect-only", "-q", "--rule", "auth.accepts-valid", folder=tmp_path / "reports")
     assert outcome.status == 0
     assert not (tmp_path / "reports").exists()
-
-
-def test_other_peoples_tests_are_left_alone(tmp_path: Path) -> None:
-    (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"],
-        cwd=tmp_path,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0
-    assert "conformance:" not in done.stdout
-    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["test_own.py"]
-
-
-def test_options_do_not_clash_with_common_plugins(tmp_path: Path) -> None:
-    plugins = [
-        "pytest_cov",
-        "pytest_html",
-        "pytest_randomly",
-        "pytest_benchmark",
-        "pytest_playwright",
-        "pytest_profiling",
-        "pytest_split",
-        "allure_pytest",
-        "anyio",
-    ]
-    for plugin in plugins:
-        pytest.importorskip(plugin)
-    outcome = run("--rule", "auth.header-case@listAccounts", "-p", "randomly", folder=tmp_path / "reports")
-    assert outcome.status == 0, outcome.output
-    help_text = subprocess.run(
-        [sys.executable, "-m", "pytest", "--help"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=True,
-    ).stdout
-    for option in (
-        "--target",
-        "--fail-on",
-        "--report-dir",
-        "--cov=",
-        "--html=",
-        "--randomly-seed",
-        "--benchmark-only",
-        "--browser=",
-        "--profile",
-        "--splits",
-        "--alluredir",
-    ):
-        assert option in help_text
 
 
 def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:

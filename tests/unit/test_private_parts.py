@@ -9,9 +9,11 @@ import re
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from _pytest.assertion import AssertionState
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.internal.reflection import function_digest
@@ -47,6 +49,28 @@ def test_without_what_is_assumed_the_first_choice_stays() -> None:
         known_args_namespace = None
 
     _private.choose_root_again(Other())  # type: ignore[arg-type]
+
+
+def test_a_package_is_no_longer_marked_for_rewriting(pytestconfig: pytest.Config) -> None:
+    from _pytest.assertion.rewrite import AssertionRewritingHook
+
+    hook = AssertionRewritingHook(pytestconfig)
+    hook.mark_rewrite("unheard_of")
+    assert hook._is_marked_for_rewrite("unheard_of.part", AssertionState(pytestconfig, "rewrite"))
+    hook._marked_for_rewrite_cache.clear()
+    _private.import_as_compiled(SimpleNamespace(rewrite_hook=hook), "unheard_of")  # type: ignore[arg-type]
+    assert not hook._is_marked_for_rewrite("unheard_of.part", AssertionState(pytestconfig, "rewrite"))
+    assert hasattr(pytestconfig.pluginmanager, "rewrite_hook")
+
+
+def test_the_parser_tells_the_names_of_its_options(pytestconfig: pytest.Config) -> None:
+    names = _private.option_names(pytestconfig._parser)
+    assert {"--conformance-target", "--base-url", "--maxfail", "-k"} <= names
+    assert _private.option_names(SimpleNamespace()) == frozenset()  # type: ignore[arg-type]
+
+
+def test_without_a_rewriting_hook_nothing_happens() -> None:
+    _private.import_as_compiled(SimpleNamespace(), "conformance")  # type: ignore[arg-type]
 
 
 def test_the_terminal_reporter_has_a_writer_and_a_colour_to_choose(pytestconfig: pytest.Config) -> None:

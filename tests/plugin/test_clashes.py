@@ -1,0 +1,260 @@
+"""The suite beside other people's plugins, options, fixtures and settings: nobody is in anybody's way."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.plugin import options
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.serving.listener import served
+from tests.support.running import environment, faulty, run, write_target
+
+RULE = "auth.header-case@listAccounts"
+
+#: Every name that the suite uses in short.
+SHORT = [f"--{name}" for name in options.NAMES]
+
+#: Plugins of the extra `plugins`, by module.
+FOREIGN = [
+    "allure_pytest", "pytest_asyncio", "pytest_benchmark", "pytest_cov", "pytest_django", "pytest_html",
+    "pytest_jsonreport", "pytest_mock", "pytest_order", "pytest_playwright", "pytest_profiling",
+    "pytest_randomly", "pytest_repeat", "pytest_rerunfailures", "pytest_rich", "pytest_split", "pytest_sugar",
+    "pytest_timeout", "xprocess",
+]  # fmt: skip
+
+foreign = pytest.mark.skipif(
+    any(importlib.util.find_spec(module) is None for module in FOREIGN),
+    reason="other people's plugins are not installed: pip install '.[plugins]'",
+)
+
+
+class NoSignatureCheck(Behaviour):
+    """Breaks auth.signature on listAccounts."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return ctx.operation == "listAccounts" or super().signatures_equal(ctx, expected, presented)
+
+
+def started(
+    folder: Path, *arguments: str, path: str = "", last: str = ""
+) -> subprocess.CompletedProcess[str]:
+    """Runs pytest in a folder; `path` comes before, `last` behind all else that is imported from."""
+    code = "import sys, pytest; sys.path += sys.argv[1:2]; sys.exit(pytest.main(sys.argv[2:]))"
+    variables = environment()
+    variables["PYTHONPATH"] = ":".join(filter(None, [path, variables.get("PYTHONPATH", "")]))
+    return subprocess.run(
+        [sys.executable, "-c", code, last, "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        env=variables,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+# ---------------------------------------------------------------------- option names
+
+
+def test_other_peoples_tests_are_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
+    done = started(tmp_path)
+    assert done.returncode == 0
+    assert "conformance:" not in done.stdout
+    assert [path.name for path in tmp_path.iterdir() if path.name != "__pycache__"] == ["test_own.py"]
+
+
+def test_short_names_are_left_to_others_where_a_run_does_not_select_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        f"def pytest_addoption(parser):\n    for name in {SHORT}:\n        parser.addoption(name)\n"
+    )
+    names = [name.lstrip("-") for name in SHORT]
+    (tmp_path / "test_own.py").write_text(
+        "def test_own(pytestconfig):\n"
+        f"    assert {{pytestconfig.getoption('--' + name) for name in {names}}} == {{'theirs'}}\n"
+    )
+    done = started(tmp_path, *(f"{name}=theirs" for name in SHORT))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Where a plugin is installed that has --target for itself."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "theirs.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--target')\n")
+    information = folder / "theirs-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[pytest11]\ntheirs = theirs\n")
+    return str(folder)
+
+
+@pytest.mark.parametrize("order", ["path", "last"])
+def test_another_plugin_keeps_its_short_names_whoever_is_loaded_first(
+    order: str, plugin: str, tmp_path: Path
+) -> None:
+    """Such as pytest-embedded, which has --target."""
+    where = {order: plugin}
+    suite = ("--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"), "--rule", RULE)
+    done = started(tmp_path, *suite, "--conformance-target", "embedded", "--target", "theirs", **where)
+    assert done.returncode == 0, done.stdout + done.stderr
+    done = started(tmp_path, *suite, "--target", "embedded", **where)
+    assert done.returncode == 4
+    assert "--target belongs to another plugin" in done.stderr
+    assert "Write --conformance-target" in done.stderr and "Traceback" not in done.stdout + done.stderr
+
+
+def test_only_the_plugins_that_are_named_are_loaded(plugin: str, tmp_path: Path) -> None:
+    """--disable-plugin-autoload holds for what the suite would load before it takes its names, too."""
+    suite = ("--pyargs", "conformance", "--report-dir", str(tmp_path / "reports"), "--rule", RULE)
+    plugins = ("--disable-plugin-autoload", "-p", "conformance.plugin", "-p", "pytest_base_url.plugin")
+    done = started(tmp_path, *plugins, *suite, "--target", "embedded", path=plugin)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---------------------------------------------------------------------- projects with tests of their own
+
+OWN_CONFTEST = """
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def database():
+    yield
+
+
+@pytest.fixture(scope="session")
+def client():
+    return "their client"
+
+
+target = suite = base_url = ctx = client
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    return (yield)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    yield
+"""
+
+OWN_TEST = """
+import logging
+
+
+def check_own(client, target, suite, base_url):
+    logging.getLogger().debug("theirs")
+    assert {client, target, suite, base_url} == {"their client"}
+"""
+
+OWN_SETTINGS = """
+[pytest]
+python_files = check_*.py
+python_functions = check_*
+testpaths = own
+xfail_strict = true
+log_cli = true
+log_cli_level = DEBUG
+filterwarnings = error
+"""
+
+
+def test_a_project_with_tests_and_settings_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "conftest.py").write_text(OWN_CONFTEST)
+    (tmp_path / "own" / "check_own.py").write_text(OWN_TEST)
+    (tmp_path / "pytest.ini").write_text(OWN_SETTINGS)
+    server, tables = faulty()
+    with served(server) as url:
+        plain = tables(url)
+        target = write_target(tmp_path / "target.toml", plain)
+        outcome = run(
+            "--target", str(target), "--rule", RULE, "own", folder=tmp_path / "reports", cwd=tmp_path
+        )
+    assert outcome.status == 0, outcome.output
+    assert "check_own" in outcome.output and "2 passed" in outcome.output
+    assert not any(plain[name]["secret"] in outcome.output for name in ("primary", "secondary"))
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--strict-markers --strict-config --import-mode=importlib --noconftest --tb=no -rA -s -W error",
+        "-p no:base_url -p no:schemathesis -p no:hypothesispytest -p no:anyio -x",
+        "-n 2 --dist loadfile --maxprocesses 2",
+    ],
+)
+def test_flags_of_pytest(flags: str, tmp_path: Path) -> None:
+    assert run("--rule", RULE, *flags.split(), folder=tmp_path / "reports", cwd=tmp_path).status == 0
+
+
+# ---------------------------------------------------------------------- other people's plugins
+
+
+@foreign
+@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "loadgroup", "worksteal"])
+def test_all_plugins_at_once_however_work_is_shared(mode: str, tmp_path: Path) -> None:
+    outcome = run("--rule", RULE, "-n", "2", "--dist", mode, folder=tmp_path / "reports", cwd=tmp_path)
+    assert outcome.status == 0, outcome.output
+
+
+@foreign
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--timeout 60 --reruns 1 --html own.html --self-contained-html --json-report --alluredir allure",
+        "--cov=tests --count 2 --splits 1 --group 1 --order-scope module --benchmark-disable",
+        "--rich -p no:sugar",
+    ],
+)
+def test_plugins_with_their_options(flags: str, tmp_path: Path) -> None:
+    outcome = run("--rule", RULE, *flags.split(), folder=tmp_path / "reports", cwd=tmp_path)
+    assert outcome.status == 0, outcome.output
+
+
+@foreign
+def test_a_violation_is_a_failure_in_other_peoples_reports(tmp_path: Path) -> None:
+    """Not a broken test."""
+    server, tables = faulty(NoSignatureCheck())
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        outcome = run(
+            "--target", str(target), "--rule", "auth.signature@listAccounts", "--reruns", "1",
+            "--json-report", "--html", "own.html", "--self-contained-html", "--alluredir", "allure",
+            folder=tmp_path / "reports",
+            cwd=tmp_path,
+        )  # fmt: skip
+    assert outcome.status == 1, outcome.output
+    allure = [json.loads(path.read_text("utf-8")) for path in (tmp_path / "allure").glob("*-result.json")]
+    assert allure and {result["status"] for result in allure} == {"failed"}
+    summary = json.loads((tmp_path / ".report.json").read_text("utf-8"))["summary"]
+    assert summary["failed"] >= 1 and "error" not in summary
+    assert "auth.signature" in (tmp_path / "own.html").read_text("utf-8")
+
+
+@foreign
+def test_everybodys_options_are_in_the_help(tmp_path: Path) -> None:
+    text = started(tmp_path, "--pyargs", "conformance", "--help").stdout
+    theirs = (
+        "--cov=",
+        "--html=",
+        "--randomly-seed",
+        "--browser=",
+        "--profile",
+        "--splits",
+        "--alluredir",
+        "--reruns=",
+    )
+    for option in (*SHORT, *theirs):
+        assert option in text

@@ -1,0 +1,139 @@
+"""What runs import: other people's next to nothing of the suite, the suite without generated requests nothing
+of what makes those."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
+from tests.support.running import environment, run, write_target
+
+#: What a session of other people's tests may import of the suite.
+LIGHT = {
+    "conformance",
+    "conformance._private",
+    "conformance.plugin",
+    "conformance.plugin.hooks",
+    "conformance.plugin.options",
+    "conformance.plugin.selection",
+}
+
+#: Plugins that are installed along with the suite and import much.
+BROUGHT_ALONG = ("-p", "no:schemathesis", "-p", "no:hypothesispytest", "-p", "no:anyio")
+
+#: Runs a command, and prints its exit status and which modules it has imported, last of all.
+PROGRAM = """
+import json, runpy, sys
+sys.argv = sys.argv[1:]
+status = 0
+try:
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+except SystemExit as end:
+    status = end.code or 0
+print()
+print(json.dumps([status, sorted(sys.modules)]))
+"""
+
+
+def imported(folder: Path, *command: str) -> tuple[int, set[str]]:
+    """The exit status of `python -m COMMAND` in a folder, and the modules that it imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *command],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    status, modules = json.loads(done.stdout.splitlines()[-1])
+    return int(status), set(modules)
+
+
+def test_other_peoples_tests_import_little_of_the_suite(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text("def test_own():\n    assert True\n")
+    status, modules = imported(tmp_path, "pytest", "-p", "no:cacheprovider", *BROUGHT_ALONG)
+    assert status == 0
+    ours = {name for name in modules if name.partition(".")[0] == "conformance"}
+    assert {"conformance.plugin", "conformance.plugin.hooks"} <= ours <= LIGHT
+    assert not modules & {"yaml", "httpx", "jsonschema", "hypothesis", "schemathesis", "jinja2", "asyncio"}
+
+
+# ---------------------------------------------------------------------- the suite without generated requests
+
+
+class ForgetsNonces(Behaviour):
+    """Breaks auth.nonce-replay."""
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        return True
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A user's folder: the target file of a running server that breaks a rule, and a run's replay file."""
+    path = tmp_path_factory.mktemp("user")
+
+    server, seeded = new_server(ForgetsNonces())
+    with served(server) as url:
+        target = write_target(path / "target.toml", json.loads(json.dumps(target_tables(seeded, url))))
+        rule = "auth.nonce-replay@listAccounts"
+        outcome = run("--target", str(target), "--rule", rule, folder=path / "reports", cwd=path)
+        assert outcome.status == 1, outcome.output
+        yield path
+
+
+RULE = "auth.signature@listAccounts"
+SIGN = ("sign", "GET", "http://127.0.0.1:8000/v1/nothing", "--api-key", "key_1", "--secret", "of the server")
+INIT = ("--base-url", "http://127.0.0.1:8000", "--primary-api-key", "key_1", "--primary-customer-id", "cus_1")
+SUITE = ("pytest", "--pyargs", "conformance", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ((*SUITE, "--target", "target.toml", "--rule", RULE), 0),
+        (
+            (
+                *SUITE,
+                "--target",
+                "target.toml",
+                "-m",
+                "not fuzz",
+                "-k",
+                "test_sound_requests_pass and listAccounts",
+            ),
+            0,
+        ),
+        ((*SUITE, "--collect-only", "-q"), 0),
+        (("conformance.cli", "test", "--target", "target.toml", "--rule", RULE), 0),
+        (("conformance.cli", "doctor", "--target", "target.toml"), 0),
+        (("conformance.cli", *SIGN), 0),
+        (("conformance.cli", "explain", "auth.signature"), 0),
+        (("conformance.cli", "rules"), 0),
+        (("conformance.cli", "init", "new.toml", "--force", *INIT), 0),
+        (("conformance.cli", "replay", "REPLAY", "--target", "target.toml"), 1),
+    ],
+    ids=["rule", "not fuzz", "collect", "test", "doctor", "sign", "explain", "rules", "init", "replay"],
+)
+def test_what_generates_requests_is_imported_for_them_alone(
+    command: tuple[str, ...], expected: int, folder: Path
+) -> None:
+    file = min((folder / "reports" / "replays").glob("*.json"))
+    words = [str(file) if word == "REPLAY" else word for word in command]
+    if words[0] == "pytest" or words[1] == "test":
+        words += ["--report-dir", str(folder / "again")]
+    status, modules = imported(folder, *words)
+    assert status == expected
+    assert "conformance" in modules
+    assert not modules & {"schemathesis", "hypothesis"}

@@ -262,10 +262,10 @@ def _sound_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
             continue
         valid[name] = filtered
         pagination.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
-        kept = [element for element in lists.elements if one.keeps(element)]
+        kept = [element for element in lists.elements if filtered.keeps(element)]
         if len(kept) < len(lists.elements) and len(kept) <= DEFAULT_SIZE:
             what = f"{name} without page and size"
-            lists.judge(_COMBINE, ctx.send(lists.call.with_query(one.parameters), what), kept, what)
+            lists.judge(_COMBINE, ctx.send(lists.call.with_query(filtered.parameters), what), kept, what)
     return valid
 
 

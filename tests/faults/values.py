@@ -114,24 +114,6 @@ faults["format.money"] |= {
             for how, way in AMOUNTS.items()
         },
     ),
-    "A new account has a balance, in numbers.": seam(
-        "balances",
-        lambda self, ctx, *_: [
-            {
-                **(
-                    dict.fromkeys(BALANCE_MONEY, "0.00")
-                    | {
-                        "currency": "USD",
-                        "currency_type": "fiat",
-                        "updated_at": self.timestamp_text(ctx, ctx.now),
-                    }
-                ),
-                self.value: 0,
-            }
-        ],
-        operations=("createAccount",),
-        each=BALANCE_MONEY,
-    ),
 }
 
 

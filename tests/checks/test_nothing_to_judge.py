@@ -1,0 +1,125 @@
+"""A rule passes only where an answer held a value that it is about; nowhere is nothing judged to be good."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.checks import plan
+from conformance.checks.test_resources import FUNDED
+from conformance.contract.operations import OPERATIONS, response_rules
+from conformance.contract.rules import RULES
+from conformance.harness.check import run_check
+from conformance.judging.findings import Verdict
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing, Record
+from conformance.results.model import CaseResult, Results
+from tests.support.runs import run_on
+from tests.variants.hurry import hurried
+
+
+class NothingThere(Behaviour):
+    """Lists, balances and bank details are always empty."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return 0
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        return []
+
+    def bank_details(self, ctx: Context) -> dict[str, Any]:
+        return {"iban": None, "ibans": []}
+
+
+#: Rules of lists that are about their elements.
+OF_ELEMENTS = {
+    "list.item-fields",
+    "list.wallet-items",
+    "list.walk",
+    "list.stable",
+    "list.start-date",
+    "list.end-date",
+    "list.date-offset",
+    "list.status-filter",
+    "list.currency-filter",
+    "list.filters-combine",
+}
+
+
+def about_nothing(rule: str, operation: str) -> bool:
+    """Whether a rule says only of what is not there how it must be."""
+    if OPERATIONS[operation].is_list:
+        return rule in OF_ELEMENTS or rule.startswith("format.")
+    return (rule, operation) in {
+        ("format.money", "getAccountBalances"),
+        ("format.timestamp", "getAccountBalances"),
+        ("format.iban", "createVirtualAccount"),
+        ("format.iban", "getVirtualAccount"),
+    }
+
+
+CELLS = [
+    (rule.id, operation)
+    for rule in RULES.values()
+    for operation in rule.operations
+    if about_nothing(rule.id, operation)
+]
+
+
+@pytest.fixture(scope="module")
+def cases() -> dict[tuple[str, str], CaseResult]:
+    """What the checks of these rules, and the rules of every response, come to where nothing is there."""
+    with hurried():
+        run = run_on(NothingThere())
+        results = Results(run.target)
+        for check, operation in plan({rule for rule, _ in CELLS}, {operation for _, operation in CELLS}):
+            for finding in run_check(check, operation, run)[0]:
+                results.add(finding)
+    judged = {cell for cell, tally in run.invariants.tallies.items() if tally.judged}
+    assert not judged & set(CELLS)
+    return results.cells
+
+
+@pytest.mark.parametrize(("rule", "operation"), CELLS)
+def test_nothing_is_not_good(cases: dict[tuple[str, str], CaseResult], rule: str, operation: str) -> None:
+    case = cases[rule, operation]
+    assert case.verdict is not Verdict.PASSED
+    assert case.summary
+    if operation == "getAccountBalances":
+        assert (case.verdict, case.findings[0].remedy) == (Verdict.INCONCLUSIVE, FUNDED)
+    if rule == "format.iban":
+        assert case.verdict is Verdict.NOT_APPLICABLE
+
+
+def wallets(*items: dict[str, Any]) -> dict[str, Any]:
+    return {"items": list(items), "total": len(items), "page": 1, "size": 10, "pages": 1}
+
+
+@pytest.mark.parametrize(
+    ("operation", "document", "rules"),
+    [
+        ("listWallets", wallets(), {"list.envelope"}),
+        ("listWallets", wallets({}), {"list.envelope", "list.item-fields", "list.wallet-items"}),
+        ("listWallets", wallets({"id": None}), {"list.envelope", "list.item-fields", "list.wallet-items"}),
+        (
+            "listWallets",
+            wallets({"created": 7}),
+            {"list.envelope", "list.item-fields", "list.wallet-items", "format.timestamp"},
+        ),
+        ("getAccountBalances", {"balances": []}, {"format.fields"}),
+        ("getAccountBalances", {"balances": [{"total_balance": "1"}]}, {"format.fields", "format.money"}),
+        ("createPayout", {"note": None}, {"format.fields", "format.nullable"}),
+        ("createPayout", {"failed_at": "never"}, {"format.fields", "format.timestamp"}),
+        ("createVirtualAccount", {"bank_details": {"iban": None}}, {"format.fields", "format.bank-details"}),
+        (
+            "createVirtualAccount",
+            {"bank_details": {"ibans": [""]}},
+            {"format.fields", "format.bank-details", "format.iban"},
+        ),
+        ("createAccount", None, set()),
+        ("createAccount", [], {"format.fields"}),
+    ],
+)
+def test_a_document_shows_the_rules_of_its_values(operation: str, document: Any, rules: set[str]) -> None:
+    assert response_rules(operation, document) == rules

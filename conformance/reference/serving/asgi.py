@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, cast
 
+import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from conformance.reference.app import Server
@@ -72,10 +73,57 @@ def _target(scope: Message) -> bytes:
     return target
 
 
+def _new_parser(protocol: Protocol) -> Any:
+    parser = httptools.HttpRequestParser(protocol)
+    # As uvicorn has it: a request may come behind the last one of a connection.
+    parser.set_dangerous_leniencies(lenient_data_after_close=True)
+    return parser
+
+
+class _Parser:
+    """httptools' parser for a server that speaks HTTP/1.1 alone.
+
+    Where a request asks for another protocol (`Upgrade: h2c`, as Java's HttpClient sends at first), httptools
+    takes what follows the head for that protocol. A server may ignore the wish (RFC 9110, 7.8): then the head
+    is read anew without it, and the body is a body.
+    """
+
+    def __init__(self, protocol: Protocol) -> None:
+        self._protocol = protocol
+        self._parser = _new_parser(protocol)
+
+    def feed_data(self, data: bytes) -> None:
+        """Reads on. Raises HttpParserError for what is no HTTP."""
+        while True:
+            try:
+                self._parser.feed_data(data)
+            except httptools.HttpParserUpgrade as wish:
+                if self._parser.get_method() == b"CONNECT":
+                    raise httptools.HttpParserError("this is no proxy") from None
+                data = self._protocol.plain_head() + data[wish.args[0] :]
+                self._parser = _new_parser(self._protocol)
+            else:
+                return
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._parser, name)
+
+
 class Protocol(HttpToolsProtocol):
     """uvicorn's protocol, with target and headers in the scope byte for byte. ASGI alone cannot tell `/path?`
     from `/path`, which are signed differently, and has all header names in lower case. What is no HTTP is
-    refused as JSON, like all else."""
+    refused as JSON, like all else; a wish for another protocol is ignored."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.parser = _Parser(self)  # type: ignore[assignment]
+
+    def plain_head(self) -> bytes:
+        """The head of the request that was just read, without its wish for another protocol."""
+        version = self.parser.get_http_version().encode()
+        lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, version)]
+        lines += [b"%s: %s" % pair for pair in self.raw_headers if pair[0].lower() != b"upgrade"]
+        return b"\r\n".join(lines) + b"\r\n\r\n"
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -85,7 +133,13 @@ class Protocol(HttpToolsProtocol):
         self.raw_headers.append((name, value))
         super().on_header(name, value)
 
+    def on_message_complete(self) -> None:
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+
     def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            return
         scope = cast(Message, self.scope)
         scope["raw_target"] = self.url
         scope["raw_headers"] = self.raw_headers

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 from conformance.contract import signing
 from conformance.diagnosis.model import SECONDS, Examination
+from conformance.wire.answers import MAX_BODY
 from conformance.wire.client import Client
 from conformance.wire.messages import MISSING, NO_SERVER, Auth, Call, Exchange, Failure
 
@@ -39,9 +40,10 @@ def no_http(examination: Examination, exchange: Exchange) -> None:
     """Connections are accepted, but no answer comes that could be read."""
     base_url, error = examination.target.base_url, (exchange.error or "").rstrip(".")
     if exchange.failure is Failure.TIMED_OUT:
+        seconds = min(SECONDS, examination.target.limits.request_timeout or SECONDS)
         examination.found(
             "silent server",
-            f"{base_url} accepts connections, but does not answer HTTP within {SECONDS:.0f} s ({error}). "
+            f"{base_url} accepts connections, but does not answer HTTP within {seconds:g} s ({error}). "
             "Look at the server's log, or correct base_url; behind a slow gateway, call the server once "
             "before the run.",
         )
@@ -79,12 +81,11 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
         )
         return True
     if all(answer.document is MISSING and answer.response_body for answer in answers):
-        kind = (listed.header("content-type") or "no content type")[:60]
         examination.found(
             "no JSON",
-            f"{base_url} does not answer JSON but {kind} (status {listed.status}): this does not look like "
-            "the Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix "
-            f"included.{_better_base(examination)}",
+            f"{base_url} {_instead(listed)} (status {listed.status}): this does not look like the "
+            "Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix included."
+            f"{_better_base(examination)}",
         )
         return True
     if all(answer.status in (404, 405) for answer in answers) and (better := _better_base(examination)):
@@ -93,6 +94,16 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
         )
         return True
     return False
+
+
+def _instead(exchange: Exchange) -> str:
+    """What a server does in the place of answering JSON."""
+    if exchange.truncated:
+        return f"answers a list with more than {MAX_BODY:,} bytes, of which no more were read"
+    kind = (exchange.header("content-type") or "no content type")[:60]
+    if kind.partition(";")[0].strip().lower() == "application/json":
+        return f"says {kind}, but answers what is no JSON"
+    return f"does not answer JSON but {kind}"
 
 
 def _redirects(exchange: Exchange) -> bool:

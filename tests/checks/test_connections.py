@@ -12,23 +12,15 @@ from conformance.checks import plan
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.findings import Verdict
-from conformance.reference.messages import Request
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
-from tests.support.wire import Received, Wire, wire
+from tests.support.wire import Wire, as_request, wire
 
 #: One that creates, one that lists: with their races.
 OPERATIONS = {"createVirtualAccount", "listVirtualAccounts"}
 
 #: Answers of a connection after which it closes, and seconds of idling.
 ANSWERS, IDLE = 10, 0.02
-
-
-def parsed(received: Received) -> Request:
-    """What was received, as the reference server takes it."""
-    lines = (line.partition(b":") for line in received.head.split(b"\r\n")[1:])
-    headers = [(name, value.strip()) for name, _, value in lines]
-    return Request(received.line.split(b" ", 1)[0].decode(), received.target, headers, received.body)
 
 
 def after_answers(connection: socket.socket, answered: int) -> bool:
@@ -49,7 +41,7 @@ def test_closed_connections_are_no_violation(keeps: Callable[[socket.socket, int
     answered: Counter[int] = Counter()
 
     def reply(connection: socket.socket, index: int) -> bool:
-        response = reference.handle(parsed(servers[0].requests[index]))
+        response = reference.handle(as_request(servers[0].requests[index]))
         headers = b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
         connection.sendall(b"HTTP/1.1 %d X\r\n%s\r\n%s" % (response.status, headers, response.body))
         answered[id(connection)] += 1

@@ -6,11 +6,17 @@ import contextlib
 import hashlib
 import hmac
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from conformance.reference.messages import Request
+
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
+
+#: How a client begins that speaks TLS: plain servers answer that they do not.
+TLS = b"\x16\x03"
 
 
 @dataclass
@@ -46,6 +52,13 @@ class Received:
         return self.values(b"x-signature") == [hmac.new(secret, string, hashlib.sha256).hexdigest().encode()]
 
 
+def as_request(received: Received) -> Request:
+    """What was received, as the reference server takes it."""
+    lines = (line.partition(b":") for line in received.head.split(b"\r\n")[1:])
+    headers = [(name, value.strip()) for name, _, value in lines]
+    return Request(received.line.split(b" ", 1)[0].decode(), received.target, headers, received.body)
+
+
 #: Answers one request on a connection; `index` counts the requests of the server. Returning False closes it.
 Reply = Callable[[socket.socket, int], object]
 
@@ -62,6 +75,15 @@ class Wire:
     url: str
     requests: list[Received] = field(default_factory=list)
     closing: threading.Event = field(default_factory=threading.Event)
+    sockets: list[socket.socket] = field(default_factory=list)
+
+    def stop(self) -> None:
+        """Listens no more, and closes all connections."""
+        self.closing.set()
+        for opened in list(self.sockets):
+            with contextlib.suppress(OSError):
+                opened.shutdown(socket.SHUT_RDWR)
+            opened.close()
 
     @property
     def last(self) -> Received:
@@ -69,16 +91,16 @@ class Wire:
 
 
 @contextlib.contextmanager
-def wire(reply: Reply | None = None, prefix: str = "") -> Iterator[Wire]:
+def wire(reply: Reply | None = None, prefix: str = "", tls: ssl.SSLContext | None = None) -> Iterator[Wire]:
     """Serves on a port of the system's choice while the context lasts; answers OK unless told otherwise."""
     reply = reply or answering(OK)
     listener = socket.create_server(("127.0.0.1", 0), backlog=64)
     server = Wire(f"http://127.0.0.1:{listener.getsockname()[1]}{prefix}")
+    server.sockets.append(listener)
     lock = threading.Lock()
-    connections: list[socket.socket] = []
 
-    def serve(connection: socket.socket) -> None:
-        with connection, contextlib.suppress(OSError, EOFError):
+    def serve(plain: socket.socket) -> None:
+        with plain, contextlib.suppress(OSError, EOFError), _secured(plain, tls) as connection:
             buffer = b""
             while True:
                 received, buffer = _receive(connection, buffer)
@@ -92,24 +114,32 @@ def wire(reply: Reply | None = None, prefix: str = "") -> Iterator[Wire]:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = listener.accept()
-                connections.append(connection)
+                server.sockets.append(connection)
                 threading.Thread(target=serve, args=(connection,), daemon=True).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:
         yield server
     finally:
-        server.closing.set()
-        for end in (listener, *connections):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
+        server.stop()
+
+
+def _secured(
+    connection: socket.socket, tls: ssl.SSLContext | None
+) -> contextlib.AbstractContextManager[socket.socket]:
+    """The connection after its handshake, if it has one."""
+    if tls is None:
+        return contextlib.nullcontext(connection)
+    return tls.wrap_socket(connection, server_side=True)
 
 
 def _receive(connection: socket.socket, buffer: bytes) -> tuple[Received, bytes]:
     """One request, and what was read beyond it."""
     while b"\r\n\r\n" not in buffer:
         buffer += _more(connection)
+        if buffer.startswith(TLS):
+            connection.sendall(b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n")
+            raise EOFError
     head, _, rest = buffer.partition(b"\r\n\r\n")
     received = Received(head, b"")
     if received.values(b"transfer-encoding") == [b"chunked"]:

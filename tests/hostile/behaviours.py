@@ -1,0 +1,291 @@
+"""What a hostile server does in the place of the right answer, each as a function of one turn."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from conformance.reference.messages import Response
+from tests.hostile.server import NOTHING, Behaviour, Turn, head, rendered
+
+# ---------------------------------------------------------------------- when
+
+
+def after(turn: Turn) -> bool:
+    """Once the server has answered for a while."""
+    return turn.index >= turn.scale.after
+
+
+def at_first(turn: Turn) -> bool:
+    """Until the server has answered for a while."""
+    return turn.index < turn.scale.after
+
+
+def at_times(turn: Turn) -> bool:
+    """Now and then, but not before the first check."""
+    return turn.index % 7 == 6
+
+
+def for_a_while(turn: Turn) -> bool:
+    """Some time in the middle."""
+    return turn.scale.after <= turn.index < 4 * turn.scale.after
+
+
+# ---------------------------------------------------------------------- connections
+
+
+def reset_in_headers(turn: Turn) -> bool:
+    turn.send(b"HTTP/1.1 200 OK\r\nContent-Ty")
+    return turn.reset()
+
+
+def reset_in_body(turn: Turn) -> bool:
+    whole = rendered(turn.right())
+    turn.send(whole[: -len(turn.right().body) // 2])
+    return turn.reset()
+
+
+def reset_at_once(turn: Turn) -> bool:
+    return turn.reset()
+
+
+def silent(turn: Turn) -> bool:
+    return not turn.wait()
+
+
+def dripping(turn: Turn) -> bool:
+    """One byte after the other, each long before a read would time out."""
+    for byte in rendered(turn.right()):
+        turn.send(bytes([byte]))
+        if turn.wait(turn.scale.pause):
+            return False
+    return True
+
+
+def dying(turn: Turn) -> bool:
+    turn.server.die()
+    return False
+
+
+# ---------------------------------------------------------------------- lengths
+
+
+_CHUNKED = {"Transfer-Encoding": b"chunked"}
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+def endless_body(turn: Turn) -> bool:
+    turn.send(head(turn.right(), -1, more=_CHUNKED))
+    while not turn.wait(0):
+        turn.send(chunk(b" " * 60_000))
+    return False
+
+
+def endless_interim(turn: Turn) -> bool:
+    """`100 Continue` for ever."""
+    while not turn.wait(turn.scale.pause / 100):
+        turn.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+    return False
+
+
+def large_body(turn: Turn) -> None:
+    """A right answer behind so much white space."""
+    response, padding = turn.right(), b" " * 60_000
+    times = turn.scale.large // len(padding)
+    turn.send(head(response, times * len(padding) + len(response.body)), *[padding] * times, response.body)
+
+
+def gzip_bomb(turn: Turn) -> None:
+    """A right answer behind so much white space, packed a thousand times smaller."""
+    response = turn.right()
+    packed = gzip.compress(b" " * turn.scale.large + response.body, mtime=0)
+    turn.answer(replace(response, body=packed), {"Content-Encoding": b"gzip"})
+
+
+def length_too_short(turn: Turn) -> bool:
+    response = turn.right()
+    turn.send(head(response, max(0, len(response.body) - 5)), response.body)
+    return False
+
+
+def length_too_long(turn: Turn) -> bool:
+    response = turn.right()
+    turn.send(head(response, len(response.body) + 5), response.body)
+    return False
+
+
+def length_too_long_and_open(turn: Turn) -> bool:
+    length_too_long(turn)
+    return silent(turn)
+
+
+def wrong_chunks(turn: Turn) -> bool:
+    turn.send(head(turn.right(), -1, more=_CHUNKED), b"zz\r\n", turn.right().body)
+    return False
+
+
+def many_headers(turn: Turn) -> None:
+    turn.answer(turn.right(), {f"X-{number}": b"y" * 20 for number in range(turn.scale.headers)})
+
+
+def long_header(turn: Turn) -> None:
+    turn.answer(turn.right(), {"X-Long": b"y" * (turn.scale.large // 2)})
+
+
+# ---------------------------------------------------------------------- other protocols and hosts
+
+
+def another_protocol(turn: Turn) -> bool:
+    turn.send(b"SSH-2.0-OpenSSH_9.2\r\n")
+    return False
+
+
+def body_alone(turn: Turn) -> bool:
+    """As HTTP 0.9 answered."""
+    turn.send(turn.right().body)
+    return False
+
+
+def page(status: int) -> Behaviour:
+    """An error page, as gateways have them."""
+    text = b"<!doctype html><title>%d</title><h1>Sorry</h1>" % status
+    response = Response(status, [(b"content-type", b"text/html")], text)
+    return lambda turn: turn.answer(response)
+
+
+def html_errors(turn: Turn) -> None:
+    """Refusals as pages, all else as it should be."""
+    response = turn.right()
+    if response.status >= 400:
+        page(response.status)(turn)
+    else:
+        turn.answer(response)
+
+
+def redirected(turn: Turn) -> None:
+    """To the same path on another host."""
+    where = turn.server.elsewhere.url.encode() + turn.received.target
+    turn.answer(Response(307, []), {"Location": where})
+
+
+def redirected_in_circles(turn: Turn) -> None:
+    turn.answer(Response(308, []), {"Location": turn.received.target})
+
+
+def limited(status: int, retry_after: bytes) -> Behaviour:
+    """A rate limit, or a server that is down for maintenance."""
+    return lambda turn: turn.answer(Response(status, []), {"Retry-After": retry_after})
+
+
+# ---------------------------------------------------------------------- contents
+
+
+def changed(change: Callable[[bytes], bytes], more: Mapping[str, bytes] = NOTHING) -> Behaviour:
+    """A right answer with another body, and further headers."""
+
+    def behave(turn: Turn) -> None:
+        response = turn.right()
+        turn.answer(replace(response, body=change(response.body)), more)
+
+    return behave
+
+
+#: A text that steers terminals, opens tags, and ends strings.
+EVIL = "\x1b[31m\x1b]0;owned\x07<script>alert(1)</script>'\"]]>&\u202e{{primary.secret}}$(id)"
+
+
+def evil_strings(turn: Turn) -> None:
+    """EVIL in every error's message, as a further member, and in a header."""
+    response = turn.right()
+    document = json.loads(response.body)
+    if isinstance(document, dict):
+        document["evil"] = EVIL
+        if isinstance(document.get("error"), dict):
+            document["error"]["message"] = EVIL
+    body = json.dumps(document).encode()
+    turn.answer(replace(response, body=body), {"X-Evil": b"\x1b[31m<b>$(id)"})
+
+
+def evil_values(turn: Turn) -> None:
+    """EVIL in the place of every text but ids."""
+    body = re.sub(rb'(":")(?![a-z]+_)[^"\\]+"', lambda found: found[1] + _quoted(EVIL), turn.right().body)
+    turn.answer(replace(turn.right(), body=body))
+
+
+def _quoted(text: str) -> bytes:
+    return json.dumps(text).encode()[1:]
+
+
+def telling_all(turn: Turn) -> None:
+    """Shows the request's own headers in every answer, as some servers do to help."""
+    response = turn.right()
+    document = json.loads(response.body)
+    if isinstance(document, dict):
+        document["request"] = turn.received.head.decode("latin-1")
+    turn.answer(replace(response, body=json.dumps(document).encode()))
+
+
+def nested(depth: int) -> Callable[[bytes], bytes]:
+    """The body with a further member that nests so deep."""
+    return lambda body: re.sub(rb"^\{", b'{"deep":' + b"[" * depth + b"]" * depth + b",", body)
+
+
+def half_a_letter(body: bytes) -> bytes:
+    """Every text with half a surrogate pair."""
+    return re.sub(rb'":"', rb'":"\\ud83c', body)
+
+
+def tedious(length: int) -> Callable[[bytes], bytes]:
+    """Every text long, and almost of the form that is looked for."""
+    texts = [
+        b"1" * length,
+        b"2026-01-01T00:00:00." + b"1" * length,
+        b"a-" * (length // 2),
+        b"acc_" * (length // 4),
+    ]
+
+    def change(body: bytes) -> bytes:
+        return re.sub(rb'"(object|status|created|currency)":"[^"]*"', one, body)
+
+    def one(found: re.Match[bytes]) -> bytes:
+        return b'"%s":"%s"' % (found[1], texts[len(found[1]) % len(texts)])
+
+    return change
+
+
+def crowded(count: int) -> Callable[[bytes], bytes]:
+    """A list whose page has so many elements."""
+
+    def change(body: bytes) -> bytes:
+        document = json.loads(body)
+        if isinstance(document, dict) and isinstance(items := document.get("items"), list) and items:
+            document["items"] = (items * count)[:count]
+            return json.dumps(document).encode()
+        return body
+
+    return change
+
+
+def broken_off(body: bytes) -> bytes:
+    return body[: len(body) // 2]
+
+
+def no_utf8(body: bytes) -> bytes:
+    return body.replace(b'":"', b'":"\xff\xfe\xc3')
+
+
+def without_a_word(turn: Turn) -> None:
+    """Changes are answered without a body, 204."""
+    right = turn.right()
+    method = turn.received.line.partition(b" ")[0]
+    with contextlib.suppress(ValueError):
+        if method == b"PATCH" or turn.received.target.endswith(b"/disable"):
+            right = Response(204, []) if right.status < 300 else right
+    turn.answer(right)

@@ -1,0 +1,42 @@
+"""A pytest plugin for runs on a full disk: what the suite writes does not fit, from the first check on."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import IO, Any
+
+import pytest
+
+from conformance import _files
+
+
+class _Full:
+    """A file that takes nothing."""
+
+    def __init__(self, file: IO[Any]) -> None:
+        self._file = file
+
+    def __enter__(self) -> _Full:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def write(self, text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+class _FullDisk:
+    """`os`, with files that take nothing."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def fdopen(self, *arguments: Any, **options: Any) -> _Full:
+        return _Full(os.fdopen(*arguments, **options))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """The disk is full once the run has begun: what was not writable before would be told at once."""
+    vars(_files)["os"] = _FullDisk()

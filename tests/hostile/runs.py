@@ -1,0 +1,217 @@
+"""Whole runs of pytest against a hostile server, each in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.hostile.modes import Mode
+from tests.hostile.server import Hostile, Scale, hostile
+from tests.support.running import ROOT, environment, write_target
+
+#: Megabytes that no process of a run may need, whatever a server does.
+MOST_MEMORY = 512
+
+#: What no output may hold.
+_SIGNS = ("Traceback (most recent call last)", "INTERNALERROR", "\x1b", "node down")
+
+
+@dataclass
+class Outcome:
+    """How a run ended: seconds, megabytes of the process that needed most, exit status, what was written."""
+
+    mode: Mode
+    seconds: float
+    memory: float
+    status: int
+    output: str
+    folder: Path
+    seen: int
+    #: The verdict, or why there is none, in one line.
+    sentence: str = ""
+    #: Everything that a run may not do, a sentence each.
+    problems: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.sentence = self._sentence()
+
+    def _sentence(self) -> str:
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            verdict = json.loads((self.folder / "results.json").read_text("utf-8"))["verdict"]
+            return str(verdict["sentence"])
+        told = [line for line in self.output.splitlines() if line.startswith("ERROR:")]
+        return told[0] if told else (self.output.strip().splitlines() or [""])[-1]
+
+
+def run(mode: Mode, folder: Path, *options: str, scale: Scale | None = None, most: float = 600.0) -> Outcome:
+    """A run against a server of a mode, its reports in a folder; it may take so many seconds at most."""
+    with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=scale) as server:
+        target = write_target(folder / "target.toml", server.tables)
+        arguments = ["--target", str(target), *mode.options, *options]
+        outcome = _MEDDLING[mode.meddling](mode, server, folder, arguments, most)
+        leaked = [request.line for request in server.elsewhere.requests]
+    outcome.problems = [*_problems(outcome, server), *(f"sent elsewhere: {line!r}" for line in leaked)]
+    return outcome
+
+
+def _problems(outcome: Outcome, server: Hostile) -> list[str]:
+    """What a run did that it may not do."""
+    mode, found = outcome.mode, []
+    if outcome.status not in mode.statuses:
+        found.append(f"exit status {outcome.status}, not {sorted(mode.statuses)}")
+    if not re.search(mode.tells, outcome.sentence + outcome.output):
+        found.append(f"no word of {mode.tells!r}: {outcome.sentence}")
+    if outcome.memory > MOST_MEMORY:
+        found.append(f"{outcome.memory:.0f} MB")
+    found += [f"{sign!r} in the output" for sign in _SIGNS if sign in outcome.output]
+    texts = [path.read_text("utf-8") for path in outcome.folder.rglob("*") if path.suffix in _TEXTS]
+    secrets = [server.tables[name]["secret"] for name in ("primary", "secondary")]
+    if any(secret in text for secret in secrets for text in [*texts, outcome.output]):
+        found.append("a secret in a report")
+    if any("<script>alert(1)" in text for text in texts if "<!doctype html" in text[:200].lower()):
+        found.append("markup in a page")
+    if any("\x1b" in text for text in texts):
+        found.append("a terminal escape in a report")
+    found += _unkept(outcome)
+    return found
+
+
+#: Reports as text.
+_TEXTS = (".json", ".html", ".xml", ".md", ".sarif", ".svg")
+
+
+def _unkept(outcome: Outcome) -> list[str]:
+    """What a run did not keep of what it had measured; one that never began has nothing to keep."""
+    if outcome.status in (3, 4):
+        return []
+    try:
+        results = json.loads((outcome.folder / "results.json").read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        return [f"results.json: {error}"]
+    judged = [
+        case for case in results["cells"] if case["verdict"] in ("passed", "failed", "observed", "warning")
+    ]
+    return [] if judged else ["nothing of what was measured is reported"]
+
+
+# ---------------------------------------------------------------------- processes
+
+
+def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
+    reports = ["--report-dir", str(folder / "reports"), "-p", "no:cacheprovider"]
+    return [sys.executable, "-m", "pytest", "--pyargs", "conformance", *reports, *arguments]
+
+
+def _start(folder: Path, arguments: Sequence[str], output: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        _command(folder, arguments),
+        cwd=folder,
+        env=environment(PYTHONPATH=str(ROOT)),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def _ended(process: subprocess.Popen[bytes], most: float) -> tuple[int, float]:
+    """The exit status of a process, and the megabytes of the largest of it and its own; one that takes too
+    long is killed."""
+    killer = threading.Timer(most, process.kill)
+    killer.start()
+    try:
+        _, status, usage = os.wait4(process.pid, 0)
+    finally:
+        killer.cancel()
+    process.returncode = os.waitstatus_to_exitcode(status)
+    # Kilobytes on Linux, bytes on macOS.
+    return process.returncode, usage.ru_maxrss / (1024 if sys.platform != "darwin" else 1024 * 1024)
+
+
+def _plainly(
+    mode: Mode,
+    server: Hostile,
+    folder: Path,
+    arguments: Sequence[str],
+    most: float,
+    meddle: Callable[[subprocess.Popen[bytes]], object] = lambda process: None,
+) -> Outcome:
+    begin = time.monotonic()
+    with tempfile.TemporaryFile() as output:
+        process = _start(folder, arguments, output.fileno())
+        meddler = threading.Thread(target=meddle, args=(process,), daemon=True)
+        meddler.start()
+        status, memory = _ended(process, most)
+        output.seek(0)
+        text = output.read().decode("utf-8", "replace")
+    seconds = time.monotonic() - begin
+    return Outcome(mode, seconds, memory, status, text, folder / "reports", server.seen)
+
+
+def _underway(server: Hostile, process: subprocess.Popen[bytes]) -> bool:
+    """Waits until a run has sent so much that it has judged something; False where it ended before."""
+    while server.seen < 4 * server.scale.after:
+        if server.closing.wait(0.01) or process.returncode is not None:
+            return False
+    return True
+
+
+def _signalled(number: int) -> Callable[..., Outcome]:
+    def run(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
+        def meddle(process: subprocess.Popen[bytes]) -> None:
+            if _underway(server, process):
+                process.send_signal(number)
+
+        return _plainly(mode, server, folder, arguments, most, meddle)
+
+    return run
+
+
+def _worker_killed(
+    mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float
+) -> Outcome:
+    def meddle(process: subprocess.Popen[bytes]) -> None:
+        if _underway(server, process):
+            children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+            os.kill(int(children[0]), signal.SIGKILL)
+
+    return _plainly(mode, server, folder, arguments, most, meddle)
+
+
+def _twice(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
+    """Two runs at once that write into one folder; the second one's outcome."""
+    first: list[Outcome] = []
+    beside = threading.Thread(
+        target=lambda: first.append(_plainly(mode, server, folder, arguments, most)), daemon=True
+    )
+    beside.start()
+    outcome = _plainly(mode, server, folder, arguments, most)
+    beside.join()
+    outcome.status = max(outcome.status, first[0].status)
+    outcome.output += first[0].output
+    return outcome
+
+
+def _disk_full(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
+    """Nothing fits on the disk once the run has begun."""
+    return _plainly(mode, server, folder, ["-p", "tests.hostile.full_disk", *arguments], most)
+
+
+_MEDDLING: dict[str, Callable[..., Outcome]] = {
+    "": _plainly,
+    "SIGINT": _signalled(signal.SIGINT),
+    "SIGTERM": _signalled(signal.SIGTERM),
+    "kill a worker": _worker_killed,
+    "twice": _twice,
+    "disk full": _disk_full,
+}

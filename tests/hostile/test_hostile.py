@@ -1,0 +1,103 @@
+"""Hostile servers end no run but with a verdict: each mode in this process, some as whole runs of pytest."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.checks import plan
+from conformance.diagnosis import model
+from conformance.diagnosis.examine import preflight
+from conformance.fixtures.run_context import RunContext
+from conformance.harness.check import run_check
+from conformance.judging.findings import Finding
+from conformance.target.file import TargetError, build
+from conformance.wire import answers
+from tests.hostile.modes import MODES, UNUSABLE, Mode
+from tests.hostile.runs import run
+from tests.hostile.server import Hostile, Scale, hostile
+from tests.variants.hurry import hurried
+
+#: As the real thing, but smaller.
+SMALL = Scale(pause=0.01, large=400_000, headers=500, after=2)
+
+SERVERS = [mode for mode in MODES.values() if not mode.meddling]
+
+#: A few checks of an operation that creates and one that lists.
+TRIED = {"test_sound_requests_pass", "test_replay", "test_walking_pages", "test_what_was_sent_is_shown"}
+CHECKS = [
+    case
+    for case in plan(operations={"createVirtualAccount", "listVirtualAccounts", "updateBeneficiary"})
+    if case[0].function.__name__ in TRIED
+]
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Answers are large, and late, much sooner."""
+    monkeypatch.setattr(answers, "MAX_BODY", 100_000)
+    monkeypatch.setattr(model, "SECONDS", 0.2)
+    with hurried():
+        yield
+
+
+def at(mode: Mode) -> pytest.param:  # type: ignore[valid-type]
+    """A case of a test, by the mode's name."""
+    lacks = "https" in mode.scheme and shutil.which("openssl") is None
+    return pytest.param(
+        mode, id=mode.name, marks=pytest.mark.skipif(lacks, reason="openssl makes certificates")
+    )
+
+
+@pytest.mark.parametrize("mode", [at(mode) for mode in SERVERS if mode.statuses == UNUSABLE])
+def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
+    with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=SMALL) as server:
+        with pytest.raises(TargetError) as caught:
+            preflight(build(server.tables, "hostile"))
+        assert server.elsewhere.requests == []
+    text = str(caught.value)
+    assert re.search(mode.tells.replace("4,194,304", "[0-9,]+"), text), text
+    assert "\n" not in text and text.isprintable()
+
+
+def judged(server: Hostile) -> tuple[RunContext, list[Finding]]:
+    """What a few checks find on a server."""
+    limits = {"request_timeout": 0.2, "retry_seconds": 0}
+    run = RunContext(build(server.tables | {"limits": limits}, "hostile"))
+    findings = [finding for check, name in CHECKS for finding in run_check(check, name, run)[0]]
+    return run, findings
+
+
+@pytest.mark.parametrize("mode", [at(mode) for mode in SERVERS if mode.statuses != UNUSABLE])
+def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
+    with hostile(mode.behave, mode.when, scheme=mode.scheme, scale=SMALL) as server:
+        run, findings = judged(server)
+        assert server.elsewhere.requests == []
+    assert len(findings) >= len(CHECKS)
+    kept = [len(exchange.response_body) for exchange in run.record.values()]
+    assert max(kept) <= answers.MAX_BODY
+    assert all(len(exchange.response_headers) <= 2 * answers.MAX_HEADERS for exchange in run.record.values())
+    broken = {rule for (rule, _), tally in run.invariants.tallies.items() if tally.broken}
+    broken |= {finding.rule for finding in findings if finding.verdict.is_violation}
+    if mode.statuses == {1}:
+        assert broken or run.lost, "the server is blamed for nothing"
+    if mode.statuses == {0}:
+        assert not broken
+
+
+#: Whole runs, on a few checks so that they are quick.
+WHOLE = {
+    "dies": ["--rule", "auth.header-case", "--rule", "auth.accepts-valid"],
+    "disk full": ["--rule", "auth.header-case@listWallets"],
+    "a killed worker": ["--rule", "auth.header-case"],
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_a_run_ends_as_it_should(name: str, tmp_path: Path) -> None:
+    outcome = run(MODES[name], tmp_path, "-m", "not fuzz", *WHOLE[name], scale=Scale(after=10))
+    assert outcome.problems == [], outcome.output[-3000:]

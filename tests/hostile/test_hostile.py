@@ -93,7 +93,6 @@ def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
 WHOLE = {
     "dies": ["--rule", "auth.header-case", "--rule", "auth.accepts-valid"],
     "disk full": ["--rule", "auth.header-case@listWallets"],
-    "a killed worker": ["--rule", "auth.header-case"],
 }
 
 

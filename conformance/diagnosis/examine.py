@@ -15,11 +15,15 @@ from conformance.wire.transport import new_transport
 
 
 def preflight(
-    target: Target, transport: httpx.BaseTransport | None = None, *, allowance: Allowance | None = None
+    target: Target,
+    transport: httpx.BaseTransport | None = None,
+    *,
+    allowance: Allowance | None = None,
+    read_only: bool = False,
 ) -> Examination:
     """What a run asks before its first check. Raises TargetError when the target cannot be judged; the text
     is one paragraph."""
-    examination = examine(target, transport, thorough=False, allowance=allowance)
+    examination = examine(target, transport, thorough=False, allowance=allowance, read_only=read_only)
     if stopped := examination.stopped:
         raise TargetError(printable(Redactor(target).text(stopped.text)))
     return examination
@@ -31,6 +35,7 @@ def examine(
     *,
     thorough: bool = True,
     allowance: Allowance | None = None,
+    read_only: bool = False,
 ) -> Examination:
     """Sends a few requests, a dozen or so if `thorough`, and names what is wrong with the target.
 
@@ -38,7 +43,9 @@ def examine(
     """
     own = new_transport() if transport is None else None
     try:
-        examination = Examination(target, transport or own, allowance=allowance)  # type: ignore[arg-type]
+        used = transport or own
+        assert used is not None
+        examination = Examination(target, used, allowance=allowance, read_only=read_only)
         _examine(examination, thorough)
     finally:
         if own is not None:
@@ -98,7 +105,9 @@ def _refused(
 ) -> None:
     """Names why neither a list nor a create succeeds, where both fail in one way."""
     both = (listed, created)
-    answers = f"GET accounts was answered {listed.described()}, POST accounts {created.described()}"
+    answers = (
+        f"GET accounts was answered {listed.described()}, {created.method} accounts {created.described()}"
+    )
     if all(answer.status is None for answer in both):
         connection.no_http(examination, listed)
     elif connection.elsewhere(examination, listed, created):

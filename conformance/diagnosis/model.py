@@ -47,6 +47,8 @@ class Examination:
     exchanges: list[Exchange] = field(default_factory=list)
     clock: ServerClock = field(default_factory=ServerClock)
     allowance: Allowance | None = None
+    #: Nothing is created: a list stands in the place of a new account.
+    read_only: bool = False
 
     def __post_init__(self) -> None:
         self.samples = Samples(self.target)
@@ -80,7 +82,9 @@ class Examination:
         return self.send(organization, request.signed(**auth.__dict__) if auth else request)
 
     def created(self, organization: Organization) -> Exchange:
-        """The answer to a new account."""
+        """The answer to a new account, or to a list where nothing may be created."""
+        if self.read_only:
+            return self.listed(organization)
         ids = {"customer_id": organization.customer_id}
         return self.send(organization, call("createAccount", ids, self.samples.account()))
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from conformance.contract.operations import Operation
 from conformance.contract.rules import RULES, Level, Rule
 from conformance.fixtures.account import AccountFixture
+from conformance.fixtures.read_only import NOT_SENT
 from conformance.fixtures.run_context import RunContext
 from conformance.judging import recorder
 from conformance.judging.expectations import (
@@ -23,7 +24,7 @@ from conformance.judging.expectations import (
     Status,
     unusable,
 )
-from conformance.judging.findings import Finding, Inconclusive, NotApplicable, Verdict
+from conformance.judging.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
 from conformance.target.file import Target
 from conformance.wire.messages import Call, Exchange
 
@@ -69,7 +70,7 @@ class CheckContext:
         call comes with an account of its own.
         """
         if fixture is None:
-            fixture = self.fixture(fresh=self.operation.traits.once)
+            fixture = self.fixture(fresh=self.operation.traits.once and not self.run.read_only)
         return fixture.call(self.operation.id)
 
     # ------------------------------------------------------------------ sending
@@ -198,6 +199,7 @@ class CheckContext:
             finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
             finding.remedy, finding.cause = stop.remedy, stop.cause
             finding.exchanges = self.exchanges[-2:]
+            finding.exercised = not isinstance(stop, LeftOut)
         elif not judgement.judged and judgement.declared_absent:
             finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, judgement.declared_absent
         elif not judgement.judged:
@@ -206,6 +208,9 @@ class CheckContext:
                 finding.summary, finding.cause, finding.exchanges, finding.remedy = judgement.skip_judgement[
                     0
                 ]
+                if finding.summary.endswith(NOT_SENT):
+                    # What a sound request would have shown is left out.
+                    finding.summary, finding.exercised = NOT_SENT, False
             else:
                 finding.summary = (
                     judgement.unexercised_reason or "the check had no occasion to judge this rule"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from conformance.contract.rules import RULES
 from conformance.fixtures.run_context import RunContext
-from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.judging.findings import Finding, Inconclusive, LeftOut, Verdict
 from conformance.target.applicability import absent
 
 #: Runs one part of an exploration: the run, the part's name, what the user asked for -> findings.
@@ -53,12 +53,15 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
                 return [finding]
             findings: list[Finding] = []
             try:
+                if run.read_only:
+                    raise LeftOut("generated requests may change something (--read-only)")
                 findings = function(run, part, settings, name)
                 # Hypothesis may have taken the end of the run for the end of its examples.
                 run.answering()
             except Inconclusive as stop:
                 finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
                 finding.remedy, finding.cause = stop.remedy, stop.cause
+                finding.exercised = not isinstance(stop, LeftOut)
                 return [*findings, *stop.findings, finding]
             return findings
 

@@ -147,6 +147,10 @@ class Inconclusive(Exception):
         self.findings: list[Finding] = []
 
 
+class LeftOut(Inconclusive):
+    """An option of the run leaves out what a check needs: like a test that was not selected."""
+
+
 class NotApplicable(Exception):
     """The target file declares absent what a check needs."""
 

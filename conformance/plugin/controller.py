@@ -104,7 +104,8 @@ class Controller:
             if self.options.wait:
                 wait_for(target.base_url, self.options.wait, tell)
             tell(printable(f"conformance: examining {target.base_url}"))
-            self._latency = latency(preflight(target, allowance=self.allowance(target)))
+            examined = preflight(target, allowance=self.allowance(target), read_only=self.options.read_only)
+            self._latency = latency(examined)
             return target
         if file is None and self.options.installed and _true(environment.get("CI", "")):
             raise TargetError(
@@ -131,7 +132,8 @@ class Controller:
 
     def announce(self, planned: Plan) -> None:
         """Takes down what the run is said to send."""
-        self.results.announced = astuple(planned.total)
+        told = planned.total
+        self.results.announced = astuple(Numbers(told.requests) if self.options.read_only else told)
 
     def close(self) -> None:
         """Stops the embedded server and removes what the run needed; may be called twice."""

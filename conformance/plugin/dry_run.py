@@ -39,7 +39,7 @@ def lines(plan: Plan, options: Options, environment: Mapping[str, str]) -> Itera
     yield f"A request serves several rules, so that rows add up to more than the run; {judged} rules of every"
     yield "response are judged on whatever is sent."
     limit = options.limits.get("max_requests", target.limits.max_requests if target else None)
-    whole = bounded(plan, options.fuzz_time, None if limit is None else int(limit))
+    whole = bounded(plan, options.fuzz_time, None if limit is None else int(limit), options.read_only)
     yield f"In all {whole}. Nothing was sent."
 
 

@@ -172,6 +172,7 @@ def _executor(config: pytest.Config) -> Executor:
                 scope=given.scope,
                 replay_folder=folder / "replays",
                 allowance=allowed,
+                read_only=given.read_only,
             )
 
         config.stash[_EXECUTOR] = Executor(make, lanes)

@@ -107,6 +107,11 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
         "help": "send at most so many requests in all; what they do not suffice for is inconclusive "
         "([limits] max_requests)",
     },
+    "read-only": {
+        "action": "store_true",
+        "default": False,
+        "help": "send only reads, and requests that every conforming server refuses",
+    },
     "dry-run": {
         "action": "store_true",
         "default": False,
@@ -263,6 +268,7 @@ class Options:
     wait: float
     limits: Mapping[str, float]
     dry_run: bool
+    read_only: bool
     lanes: int | None
     fail_on_implied: bool
     report_dir: str | None
@@ -322,6 +328,7 @@ def parse(config: pytest.Config) -> Options:
         base_url=config.getoption("base_url", None),
         wait=value("wait"),
         dry_run=value("dry-run"),
+        read_only=value("read-only"),
         limits={key: value(name) for name, key in LIMITS.items() if value(name) is not None},
         lanes=min(value("lanes"), MOST_LANES) if value("lanes") else None,
         fail_on_implied=value("fail-on") == "implied",
@@ -369,6 +376,7 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         "fuzz-time": value("fuzz-time"),
         "lanes": value("lanes"),
         **{name: value(name) for name in LIMITS},
+        "read-only": value("read-only"),
         "shard": value("shard"),
         "rule": value("rule"),
         "operation": value("operation"),

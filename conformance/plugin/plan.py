@@ -86,9 +86,12 @@ def told(numbers: Numbers) -> str:
     )
 
 
-def bounded(plan: Plan, seconds: float | None, limit: int | None) -> str:
+def bounded(plan: Plan, seconds: float | None, limit: int | None, read_only: bool = False) -> str:
     """In words what a run takes that conforms, and the most that it sends whatever the server does: with so
     many seconds of generated requests, or a limit of requests."""
+    if read_only:
+        fewer = min(plan.total.requests, limit or plan.total.requests)
+        return f"less than {count(fewer, 'request')}, which read or must be refused; nothing is created"
     text = f"about {told(plan.total)}, on a conforming server"
     if plan.most is None:
         return f"{text}, and what {seconds:g} s of generated requests take"

@@ -68,7 +68,13 @@ def narrowed(config: Any) -> str:
         if value:
             words.append(f"{name} {value}")
     words += [
-        name for name, value in (("--lf", getattr(option, "lf", False)), ("-x", option.maxfail == 1)) if value
+        name
+        for name, value in (
+            ("--read-only", option.conformance_read_only),
+            ("--lf", getattr(option, "lf", False)),
+            ("-x", option.maxfail == 1),
+        )
+        if value
     ]
     if option.maxfail and option.maxfail > 1:
         words.append(f"--maxfail {option.maxfail}")

@@ -92,7 +92,8 @@ class Run:
         if not planned.total.requests:
             return "no requests"
         limit = self.controller.target.limits.max_requests
-        return bounded(planned, self.controller.options.fuzz_time, limit)
+        options = self.controller.options
+        return bounded(planned, options.fuzz_time, limit, options.read_only)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

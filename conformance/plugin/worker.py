@@ -69,10 +69,11 @@ class Worker:
         scope: Scope = EVERYTHING,
         replay_folder: Path | None = None,
         allowance: Allowance | None = None,
+        read_only: bool = False,
     ) -> None:
         pace = Pace(allowance, target.limits.retry_seconds) if allowance is not None else None
         self.index = index
-        self.run = RunContext(target, first_number=index * 1_000_000 + 1, pace=pace)
+        self.run = RunContext(target, first_number=index * 1_000_000 + 1, pace=pace, read_only=read_only)
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder

@@ -96,6 +96,7 @@ class _Summary:
         yield from self._known()
         yield from self._pinned()
         yield from self._inconclusive()
+        yield from self._left_out()
         yield from self._errors()
         yield from self._verdict()
 
@@ -271,6 +272,20 @@ class _Summary:
             yield Row(names, _FAINT, label="rules")
         if not self.verbose and len(groups) > SHOWN:
             yield Row(f"   and {len(groups) - SHOWN} more reasons, listed in the report or with -v")
+
+    def _left_out(self) -> Iterator[Row]:
+        """What a run that only reads could not judge, and why."""
+        if "read-only" not in self.document.run.options:
+            return
+        reasons: dict[str, int] = {}
+        for case in self.document.cells:
+            if case.verdict is Verdict.NOT_RUN and case.summary:
+                reasons[case.summary] = reasons.get(case.summary, 0) + 1
+        if reasons:
+            yield Row("")
+            yield Row("Not judged by a run that only reads", _BOLD)
+        for reason, number in sorted(reasons.items(), key=lambda pair: -pair[1]):
+            yield Row(f"   {count(number, 'case')}: {one_line(reason)}")
 
     def _errors(self) -> Iterator[Row]:
         errors = [

@@ -141,7 +141,7 @@ class Allowance:
             return reason
         wait, left = self.turns.next(), self.left
         if left is not None and wait >= left:
-            return self._stop(self.over)
+            return self.stop(self.over)
         if wait:
             time.sleep(wait)
         return self._counted(Kind.REQUESTS)
@@ -161,6 +161,7 @@ class Allowance:
                 self._ended = self._ended or self._most[kind][1]
         return self._ended
 
-    def _stop(self, reason: str) -> str:
+    def stop(self, reason: str) -> str:
+        """Lets nothing more be sent, for a reason, which is returned unless there was one before."""
         self._ended = self._ended or reason
         return self._ended

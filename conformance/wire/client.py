@@ -67,6 +67,7 @@ class Client:
         nonces: Nonces | None = None,
         numbers: Iterable[int] | None = None,
         watchers: Sequence[Callable[[Exchange], None]] = (),
+        guard: Callable[[Client, Prepared], str] | None = None,
     ) -> None:
         self.base_url = base_url.rstrip("/")
         self.organization = organization
@@ -76,6 +77,8 @@ class Client:
         self.patience = patience or Patience()
         self.nonces = nonces or Nonces()
         self.watchers = list(watchers)
+        #: Says why a request may not be sent; empty where it may.
+        self.guard = guard
         self._numbers = iter(numbers if numbers is not None else count(1))
         self._prefix = urlsplit(self.base_url).path.encode()
 
@@ -208,7 +211,8 @@ class Client:
             ],
             request_body=request.content,
         )
-        if reason := self.pace.take_turn():
+        reason = self.guard(self, prepared) if self.guard is not None else ""
+        if reason := reason or self.pace.take_turn():
             exchange.started = exchange.begun = time.time()
             exchange.error, exchange.failure, exchange.attempts = reason, Failure.WITHHELD, 0
         else:

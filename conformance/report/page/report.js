@@ -79,13 +79,13 @@
   const bodyBlock = (body, got, other) => {
     if (!body || !body.size) return element("p", {class: "muted"}, "no body");
     const note = body.cut ? element("p", {class: "muted"}, `${body.size.toLocaleString("en")} bytes; the start is shown`) : null;
-    if (body.text === undefined) return element("div", {}, note, element("p", {class: "muted"}, "no UTF-8 text; as base64:"), element("pre", {}, body.base64 || ""));
+    if (body.text === undefined) return element("div", {}, note, element("p", {class: "muted"}, "no UTF-8 text; as base64:"), element("pre", {tabindex: "0"}, body.base64 || ""));
     const pretty = prettyLines(body);
-    if (!pretty) return element("div", {}, note, element("pre", {}, visible(body.text)));
+    if (!pretty) return element("div", {}, note, element("pre", {tabindex: "0"}, visible(body.text)));
     const pointer = (/^(\/[^:\s]*):/.exec(got || "") || /, (\/[^:\s]*): /.exec(got || "") || [])[1];
     const theirs = other && prettyLines(other);
     const changed = theirs && pretty.length < 800 && theirs.length < 800 ? different(pretty.map(textOf), theirs.map(textOf)) : new Set();
-    const block = element("pre", {});
+    const block = element("pre", {tabindex: "0"});
     pretty.forEach((line, index) => {
       const hit = pointer && line.pointer === pointer;
       block.append(element("span", {class: "line" + (changed.has(index) ? " other" : "") + (hit ? " hit" : "")}, ...line.parts));

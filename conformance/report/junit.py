@@ -1,41 +1,47 @@
 """The results as JUnit XML.
 
 A suite for each area of rules, a class for each rule, a test case for each operation: viewers group by
-these. There are as many failures as the run has: the first of a cause tells all, the others name it. What is
-inconclusive counts as skipped; so that no viewer shows an incomplete run as a success, a last test case holds
-the verdict, and fails where the exit status is not 0 and no other test case does.
+these. A cause is one failure, so that nobody reads one mistake a hundred times: its other cases, and what
+followed from it, count as skipped and name it. What is inconclusive counts as skipped, too; so that no viewer
+shows an incomplete run as a success, a last test case holds the verdict with all numbers, and fails where the
+exit status is not 0 and no other test case does. An operation that the server does not have is a failure of
+its own. `file` is what GitLab makes a link of.
 """
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from xml.etree import ElementTree
 
-from conformance._text import clean
+from conformance._text import clean, count
 from conformance.judging.findings import Verdict
 from conformance.results import view
 from conformance.results.document import CaseRecord, Document, RuleRecord
 
 _NAME = "Financial Accounts API conformance"
 
-#: (rule, operation) -> the case that is shown for its cause.
-_First = dict[tuple[str, str], CaseRecord]
+#: (rule, operation) of a case that fails the run -> the case that is the failure of its cause, and how many
+#: cases of the cause fail.
+_Leading = dict[tuple[str, str], tuple[CaseRecord, int]]
 
 
 def junit(document: Document) -> str:
     """The results as an XML text."""
-    rules, first = view.rules(document), _first_of_causes(document)
+    rules, leading = view.rules(document), _leading(document)
     root = ElementTree.Element("testsuites", name=_NAME, time=_seconds(document.run.seconds))
     areas: dict[str, list[CaseRecord]] = {}
     for case in document.cells:
         # What the user left out is not in the run; to name it would drown what is.
         if case.verdict is not Verdict.NOT_RUN or not document.run.selection:
             areas.setdefault(case.rule.partition(".")[0], []).append(case)
-    suites = [_suite(document, area, cases, rules, first) for area, cases in areas.items()]
+    suites = [_suite(document, area, cases, rules, leading) for area, cases in areas.items()]
+    if document.missing:
+        suites.append(_missing(document))
     failed = any(
         suite.find("testcase/failure") is not None or suite.find("testcase/error") is not None
         for suite in suites
     )
-    totals = {"tests": 0, "failures": 0, "errors": 0, "skipped": 0}
+    totals = {"tests": 0, "failures": 0, "errors": 0}
     for suite in [*suites, _verdict(document, failed)]:
         root.append(suite)
         counts = {
@@ -46,7 +52,8 @@ def junit(document: Document) -> str:
         }
         for name, value in counts.items():
             suite.set(name, str(value))
-            totals[name] += value
+            if name in totals:
+                totals[name] += value
         suite.set("timestamp", document.run.started.partition(".")[0])
     for name, value in totals.items():
         root.set(name, str(value))
@@ -54,41 +61,67 @@ def junit(document: Document) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
 
-def _first_of_causes(document: Document) -> _First:
-    first: _First = {}
+def _leading(document: Document) -> _Leading:
+    rules, there = view.rules(document), view.cells(document)
+    leading: _Leading = {}
     for cause in view.causes(document):
-        for key in [*(case.key for case in cause.cases), *(case.key for case in cause.consequences)]:
-            first[key] = cause.first
-    return first
+        cases = [*cause.cases, *(there[key.key] for key in cause.consequences)]
+        failing = [case for case in cases if view.fails(document, case, rules[case.rule].level)]
+        leading.update({case.key: (failing[0], len(failing)) for case in failing})
+    return leading
 
 
 def _suite(
-    document: Document, area: str, cases: list[CaseRecord], rules: dict[str, RuleRecord], first: _First
+    document: Document, area: str, cases: list[CaseRecord], rules: dict[str, RuleRecord], leading: _Leading
 ) -> ElementTree.Element:
     time = sum(finding.seconds for case in cases for finding in case.findings)
     suite = ElementTree.Element("testsuite", name=area, time=_seconds(time))
     for case in cases:
-        suite.append(_case(document, case, rules[case.rule], first.get(case.key, case)))
+        suite.append(_case(document, case, rules[case.rule], leading))
     return suite
 
 
-def _case(document: Document, case: CaseRecord, rule: RuleRecord, first: CaseRecord) -> ElementTree.Element:
+def _missing(document: Document) -> ElementTree.Element:
+    suite = ElementTree.Element("testsuite", name="not implemented", time="0.000")
+    for record in document.missing:
+        case = ElementTree.SubElement(
+            suite, "testcase", classname="not implemented", name=record.operation, time="0.000"
+        )
+        _add(
+            case, "failure", record.answered, f"{record.answered}{view.wait(record)}", type="not implemented"
+        )
+    return suite
+
+
+def _file(document: Document, case: CaseRecord) -> str:
+    """A file that a viewer can link to: the target file of the user's repository, else the check's module."""
+    target = document.run.options.get("target", "")
+    if target.endswith(".toml") and not PurePath(target).is_absolute() and ".." not in PurePath(target).parts:
+        return PurePath(target).as_posix()
+    module = case.decisive.check.partition(".")[0]
+    return f"conformance/checks/{module}.py" if module.startswith("test_") else "spec/rules.yaml"
+
+
+def _case(document: Document, case: CaseRecord, rule: RuleRecord, leading: _Leading) -> ElementTree.Element:
     element = ElementTree.Element(
         "testcase",
         classname=rule.id,
         name=f"{rule.id} [{case.operation}]",
         time=_seconds(sum(finding.seconds for finding in case.findings)),
+        file=_file(document, case),
     )
     finding, verdict = case.decisive, case.verdict
     text = _text(document, case, rule)
     if case.known:
         _add(element, "skipped", f"known failure: {case.known}", text)
     elif view.fails(document, case, rule.level):
+        first, failing = leading.get(case.key, (case, 1))
+        got = f"expected {finding.expected}; got {finding.got}"
         if first.key == case.key:
-            message = f"expected {finding.expected}; got {finding.got}"
+            others = f" ({count(failing - 1, 'other case')} of this cause failed, too)" if failing > 1 else ""
+            _add(element, "failure", got + others, text, type=str(rule.level))
         else:
-            message = f"see {first.rule} [{first.operation}], from which this seems to follow: {finding.got}"
-        _add(element, "failure", message, text, type=str(rule.level))
+            _add(element, "skipped", f"failed, too: see {first.rule} [{first.operation}]; {got}", text)
     elif verdict is Verdict.ERROR:
         _add(element, "error", case.summary or "the suite itself failed", text, type="error of the suite")
     elif verdict in (Verdict.INCONCLUSIVE, Verdict.NOT_RUN, Verdict.NOT_APPLICABLE):
@@ -130,7 +163,10 @@ def _verdict(document: Document, failed: bool) -> ElementTree.Element:
     case = ElementTree.SubElement(
         suite, "testcase", classname="verdict", name=f"verdict: {verdict.title or verdict.name}", time="0.000"
     )
-    text = "\n".join([verdict.sentence, *verdict.notes, *document.errors])
+    failures = f"{count(verdict.failures, 'case')} failed, from {count(len(document.causes), 'cause')}"
+    text = "\n".join(
+        [verdict.sentence, *verdict.notes, *([failures] if verdict.failures else []), *document.errors]
+    )
     if verdict.name == "error" and not failed:
         _add(case, "error", verdict.sentence, text, type=verdict.name)
     elif verdict.exit_status and not failed:

@@ -1,27 +1,38 @@
 """The violations as SARIF 2.1.0, for code scanning.
 
-A server has no lines of source here, so each result is located at the path of its operation. There is one
-result for each broken rule on each operation; what else was broken because of it stands inside. Its
-fingerprint is the rule and the operation, so that a scanner follows it from run to run and no two merge.
+There is one result, so one alert, for each cause; the operations on which it shows, and what else failed
+because of it, stand inside. What was not judged is no result, for GitHub would make alerts of it. An
+operation that the server does not have is a result of its own. A server has no lines of source here, so a
+result is located at the path of its first operation, and the others are related locations.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote
 
 from conformance._text import listed
 from conformance.contract.rules import Level
+from conformance.report.markdown import plain
 from conformance.results import view
-from conformance.results.document import CaseRecord, Document, RuleRecord
+from conformance.results.document import CaseKey, CaseRecord, Document, RuleRecord
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 #: The fingerprint by which GitHub tells alerts apart. Without it GitHub makes one of the line in a file, and
-#: here all results of a path would be one alert.
+#: here all results of a path would be one alert. It is made of the rule and all its operations, so that who
+#: dismisses an alert on some operations does not dismiss it on others that break later.
 FINGERPRINT = "primaryLocationLineHash"
+
+#: The rule of results about operations that the server does not have.
+MISSING = "operation.missing"
+
+#: Further failures, and operations, that a result names.
+SHOWN = 20
 
 
 def sarif(document: Document) -> str:
@@ -37,7 +48,7 @@ def sarif(document: Document) -> str:
                     "driver": {
                         "name": document.suite.name,
                         "semanticVersion": document.suite.version,
-                        "rules": [_rule(rule) for rule in rules],
+                        "rules": [*map(_rule, rules), _MISSING_RULE],
                     }
                 },
                 "automationDetails": {"id": "financial-accounts-conformance/"},
@@ -54,7 +65,7 @@ def sarif(document: Document) -> str:
                     }
                 ],
                 "columnKind": "unicodeCodePoints",
-                "results": _results(document, {rule.id: number for number, rule in enumerate(rules)}),
+                "results": [*_results(document, rules), *_missing(document, len(rules))],
                 "properties": {"verdict": verdict.name, "requests": run.requests},
             }
         ],
@@ -63,88 +74,148 @@ def sarif(document: Document) -> str:
 
 
 def _rule(rule: RuleRecord) -> dict[str, Any]:
+    source = f"Section {', '.join(rule.section)} of the Financial Accounts API specification"
+    where = listed(rule.operations, SHOWN)
+    level = {Level.REQUIRED: "error", Level.IMPLIED: "warning"}.get(rule.level, "note")
+    more = f"conformance explain {rule.id}"
+    follows = f"\n\nUsually broken along with: {', '.join(rule.follows)}." if rule.follows else ""
     return {
         "id": rule.id,
         "name": "".join(part.capitalize() for part in rule.id.replace(".", "-").split("-")),
         "shortDescription": {"text": rule.statement},
-        "fullDescription": {
-            "text": f"{rule.statement} (Section {', '.join(rule.section)} of the Financial Accounts API "
-            f"specification; {rule.level}; on {listed(rule.operations, 20)}.)"
-        },
+        "fullDescription": {"text": f"{rule.statement} ({source}; {rule.level}; on {where}.)"},
         "help": {
-            "text": f"Section {', '.join(rule.section)} of the Financial Accounts API specification. "
-            f"`conformance explain {rule.id}` says more."
+            "text": f"{rule.statement} {source}; {rule.level}. `{more}` shows the words that it rests on.",
+            "markdown": f"**{rule.id}** ({rule.level})\n\n{plain(rule.statement)}\n\n{source}, on {where}."
+            f"{follows}\n\n`{more}` shows the words that it rests on.",
         },
-        "defaultConfiguration": {
-            "level": {Level.REQUIRED: "error", Level.IMPLIED: "warning"}.get(rule.level, "note")
-        },
+        "defaultConfiguration": {"level": level},
         "properties": {
             "level": str(rule.level),
             "section": list(rule.section),
-            "tags": [rule.id.partition(".")[0]],
+            "tags": [rule.id.partition(".")[0], str(rule.level)],
+            "precision": "very-high" if rule.level is Level.REQUIRED else "high",
+            "problem.severity": {"error": "error", "warning": "warning"}.get(level, "recommendation"),
         },
     }
 
 
-def _results(document: Document, index: dict[str, int]) -> list[dict[str, Any]]:
-    paths = {operation.id: operation.path for operation in document.operations}
-    there, rules = view.cells(document), view.rules(document)
+_MISSING_RULE: dict[str, Any] = {
+    "id": MISSING,
+    "name": "OperationMissing",
+    "shortDescription": {"text": "Every operation of the contract exists."},
+    "fullDescription": {
+        "text": "Every operation of the contract exists. A valid request to this one was answered as an "
+        "undocumented path is; nothing else is blamed for it."
+    },
+    "help": {"text": "Implement the operation, or judge the others with --operation."},
+    "defaultConfiguration": {"level": "error"},
+    "properties": {"tags": ["operation"], "precision": "very-high", "problem.severity": "error"},
+}
+
+
+def _results(document: Document, catalogue: Sequence[RuleRecord]) -> list[dict[str, Any]]:
+    index = {rule.id: number for number, rule in enumerate(catalogue)}
     found = []
     for cause in view.causes(document):
-        for case in cause.cases:
-            # Its consequences on other operations stand with the first.
-            taken = [
-                other
-                for other in cause.consequences
-                if other.operation == case.operation
-                or (case is cause.cases[0] and other.operation not in cause.record.operations)
-            ]
-            result = _result(document, case, cause.rule, paths)
-            result["ruleIndex"] = index[cause.rule.id]
-            if taken:
-                names = listed([f"{other.rule} on {other.operation}" for other in taken], 20)
-                result["message"]["text"] += (
-                    f" It seems to be also why this failed, or was not judged: {names}."
-                )
-            found.append(result)
-            if result["level"] == "error" and not case.known:
-                continue
-            # What fails the run must be an error here, too, although its cause alone is none.
-            for other in (there[key.key] for key in taken):
-                if view.fails(document, other, rules[other.rule].level):
-                    found.append(_result(document, other, rules[other.rule], paths))
-                    found[-1]["ruleIndex"] = index[other.rule]
-    return found
+        for known in (False, True):
+            cases = [case for case in cause.cases if bool(case.known) is known]
+            if cases:
+                # What followed stands with what is new, if anything is.
+                taken = cause.consequences if cases[0] is cause.first else ()
+                found.append(_result(document, cause.rule, cases, taken))
+        if cause.known or found[-1]["level"] != "error":
+            found += _own(document, cause)
+    return [{**result, "ruleIndex": index[result["ruleId"]]} for result in found]
 
 
-def _result(document: Document, case: CaseRecord, rule: RuleRecord, paths: dict[str, str]) -> dict[str, Any]:
-    finding = case.decisive
-    error = rule.level is Level.REQUIRED or view.fails(document, case, rule.level)
+def _own(document: Document, cause: view.Cause) -> Iterator[dict[str, Any]]:
+    """Results of what fails the run although its cause alone does not: one for each rule."""
+    there, rules = view.cells(document), view.rules(document)
+    by_rule: dict[str, list[CaseRecord]] = {}
+    for case in (there[key.key] for key in cause.consequences):
+        if view.fails(document, case, rules[case.rule].level):
+            by_rule.setdefault(case.rule, []).append(case)
+    for rule, cases in by_rule.items():
+        yield _result(document, rules[rule], cases, ())
+
+
+def _result(
+    document: Document, rule: RuleRecord, cases: Sequence[CaseRecord], taken: Sequence[CaseKey]
+) -> dict[str, Any]:
+    first = cases[0]
+    finding, operations = first.decisive, [case.operation for case in cases]
+    error = rule.level is Level.REQUIRED or view.fails(document, first, rule.level)
     result: dict[str, Any] = {
         "ruleId": rule.id,
         "kind": "fail",
         "level": "error" if error else "warning",
-        "message": {"text": (case.summary or rule.statement).rstrip(".") + "."},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": quote(paths.get(case.operation, "/").lstrip("/"))},
-                    "region": {"startLine": 1},
-                },
-                "logicalLocations": [{"fullyQualifiedName": case.operation, "kind": "function"}],
-            }
-        ],
-        "partialFingerprints": {
-            FINGERPRINT: hashlib.sha256(f"{rule.id}@{case.operation}".encode()).hexdigest()[:16] + ":1",
-            "ruleAndOperation/v1": hashlib.sha256(f"{rule.id}@{case.operation}".encode()).hexdigest(),
-        },
+        "message": {"text": _message(rule, first, operations, taken)},
+        "locations": [_location(document, first.operation)],
+        "partialFingerprints": _fingerprints(rule.id, operations),
         "properties": {
-            "operation": case.operation,
+            "operations": operations,
             "expected": finding.expected,
             "got": finding.got,
-            "reproduce": view.reproduction(document, case),
+            "alsoFailed": [f"{key.rule}@{key.operation}" for key in taken],
+            "reproduce": view.reproduction(document, first),
         },
     }
-    if case.known:
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": case.known}]
+    if others := [
+        {**_location(document, operation), "id": number, "message": {"text": f"also broken on {operation}"}}
+        for number, operation in enumerate(operations[1:], 1)
+    ]:
+        result["relatedLocations"] = others
+    if first.known:
+        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": first.known}]
     return result
+
+
+def _message(rule: RuleRecord, first: CaseRecord, operations: Sequence[str], taken: Sequence[CaseKey]) -> str:
+    finding = first.decisive
+    parts = [
+        f"{rule.statement.rstrip('.')}. On {first.operation}: expected {finding.expected}; got {finding.got}."
+    ]
+    if len(operations) > 1:
+        links = [f"[{operation}]({number})" for number, operation in enumerate(operations[1:], 1)]
+        parts.append(f"Also broken on {', '.join(links)}.")
+    if taken:
+        names = listed([f"{key.rule} on {key.operation}" for key in taken], SHOWN)
+        parts.append(f"It seems to be also why this failed, or was not judged: {names}.")
+    # What a server said must not be taken for a link.
+    head, *links = parts
+    return " ".join([re.sub(r"([\\\[\]])", r"\\\1", head), *links])
+
+
+def _missing(document: Document, index: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "ruleId": MISSING,
+            "ruleIndex": index,
+            "kind": "fail",
+            "level": "error",
+            "message": {
+                "text": f"{record.operation} is not implemented: {record.answered}{view.wait(record)}."
+            },
+            "locations": [_location(document, record.operation)],
+            "partialFingerprints": _fingerprints(MISSING, [record.operation]),
+            "properties": {"operations": [record.operation]},
+        }
+        for record in document.missing
+    ]
+
+
+def _location(document: Document, operation: str) -> dict[str, Any]:
+    path = next((known.path for known in document.operations if known.id == operation), "/")
+    return {
+        "physicalLocation": {
+            "artifactLocation": {"uri": quote(path.lstrip("/"))},
+            "region": {"startLine": 1},
+        },
+        "logicalLocations": [{"fullyQualifiedName": operation, "kind": "function"}],
+    }
+
+
+def _fingerprints(rule: str, operations: Sequence[str]) -> dict[str, str]:
+    digest = hashlib.sha256(f"{rule}@{','.join(sorted(operations))}".encode()).hexdigest()
+    return {FINGERPRINT: f"{digest[:16]}:1", "ruleAndOperations/v1": digest}

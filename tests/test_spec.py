@@ -1,4 +1,4 @@
-"""The data under spec/: sound in itself, in one voice, and true to the tables of the specification."""
+"""The data under spec/: valid in itself, in one voice, and true to the tables of the specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sound bodies are taken (sections 4.1 to 4.7): with optional fields or without, with any listed choice."""
+"""Valid bodies are taken (sections 4.1 to 4.7): with optional fields or without, with any listed choice."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from conformance.contract.traits import TRAITS
 from conformance.fixtures import samples
 from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.creations import place
-from conformance.fixtures.run_context import refusal_of_sound
+from conformance.fixtures.run_context import refusal_of_valid
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
@@ -32,7 +32,7 @@ _OPTIONAL = {
 
 
 def bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
-    """Sound bodies by name, each new: the sample, what can be left out of it, and what can be added."""
+    """Valid bodies by name, each new: the sample, what can be left out of it, and what can be added."""
 
     def make() -> Body:
         return fixture.body(operation)
@@ -97,7 +97,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
             # A second default may be refused: a beneficiary that has none.
             fixture = AccountFixture(ctx.run, account_id=fixture.account_id)
         ids = fixture.ids(operation)
-        answer = ctx.send(call(operation, ids, body), f"{what}, which is sound")
+        answer = ctx.send(call(operation, ids, body), f"{what}, which is valid")
         if operation == "createWallet" and not answer.succeeded:
             # A server may let a pair be had once in all accounts: then no other label would do here.
             labels = [fixture.body(operation)["label"], f"Savings {samples.marker()}"]
@@ -135,7 +135,7 @@ def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
     judge_all(
         ctx,
         [
-            (what, ctx.send(call(ctx.operation.id, ids, body), f"{what}, which is sound"))
+            (what, ctx.send(call(ctx.operation.id, ids, body), f"{what}, which is valid"))
             for what, body in patches.items()
         ],
     )
@@ -144,6 +144,6 @@ def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
 def judge_all(ctx: CheckContext, answers: list[tuple[str, Exchange]]) -> None:
     """Judges that all were accepted; raises Inconclusive where none was, as a sample may not fit a server."""
     if answers and not any(answer.succeeded for _, answer in answers):
-        raise refusal_of_sound(answers[0][1])
+        raise refusal_of_valid(answers[0][1])
     for what, answer in answers:
         ctx.succeeded(RULE, answer, what)

@@ -34,7 +34,7 @@ _SMALL = Decimal(2)
     operations=RULES["fields.amount"].operations,
 )
 def test_amount_that_is_no_positive_decimal(ctx: CheckContext) -> None:
-    """A sound body whose amount is zero, negative, no plain decimal or a JSON number is refused; that a
+    """A valid body whose amount is zero, negative, no plain decimal or a JSON number is refused; that a
     payin's must be positive is implied."""
     with InvalidBodies(ctx) as invalid:
         for wrong in amounts.REFUSED:
@@ -64,7 +64,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     where a payout beyond these funds was accepted before."""
     fixture = ctx.fixture()
     first = fixture.call(ctx.operation.id)
-    _judge_amount(ctx, ctx.accept(first, "a sound amount"))
+    _judge_amount(ctx, ctx.accept(first, "a valid amount"))
     sent = first.document
     currency = sent["currency"]
     funds = _available(ctx, fixture, currency) if ctx.operation.id == "createPayout" else None

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from conformance.contract import signing
 from conformance.fixtures.account import new_key, unknown_like
 from conformance.fixtures.samples import digits
-from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, common_scene
+from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.expectations import Refused
@@ -30,8 +30,8 @@ def test_sound_requests_pass(ctx: CheckContext) -> None:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce is made of."""
     probes = AuthProbes(ctx, proven=False)
     for what, nonce in (
-        ("a sound request", None),
-        ("a sound request whose nonce has decimal digits only, zeros first", "00" + digits(30)),
+        ("a valid request", None),
+        ("a valid request whose nonce has decimal digits only, zeros first", "00" + digits(30)),
     ):
         answer = ctx.send(probes.valid().signed(nonce=nonce), what)
         ctx.authenticated("auth.accepts-valid", answer, what)
@@ -217,7 +217,7 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
     after a request refused for its path, in the very same request, and on POST with its key and body."""
     probes = AuthProbes(ctx)
     rule, repeated = "auth.nonce-replay", "auth.nonce-replay-idempotent"
-    first = probes.passed(ctx.send(ctx.valid(), "a sound request, whose nonce is used again"))
+    first = probes.passed(ctx.send(ctx.valid(), "a valid request, whose nonce is used again"))
     # For test_nonces_stay_used: a nonce counts from when it was used, not from the timestamp beside it.
     aged = probes.valid().signed(timestamp_offset=AGED)
     ctx.run.cache.put(AGED_NONCE.of(ctx.operation.id), ctx.send(aged, "a nonce beside an old timestamp"))
@@ -237,11 +237,11 @@ def test_nonces_are_used_once(ctx: CheckContext) -> None:
 
 
 def _astray(ctx: CheckContext, probes: AuthProbes) -> Exchange | None:
-    """A sound request but for an unknown id, if the server refuses it after authentication and not before."""
+    """A valid request but for an unknown id, if the server refuses it after authentication and not before."""
     unsigned = ctx.send(
         probes.unknown_parent().signed(mangle="flip"), "a wrong signature and an unknown top-level id"
     )
-    astray = ctx.send(probes.unknown_parent(), "a sound request but for an unknown top-level id")
+    astray = ctx.send(probes.unknown_parent(), "a valid request but for an unknown top-level id")
     after = astray.refused and not astray.refused_authentication and not astray.throttled
     return astray if after and unsigned.refused_authentication else None
 
@@ -270,11 +270,11 @@ def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
     third = _third(here, ctx.operation.method)
 
     def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
-        call = probes.valid() if operation == here else common_scene(ctx.run).call(operation)
+        call = probes.valid() if operation == here else common_fixture(ctx.run).call(operation)
         return ctx.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
 
     def share(first: str, second: str) -> tuple[Exchange, str]:
-        used = probes.passed(send(first, f"a sound {first}, whose nonce is used again"))
+        used = probes.passed(send(first, f"a valid {first}, whose nonce is used again"))
         what = f"a nonce used before on {first}, now on {second}"
         return send(second, what, used.nonce), what
 
@@ -356,7 +356,7 @@ def test_open_choices(ctx: CheckContext) -> None:
     )
     bearer = probes.call().but(headers=(("Authorization", "Bearer beside"),))
     _observe(ctx, "auth.bearer-beside", "Authorization: Bearer beside a valid signature", bearer)
-    used = ctx.send(probes.call(), "a sound request, whose nonce is used again").nonce
+    used = ctx.send(probes.call(), "a valid request, whose nonce is used again").nonce
     unknown = unknown_like(ctx.target.primary.api_key)
     for question, call in (
         (
@@ -385,7 +385,7 @@ def test_open_choices(ctx: CheckContext) -> None:
 def test_nonce_of_another_organization(ctx: CheckContext) -> None:
     """Records whether a nonce that one organization used may be used by another."""
     used = AuthProbes(ctx).passed(
-        ctx.send(ctx.valid(), "a sound request, whose nonce another organization uses")
+        ctx.send(ctx.valid(), "a valid request, whose nonce another organization uses")
     )
     valid = ctx.fixture("secondary").call(ctx.operation.id)
     _observe(

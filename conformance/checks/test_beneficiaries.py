@@ -215,7 +215,7 @@ def _judge_destinations(
     shown_ids = identifiers(answer.get("payout_destinations"))
     if shown_ids is None:
         ctx.skip_judgement(
-            rule, f"{what}: payout_destinations is no array of resources", answer, cause="format.fields"
+            rule, f"{what}: payout_destinations is not an array of resources", answer, cause="format.fields"
         )
         return
     wanted = sorted(str(destination.get("id")) for destination in mine)

@@ -97,7 +97,7 @@ def test_last_four_digits(ctx: CheckContext) -> None:
 @check("destination.masked", "destination.masked-enough")
 def test_masked_numbers(ctx: CheckContext) -> None:
     """A destination made with an IBAN shows iban_masked and one made with a wallet address shows
-    wallet_address_masked: each a text in which the full value does not stand."""
+    wallet_address_masked: each a string in which the full value does not stand."""
     judged = False
     for made in creations(ctx.run, "createPayoutDestination"):
         for name, member, kind in (
@@ -128,7 +128,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
 
 def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, what: str) -> None:
     """Judges destination.masked on one answer."""
-    expected = f"{what}: {member}, a text that hides the full value"
+    expected = f"{what}: {member}, a string that hides the full value"
     ctx.judge("destination.masked", masked(expected, member=member, value=value), answer)
     if "destination.masked-enough" in ctx.rules and isinstance(answer.get(member), str):
         most = max(6, len(squeezed(value)) // 3)
@@ -142,7 +142,7 @@ def judge_masked(ctx: CheckContext, answer: Exchange, member: str, value: str, w
 
 @predicate
 def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
-    """A member is a text that does not hold the full value."""
+    """A member is a string that does not hold the full value."""
     shown_value = exchanges[0].get(member)
     if isinstance(shown_value, str) and squeezed(value) in squeezed(shown_value):
         return "the full value"

@@ -16,7 +16,7 @@ from conformance.harness.side_effects import UNTOUCHED
 
 @check("fields.enum", UNTOUCHED, operations=RULES["fields.enum"].operations)
 def test_value_outside_the_enumeration(ctx: CheckContext) -> None:
-    """A sound body with a value that an enumeration does not list, or that only begins or ends like a listed
+    """A valid body with a value that an enumeration does not list, or that only begins or ends like a listed
     one, is refused."""
     listed = [field for field in request_fields(ctx.operation.id) if field.choices]
     for shape, fields in by_shape(ctx.operation.id, listed).items():
@@ -30,7 +30,7 @@ def test_value_outside_the_enumeration(ctx: CheckContext) -> None:
 
 @check("fields.country-code", UNTOUCHED, operations=RULES["fields.country-code"].operations)
 def test_malformed_country_code(ctx: CheckContext) -> None:
-    """A sound body whose country code is not two letters is refused, that of a wallet destination as well."""
+    """A valid body whose country code is not two letters is refused, that of a wallet destination as well."""
     _refuse_codes(ctx, "country", "fields.country-code")
     shapes = AcceptedBodies(ctx.run, ctx.operation.id)
     if "wallet" in shapes.names and shapes.accepted("wallet"):
@@ -42,7 +42,7 @@ def test_malformed_country_code(ctx: CheckContext) -> None:
 
 @check("fields.currency-code", UNTOUCHED, operations=RULES["fields.currency-code"].operations)
 def test_malformed_currency_code(ctx: CheckContext) -> None:
-    """A sound body whose fiat currency code is not three letters is refused; those of wallets are no fiat."""
+    """A valid body whose fiat currency code is not three letters is refused; those of wallets are no fiat."""
     _refuse_codes(ctx, "currency", "fields.currency-code")
 
 
@@ -56,7 +56,7 @@ def _refuse_codes(ctx: CheckContext, code: str, rule: str) -> None:
 
 @check("fields.unassigned-code", UNTOUCHED, operations=RULES["fields.unassigned-code"].operations)
 def test_unassigned_code(ctx: CheckContext) -> None:
-    """A sound body with the country code ZZ or the currency code ZZZ, which nothing has, is refused."""
+    """A valid body with the country code ZZ or the currency code ZZZ, which nothing has, is refused."""
     with InvalidBodies(ctx) as invalid:
         for field in request_fields(ctx.operation.id):
             if field.code:

@@ -28,7 +28,7 @@ def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
 
 @check("fields.max-length", UNTOUCHED, operations=RULES["fields.max-length"].operations)
 def test_longer_than_maximum(ctx: CheckContext) -> None:
-    """A sound body in which a field is one character too long, in ASCII and in other letters, or far too long
+    """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn."""
     for shape, fields in _limited(ctx).items():
         with InvalidBodies(ctx, shape) as invalid:
@@ -90,7 +90,7 @@ def comes_back_whole(exchanges: Sequence[Exchange], name: str) -> str:
 
 
 def _call(ctx: CheckContext, invalid: InvalidBodies, changes: dict[str, Any]) -> Call:
-    """A sound call with some fields changed; each wallet in an account of its own."""
+    """A valid call with some fields changed; each wallet in an account of its own."""
     if ctx.operation.id == "updateBeneficiary":
         return call(ctx.operation.id, invalid.ids, changes or invalid.valid())
     if ctx.operation.id == "createWallet":

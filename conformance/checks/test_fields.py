@@ -11,16 +11,16 @@ from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.harness.side_effects import UNTOUCHED
 
-#: Optional fields that another field's value may call for, with a sound value.
+#: Optional fields that another field's value may call for, with a valid value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}
 
-#: Where a value of another type is put that a sound body leaves out.
+#: Where a value of another type is put that a valid body leaves out.
 _STANDING_IN = "1"
 
 
 @check("fields.required", UNTOUCHED, operations=RULES["fields.required"].operations)
 def test_required_field_missing(ctx: CheckContext) -> None:
-    """A sound body without one required field is refused: each field in turn, in each kind of body that the
+    """A valid body without one required field is refused: each field in turn, in each kind of body that the
     server accepts, then all of them at once; afterwards nothing has been created."""
     rule = "fields.required"
     names = ctx.operation.required_fields
@@ -43,7 +43,7 @@ def _other_kinds(ctx: CheckContext) -> list[str]:
 
 @check("fields.required-null", UNTOUCHED, operations=RULES["fields.required-null"].operations)
 def test_required_field_null(ctx: CheckContext) -> None:
-    """A sound body whose required field is null is refused, each field in turn, in each kind of body that the
+    """A valid body whose required field is null is refused, each field in turn, in each kind of body that the
     server accepts."""
     rule = "fields.required-null"
     with InvalidBodies(ctx) as invalid:
@@ -57,7 +57,7 @@ def test_required_field_null(ctx: CheckContext) -> None:
 
 @check("fields.type", UNTOUCHED, operations=RULES["fields.type"].operations)
 def test_required_field_of_another_type(ctx: CheckContext) -> None:
-    """A sound body in which a required field holds a number, a boolean, an array or an object instead of a
+    """A valid body in which a required field holds a number, a boolean, an array or an object instead of a
     string (or anything but an object instead of an address) is refused, on update as well, and a number in
     each other kind of body that the server accepts."""
     rule, fields = "fields.type", [field for field in request_fields(ctx.operation.id) if field.required]
@@ -75,7 +75,7 @@ def test_required_field_of_another_type(ctx: CheckContext) -> None:
 
 @check("fields.address", UNTOUCHED, operations=RULES["fields.address"].operations)
 def test_address_that_is_no_object(ctx: CheckContext) -> None:
-    """A sound body whose address is a string, a number, a boolean or an array is refused."""
+    """A valid body whose address is a string, a number, a boolean or an array is refused."""
     field = request_field(ctx.operation.id, "address")
     with InvalidBodies(ctx) as invalid:
         for kind, value in wrong_types(field, invalid.good("address")):
@@ -84,7 +84,7 @@ def test_address_that_is_no_object(ctx: CheckContext) -> None:
 
 @check("fields.optional-type", UNTOUCHED, operations=RULES["fields.optional-type"].operations)
 def test_optional_field_of_another_type(ctx: CheckContext) -> None:
-    """A sound body in which an optional field holds an array or an object instead of a string or a boolean
+    """A valid body in which an optional field holds an array or an object instead of a string or a boolean
     (or a string or an array instead of an address) is refused, in a body where the field is shown or means
     something."""
     optional = [field for field in request_fields(ctx.operation.id) if not field.required]
@@ -102,9 +102,9 @@ def test_optional_field_of_another_type(ctx: CheckContext) -> None:
 
 
 def _shown(ctx: CheckContext, name: str) -> bool:
-    """Whether a sound body with an optional field that nothing calls for creates something that shows it."""
+    """Whether a valid body with an optional field that nothing calls for creates something that shows it."""
     invalid, value = InvalidBodies(ctx), _CALLED_FOR[name]
-    answer = invalid.send(invalid.having(name, value), f"a sound body with {name}")
+    answer = invalid.send(invalid.having(name, value), f"a valid body with {name}")
     return answer.succeeded and answer.get(name) == value
 
 

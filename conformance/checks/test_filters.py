@@ -182,7 +182,7 @@ def test_currency_filter(ctx: CheckContext) -> None:
 
 def _judge_wildcard(ctx: CheckContext, lists: Filtered, wildcard: str) -> None:
     """Such a currency is malformed: it may be refused, or ignored, or have no elements, but not some."""
-    what = f"currency {wildcard}, which is no code"
+    what = f"currency {wildcard}, which is not a code"
     exchange = lists.send([("currency", wildcard)], what)
     if not exchange.refused:
         expected = f"{what}: no elements, all elements, or a refusal"
@@ -210,7 +210,7 @@ def all_or_none(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
 def test_filters_combine(ctx: CheckContext) -> None:
     """Joins filters of which each alone keeps something else, and pages through what they keep."""
     lists = Filtered(ctx)
-    valid = _sound_filters(ctx, lists)
+    valid = _working_filters(ctx, lists)
     names = list(valid)
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
@@ -249,7 +249,7 @@ def test_filters_combine(ctx: CheckContext) -> None:
             _walk(ctx, lists, filters)
 
 
-def _sound_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
+def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
     """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
     valid = {}
     for name, filtered in lists.filters().items():

@@ -1,4 +1,4 @@
-"""Schema fuzzing: generated requests of every operation, plain and spoilt ones (sections 4, 5, 7 and 8).
+"""Schema fuzzing: generated requests of every operation, plain and mutated ones (sections 4, 5, 7 and 8).
 
 What is generated and how it is judged is in conformance/fuzz; nothing of it is imported before a part runs.
 """

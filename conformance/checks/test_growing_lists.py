@@ -33,7 +33,7 @@ _PAGES = ({"page": 1, "size": 100}, {"page": 1, "size": 2}, {"page": 2, "size": 
 
 @dataclass
 class Growth:
-    """A list that grows in a scene: which creates were acknowledged, and what is wrong with its answers."""
+    """A list that grows in a fixture: which creates were acknowledged, and what is wrong with its answers."""
 
     ctx: CheckContext
     fixture: AccountFixture
@@ -144,7 +144,7 @@ def test_list_while_it_grows(ctx: CheckContext) -> None:
     last = [growth.walk() for growth in growths]
     wrong = [mistake for growth in growths for mistake in growth.wrong]
     number = sum(len(growth.acknowledged) for growth in growths)
-    if wrong and not _sound_one_by_one(ctx):
+    if wrong and not _right_one_by_one(ctx):
         reason = "the list is wrong, too, when elements are created one by one"
         ctx.skip_judgement(RULE, reason, wrong[0][1][-1], cause="list.walk")
         return
@@ -173,7 +173,7 @@ def _grown(ctx: CheckContext) -> list[Growth]:
     return growths
 
 
-def _sound_one_by_one(ctx: CheckContext) -> bool:
+def _right_one_by_one(ctx: CheckContext) -> bool:
     """Whether a list is right when its elements come one after the other."""
     other_customer = ctx.target.primary.other_customer_id
     if ctx.operation.id == "listAccounts" and other_customer:

@@ -9,8 +9,8 @@ from conformance.fixtures.account import AccountFixture, call, parameters, unkno
 from conformance.fixtures.corpora import bodies as corpus
 from conformance.fixtures.corpora import headers, ids, queries
 from conformance.fixtures.corpora.value import Use, values
-from conformance.fixtures.run_context import refusal_of_sound
-from conformance.harness.authentication import common_scene
+from conformance.fixtures.run_context import refusal_of_valid
+from conformance.harness.authentication import common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
@@ -20,13 +20,13 @@ from conformance.wire.messages import Call, Exchange, Failure
 SURVIVES = "http.no-server-error"
 
 
-def _scene(ctx: CheckContext) -> AccountFixture:
+def _fixture(ctx: CheckContext) -> AccountFixture:
     """Where hostile requests go: a place of their own, because some may be accepted."""
     if ctx.operation.id == "createPayout":
         return ctx.run.payouts()
     if ctx.operation.traits.once:
         return ctx.run.fresh()
-    return common_scene(ctx.run, "hostile")
+    return common_fixture(ctx.run, "hostile")
 
 
 def _survived(ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: bool = False) -> None:
@@ -56,16 +56,16 @@ def _probe(ctx: CheckContext, probe: Call, what: str, *, may_hang_up: bool = Fal
     operations=OPERATION_SETS["body"],
 )
 def test_hostile_bodies(ctx: CheckContext) -> None:
-    """Bodies that are no JSON, no UTF-8 or no object are refused and have no effect; with what is legal but
-    odd, and with other content types, what the server does is recorded."""
-    fixture = _scene(ctx)
+    """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect; what the server
+    does with legal but odd ones, and with other content types, is recorded."""
+    fixture = _fixture(ctx)
     operation = ctx.operation.id
     valid = ctx.send(
         ctx.valid() if operation == "createWallet" else fixture.call(operation),
-        "a sound request, to derive defective ones from",
+        "a valid request, to derive defective ones from",
     )
     if not valid.succeeded and (not valid.refused or valid.refused_authentication or valid.throttled):
-        raise refusal_of_sound(valid)
+        raise refusal_of_valid(valid)
 
     def send(body: bytes, what: str) -> Exchange:
         return _probe(ctx, fixture.call(operation).but(body=body), what)
@@ -80,7 +80,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
             answer = send(wrong.value, what)
             refused.append(answer)
             if answer.refused and not valid.succeeded:
-                reason = f"{what} was refused, but so was the sound request: {valid.described()}"
+                reason = f"{what} was refused, but so was the valid request: {valid.described()}"
                 ctx.skip_judgement("body.malformed", reason, answer, valid)
             else:
                 ctx.refused("body.malformed", answer, what)
@@ -91,7 +91,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         answer = send(odd.value, f"a body with {odd.reason}")
         _observe(ctx, "body.legal-oddities", f"a body with {odd.reason}", answer)
         if answer.succeeded and operation == "createWallet":
-            fixture = _scene(ctx)
+            fixture = _fixture(ctx)
     for long in bodies.long():
         # A front end that finds a body too long may break the connection off, and words its refusal itself.
         _probe(
@@ -103,7 +103,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     for content_type in values(headers.CONTENT_TYPES, Use.CHECK):
         what = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         probe = ctx.valid(None if operation == "createWallet" else fixture).but(content_type=content_type)
-        _observe(ctx, "body.content-type", what, _probe(ctx, probe, f"a sound body with {what}"))
+        _observe(ctx, "body.content-type", what, _probe(ctx, probe, f"a valid body with {what}"))
 
 
 def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> None:
@@ -122,8 +122,8 @@ def test_update_without_a_body(ctx: CheckContext) -> None:
 
 @check("http.no-server-error", operations=("disableBeneficiary",))
 def test_body_where_none_is_taken(ctx: CheckContext) -> None:
-    """An operation without a body gets one, sound and malformed."""
-    fixture = _scene(ctx)
+    """An operation without a body gets one, valid and malformed."""
+    fixture = _fixture(ctx)
     for what, body in (
         ("a JSON object", b"{}"),
         ("malformed JSON", b'{"'),
@@ -140,7 +140,7 @@ def test_body_where_none_is_taken(ctx: CheckContext) -> None:
 def test_hostile_headers(ctx: CheckContext) -> None:
     """Authentication headers and idempotency keys that are very long, outside ASCII, SQL, or there twice, and
     odd headers that no operation needs."""
-    fixture = common_scene(ctx.run) if ctx.operation.id != "createPayout" else ctx.run.payouts()
+    fixture = common_fixture(ctx.run) if ctx.operation.id != "createPayout" else ctx.run.payouts()
 
     def send(name: str, value: str, probe: Call) -> None:
         shown = value if len(value) <= 40 else f"{value[:10]}… ({len(value)} characters)"
@@ -171,9 +171,9 @@ def test_hostile_headers(ctx: CheckContext) -> None:
 
 @check("http.no-server-error")
 def test_hostile_ids(ctx: CheckContext) -> None:
-    """Path parameters, one at a time, that are no UTF-8, encode a slash or a NUL, or are very long."""
+    """Path parameters, one at a time, that are not UTF-8, encode a slash or a NUL, or are very long."""
     operation = ctx.operation.id
-    fixture = ctx.run.payouts() if operation == "createPayout" else common_scene(ctx.run)
+    fixture = ctx.run.payouts() if operation == "createPayout" else common_fixture(ctx.run)
     valid = fixture.call(operation)
     for name in parameters(operation):
         for value in values(ids.IDS):
@@ -193,7 +193,7 @@ def test_hostile_ids(ctx: CheckContext) -> None:
 )
 def test_hostile_queries(ctx: CheckContext) -> None:
     """List parameters that are huge, repeated, malformed or beyond every calendar."""
-    valid = common_scene(ctx.run).call(ctx.operation.id)
+    valid = common_fixture(ctx.run).call(ctx.operation.id)
     for query in queries.of_list(ctx.operation.query_parameters):
         shown = query if len(query) <= 80 else f"{query[:30]}… ({len(query)} characters)"
         _probe(ctx, valid.with_query(query), f"the query {shown}")
@@ -207,13 +207,13 @@ def test_hostile_queries(ctx: CheckContext) -> None:
 
 @check("http.success-json", "http.success-status", "http.extra-fields")
 def test_sound_answers(ctx: CheckContext) -> None:
-    """A sound request is not answered with a redirection; the status of a successful answer, and its members
+    """A valid request is not answered with a redirection; the status of a successful answer, and its members
     that the specification does not name, are recorded."""
-    answer = ctx.send(ctx.valid(), "a sound request")
+    answer = ctx.send(ctx.valid(), "a valid request")
     if answer.status is not None and answer.status < 400:
-        ctx.judge("http.success-json", Accepted("a sound request"), answer)
+        ctx.judge("http.success-json", Accepted("a valid request"), answer)
     if not answer.succeeded or not isinstance(answer.document, dict):
-        raise refusal_of_sound(answer)
+        raise refusal_of_valid(answer)
     ctx.observe("http.success-status", "the status of a successful answer", str(answer.status), answer)
     extra = undocumented_fields(ctx.operation.id, answer.document)
     ctx.observe(
@@ -224,7 +224,7 @@ def test_sound_answers(ctx: CheckContext) -> None:
 @check("http.undocumented-method", "http.no-server-error")
 def test_undocumented_methods(ctx: CheckContext) -> None:
     """PUT and DELETE on the operation's path, with ids that nothing has, so that nothing can be lost."""
-    fixture = ctx.run.payouts() if ctx.operation.id == "createPayout" else common_scene(ctx.run)
+    fixture = ctx.run.payouts() if ctx.operation.id == "createPayout" else common_fixture(ctx.run)
     ids = {name: unknown_like(value) for name, value in fixture.ids(ctx.operation.id).items()}
     for method in ("PUT", "DELETE"):
         answer = _probe(

@@ -8,7 +8,7 @@ from typing import Any
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.account import AccountFixture
-from conformance.harness.authentication import common_scene
+from conformance.harness.authentication import common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.expectations import Answered
@@ -32,7 +32,7 @@ def odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
 @check(RULE, operations=_BODIES)
 def test_odd_values_of_every_field(ctx: CheckContext) -> None:
     """Every field is sent as an empty text, and optional ones as null and in types that the checks of types
-    leave out, one at a time in a sound body; whatever the answer is, it comes, with a status below 500."""
+    leave out, one at a time in a valid body; whatever the answer is, it comes, with a status below 500."""
     fixture = _scene(ctx)
     valid = fixture.body(ctx.operation.id)
     for field in request_fields(ctx.operation.id):
@@ -48,4 +48,4 @@ def _scene(ctx: CheckContext) -> AccountFixture:
         return ctx.run.payouts()
     if ctx.operation.id == "createWallet":
         return ctx.run.fresh()
-    return common_scene(ctx.run, "hostile")
+    return common_fixture(ctx.run, "hostile")

@@ -82,7 +82,7 @@ def invalid_keys() -> Iterator[tuple[str, str]]:
 
 @check("idempotency.key-invalid", UNTOUCHED, operations=RULES["idempotency.key-invalid"].operations)
 def test_invalid_key(ctx: CheckContext) -> None:
-    """A key that is no UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the
+    """A key that is not a UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the
     request is accepted."""
     fixture = place(ctx)
     valid = fixture.call(ctx.operation.id)
@@ -102,7 +102,7 @@ def test_invalid_key(ctx: CheckContext) -> None:
 
 
 def _with_invalid_keys(ctx: CheckContext, valid: Call) -> list[Exchange]:
-    """The answers to a sound request with each invalid key."""
+    """The answers to a valid request with each invalid key."""
     return [ctx.send(valid.but(idempotency_key=key), what) for what, key in invalid_keys()]
 
 
@@ -148,7 +148,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
         if answer.succeeded or still_accepts or _about_the_key(answer):
             ctx.succeeded(rule, answer, answer.purpose)
         elif ctx.usable(rule, answer):
-            reason = f"the sound {ctx.operation.id} was answered {answer.described()} with every key"
+            reason = f"the valid {ctx.operation.id} was answered {answer.described()} with every key"
             ctx.skip_judgement(rule, reason, answer)
 
 
@@ -374,13 +374,13 @@ def test_other_path(ctx: CheckContext) -> None:
 
 @check("idempotency.after-refusal")
 def test_after_refusal(ctx: CheckContext) -> None:
-    """Records whether a refused request uses up its key: the same key then comes with a sound body."""
+    """Records whether a refused request uses up its key: the same key then comes with a valid body."""
     rule = "idempotency.after-refusal"
     valid = place(ctx).call(ctx.operation.id)
     refused = ctx.send(valid.but(body=b"{}"), "a request without its required fields")
     if not refused.refused:
         reason = f"a request without its required fields was answered {refused.described()}"
         raise Inconclusive(reason, cause="fields.required")
-    answer = ctx.send(valid, "the key of a refused request with a sound body")
+    answer = ctx.send(valid, "the key of a refused request with a valid body")
     if ctx.usable(rule, answer):
-        ctx.observe(rule, "the key of a refused request with a sound body", _outcome(answer), answer)
+        ctx.observe(rule, "the key of a refused request with a valid body", _outcome(answer), answer)

@@ -41,7 +41,7 @@ def _place(ctx: CheckContext) -> AccountFixture:
 
 
 def _own_call(ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest) -> Call:
-    """The original's key and bytes in the other organization's scene."""
+    """The original's key and bytes in the other organization's fixture."""
     own = fixture.call(ctx.operation.id).but(idempotency_key=original.call.idempotency_key)
     if ctx.operation.id == "createPayout":
         named = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
@@ -121,7 +121,7 @@ def _judge_still_there(ctx: CheckContext, original: IdempotentRequest) -> None:
 
 @predicate
 def shows_no_id(exchanges: Sequence[Exchange]) -> str:
-    """The second answer is no resource with the id of the first one."""
+    """The second answer is not a resource with the id of the first one."""
     original, answer = exchanges[:2]
     return f"{answer.status} with its id" if answer.get("id") == original.get("id") else ""
 

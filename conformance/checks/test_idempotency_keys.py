@@ -41,7 +41,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
 
 
 def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:
-    """A sound call of the operation in the same place, with a body of its own."""
+    """A valid call of the operation in the same place, with a body of its own."""
     operation = ctx.operation.id
     if operation != "createWallet":
         return fixture.call(operation)

@@ -9,7 +9,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.account import identifier
 from conformance.fixtures.lateness import look_until, told
-from conformance.fixtures.run_context import refusal_of_sound
+from conformance.fixtures.run_context import refusal_of_valid
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -158,7 +158,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
     for body in _two_bodies(ctx):
         created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
         if not created.succeeded:
-            ctx.skip_judgement("list.complete", refusal_of_sound(created).reason, created)
+            ctx.skip_judgement("list.complete", refusal_of_valid(created).reason, created)
             break
         made[str(created.get("id"))] = created
         what = f"the list after {len(made)} of its elements"

@@ -54,7 +54,7 @@ def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
 
 
 def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
-    """Judges list.walk, and list.stable where the trial cites it."""
+    """Judges list.walk, and list.stable where the check cites it."""
     if ctx.operation.id == "listAccounts" and reading.grew:
         _judge_grown(ctx, reading)
         return

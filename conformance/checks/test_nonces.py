@@ -19,11 +19,11 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     operation = probes.ctx.operation
     if operation.request_schema is not None:
         yield "with malformed JSON", probes.call().but(body=b'{"')
-        yield "with a body that is no object", probes.call().but(body=b"[]")
+        yield "with a body that is not an object", probes.call().but(body=b"[]")
         if operation.required_fields:
             yield "without its required fields", probes.call().but(body=b"{}")
     if operation.is_post:
-        yield "with an idempotency key that is no UUID", probes.call().but(idempotency_key="no-uuid")
+        yield "with an idempotency key that is not a UUID", probes.call().but(idempotency_key="no-uuid")
     ids = probes.fixture.ids(operation.id)
     for child in parameters(operation.id)[1:]:
         yield f"for an unknown {child}", probes.at(**{child: unknown_like(ids[child])})
@@ -35,19 +35,19 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
 def test_resembling_nonces(ctx: CheckContext) -> None:
     """A nonce that differs from a used one in one character only, its last or its first, passes."""
     probes = AuthProbes(ctx, proven=False)
-    used = probes.passed(ctx.send(probes.valid(), "a sound request, whose nonce others resemble")).nonce or ""
+    used = probes.passed(ctx.send(probes.valid(), "a valid request, whose nonce others resemble")).nonce or ""
     for what, nonce in (
         ("its last", used[:-1] + ("0" if used[-1:] != "0" else "1")),
         ("its first", ("0" if used[:1] != "0" else "1") + used[1:]),
     ):
-        told = f"a sound request whose nonce differs from a used one in {what} character"
+        told = f"a valid request whose nonce differs from a used one in {what} character"
         ctx.authenticated("auth.accepts-valid", ctx.send(probes.valid().signed(nonce=nonce), told), told)
 
 
 @check(RULE)
 def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
     """A nonce that came with a request refused for its body, its key, its query or a child comes again with a
-    sound one."""
+    valid one."""
     probes = AuthProbes(ctx)
     for what, call in _refused_later(probes):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")

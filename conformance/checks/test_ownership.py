@@ -111,7 +111,7 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
 
 @check("create.server-owned")
 def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
-    """Server-owned fields are sent beside a sound body, all at once and, where a server refuses that, one
+    """Server-owned fields are sent beside a valid body, all at once and, where a server refuses that, one
     by one. What is created all the same is in the stated initial state, in the answer and when it is
     looked at again."""
     operation = ctx.operation.id
@@ -147,7 +147,7 @@ def _other_parent(ctx: CheckContext) -> str:
 
 
 def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: str) -> Exchange:
-    """Sends a sound body with server-owned fields beside and judges what comes of it; what is wrong
+    """Sends a valid body with server-owned fields beside and judges what comes of it; what is wrong
     `without` them, too, does not come of them."""
     operation = ctx.operation.id
     fixture = place(ctx.run, operation)
@@ -307,7 +307,7 @@ def _account_item(ctx: CheckContext, fixture: AccountFixture, created: Exchange)
 
 @check("beneficiary.update-server-owned")
 def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
-    """A PATCH with server-owned fields, all at once beside a sound one and, where a server refuses that,
+    """A PATCH with server-owned fields, all at once beside a valid one and, where a server refuses that,
     one by one, is refused or leaves them as they were, in its answer and in a later read."""
     rule, fixture = "beneficiary.update-server-owned", ctx.fixture(fresh=True)
     _ = fixture.destination

@@ -51,7 +51,7 @@ _POPULATED = Key[AccountFixture]("an account with something in it")
 @check("create.echo")
 def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
     """Resources are created with all fields, with the required ones alone, with other values and with
-    letters and signs that are easily spoiled; each answer shows every field as it was sent, and the ids of
+    letters and signs that are easily damaged; each answer shows every field as it was sent, and the ids of
     its parents."""
     operation = ctx.operation.id
     for made in creations(ctx.run, operation):
@@ -179,18 +179,18 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
 def test_balances_are_of_the_account(ctx: CheckContext) -> None:
     """The balances of two new accounts, and of the funded one, carry the account's id and a currency only
     once."""
-    scenes = [("a new account", ctx.run.fresh()), ("another new account", ctx.run.fresh())]
+    fixtures = [("a new account", ctx.run.fresh()), ("another new account", ctx.run.fresh())]
     if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
-        scenes.append(("the funded account", ctx.run.payouts()))
+        fixtures.append(("the funded account", ctx.run.payouts()))
     if ctx.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
             fixture = ctx.run.shared("secondary")
             fixture.ids("getAccountBalances")
-            scenes.append(("an account of another organization", fixture))
+            fixtures.append(("an account of another organization", fixture))
     # All accounts are there before the first is read: a server may show the newest one's balances.
-    for _, fixture in scenes:
+    for _, fixture in fixtures:
         fixture.ids("getAccountBalances")
-    for name, fixture in [*scenes, scenes[0]]:
+    for name, fixture in [*fixtures, fixtures[0]]:
         organization = fixture.client.organization.name
         what = f"balances of {name}"
         answer = ctx.accept(fixture.call("getAccountBalances"), what, organization)
@@ -198,7 +198,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
         balances = answer.get("balances")
         if not isinstance(balances, list):
             ctx.skip_judgement(
-                "balances.of-account", f"{what}: balances is no array", answer, cause="format.fields"
+                "balances.of-account", f"{what}: balances is not an array", answer, cause="format.fields"
             )
             continue
         ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
@@ -216,7 +216,7 @@ def each_currency_once(exchanges: Sequence[Exchange]) -> str:
 
 
 def small_list(ctx: CheckContext) -> AccountFixture:
-    """A scene in which the trial's operation has something to show."""
+    """A fixture in which the check's operation has something to show."""
     fixture = ctx.run.cache.get(_POPULATED, ctx.run.fresh)
     match ctx.operation.id:
         case "getAccountBalances":
@@ -260,13 +260,13 @@ def tells_the_time(exchanges: Sequence[Exchange]) -> str:
 
 @check(*FORMATS)
 def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
-    """The answer of a sound request that has something to show is judged member by member, as every other
+    """The answer of a valid request that has something to show is judged member by member, as every other
     answer of the run is as well."""
     operation = ctx.operation.id
     if operation in OPERATION_SETS["create"]:
         answers = [made.exchange for made in creations(ctx.run, operation)]
     else:
-        answers = [ctx.accept(small_list(ctx).call(operation), "a sound request with something to show")]
+        answers = [ctx.accept(small_list(ctx).call(operation), "a valid request with something to show")]
     for answer in answers:
         for rule in ctx.rules.values():
             unseen = rule.id not in response_rules(operation, answer.document)

@@ -52,7 +52,7 @@ class Vault:
 
 
 def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
-    """A vault with the scene's beneficiary. Raises Inconclusive when the server accepts no destination."""
+    """A vault with the fixture's beneficiary. Raises Inconclusive when the server accepts no destination."""
     run, vault = ctx.run, Vault(fixture, [fixture.destination])
     beside = {
         **run.bank_account(fixture),
@@ -72,7 +72,7 @@ def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
 
 @check("secrets.hidden")
 def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
-    """In an account with destinations of every kind the operation is called soundly, again with its key,
+    """In an account with destinations of every kind the operation is called validly, again with its key,
     and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
     signing secret."""
     vault = _vault(ctx)
@@ -112,7 +112,7 @@ def _answers(ctx: CheckContext, vault: Vault) -> Iterator[Exchange]:
             )
     else:
         valid = fixture.call(operation)
-        yield ctx.send(valid, "a sound request")
+        yield ctx.send(valid, "a valid request")
     for what, defective in _defects(ctx, valid):
         yield ctx.send(defective, what)
     if operation == "listPayoutDestinations":
@@ -131,7 +131,7 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     yield "a header left out", valid.signed(omit=("X-Signature",))
     yield "a timestamp of an hour ago", valid.signed(timestamp_offset=-3600)
     if operation.is_post:
-        yield "a key that is no UUID", valid.but(idempotency_key="not-a-uuid")
+        yield "a key that is not a UUID", valid.but(idempotency_key="not-a-uuid")
     if operation.is_post and valid.body:
         yield (
             "the same key with another body",

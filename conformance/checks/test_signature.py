@@ -1,4 +1,4 @@
-"""What the signature covers (section 5.3): requests signed for something else, and odd but sound ones."""
+"""What the signature covers (section 5.3): requests signed for something else, and odd but valid ones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance.contract.operations import match
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import new_key, parameters, unknown_like
 from conformance.fixtures.samples import marker
-from conformance.harness.authentication import AuthProbes, common_scene, reworded
+from conformance.harness.authentication import AuthProbes, common_fixture, reworded
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.expectations import Refused
@@ -26,7 +26,7 @@ SPOILT = tuple(name for name in MANGLES if name not in ("", "upper"))
 
 @check("auth.signature")
 def test_signatures_of_another_making(ctx: CheckContext) -> None:
-    """Signatures made with other secrets or of another request, and the right one spoilt in many ways."""
+    """Signatures made with other secrets or of another request, and the right one mutated in many ways."""
     probes = AuthProbes(ctx)
     others = [
         ("a random secret", secrets.token_hex(20)),
@@ -41,9 +41,9 @@ def test_signatures_of_another_making(ctx: CheckContext) -> None:
         )
     for mangle in SPOILT:
         probes.invalid_signature(
-            "auth.signature", probes.call().signed(mangle=mangle), f"a spoilt signature ({mangle})"
+            "auth.signature", probes.call().signed(mangle=mangle), f"a mutated signature ({mangle})"
         )
-    earlier = probes.passed(ctx.send(probes.valid(), "a sound request, whose signature is used again"))
+    earlier = probes.passed(ctx.send(probes.valid(), "a valid request, whose signature is used again"))
     what = "the signature of an earlier request"
     call = probes.call().signed(signature=earlier.request_header(signing.SIGNATURE))
     probes.invalid_signature("auth.signature", call, what)
@@ -69,7 +69,7 @@ def test_method_is_signed(ctx: CheckContext) -> None:
 def _other_path(ctx: CheckContext, probes: AuthProbes) -> str:
     """The path of another operation."""
     other = "listVirtualAccounts" if ctx.operation.id.endswith(("Wallet", "Wallets")) else "listWallets"
-    return common_scene(ctx.run).call(other).target
+    return common_fixture(ctx.run).call(other).target
 
 
 def _encoded(probes: AuthProbes, valid: Call, *, lower: bool = False) -> Call:
@@ -167,7 +167,7 @@ def test_query_is_signed(ctx: CheckContext) -> None:
         if passes:
             probes.invalid_signature(rule, probe, f"a request signed {how}")
             continue
-        # A server that leaves the query out refuses the sound request, and accepts this one.
+        # A server that leaves the query out refuses the valid request, and accepts this one.
         answer = probes.send(probe, f"a request signed {how}")
         if ctx.usable(rule, answer) and not answer.refused_authentication:
             refused = Refused(f"a request signed {how}", 401, "authentication_error", "invalid_signature")
@@ -180,7 +180,7 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     probes.invalid_signature(rule, probe, "a request signed for a query that is not sent")
 
 
-#: Sound queries in ways that parsing and writing them again would change.
+#: Valid queries in ways that parsing and writing them again would change.
 QUERIES = (
     "page=1&size=2",
     "size=2&page=1",
@@ -234,7 +234,7 @@ def test_timestamp_and_nonce_are_signed(ctx: CheckContext) -> None:
         nonce = "a" + signing.new_nonce()[2:] + "b"
         probe = probes.call().signed(nonce=nonce, signed_nonce=change(nonce))
         probes.invalid_signature("auth.signed-nonce", probe, f"a request signed {what}")
-    first = probes.passed(ctx.send(probes.valid(), "a sound request, which comes again with another nonce"))
+    first = probes.passed(ctx.send(probes.valid(), "a valid request, which comes again with another nonce"))
     again = first.call.signed(timestamp=first.timestamp, signed_nonce=first.nonce)
     if ctx.operation.is_post:
         again = again.but(idempotency_key=new_key())

@@ -34,31 +34,31 @@ _FOREIGN_WALLET = Key[Exchange]("a wallet of the other organization")
 class _Watch(contextlib.ExitStack):
     """Looks for effects of refused writes on several owners' resources at once."""
 
-    def __init__(self, ctx: CheckContext, scenes: Sequence[AccountFixture]) -> None:
+    def __init__(self, ctx: CheckContext, fixtures: Sequence[AccountFixture]) -> None:
         super().__init__()
-        self._trial = ctx
-        self._scenes = scenes if UNTOUCHED in ctx.rules else ()
+        self._ctx = ctx
+        self._fixtures = fixtures if UNTOUCHED in ctx.rules else ()
         self._effects: list[SideEffects] = []
 
     def __enter__(self) -> _Watch:
         super().__enter__()
-        self._effects = [self.enter_context(SideEffects(self._trial, fixture)) for fixture in self._scenes]
+        self._effects = [self.enter_context(SideEffects(self._ctx, fixture)) for fixture in self._fixtures]
         return self
 
     def judge(self, what: str, answers: Sequence[Exchange], cause: str) -> None:
-        """Judges that refused requests changed none of the scenes; see SideEffects.judge_refused."""
+        """Judges that refused requests changed none of the fixtures; see SideEffects.judge_refused."""
         for effects in self._effects:
             effects.judge_refused(what, answers, cause, lambda: self._again(answers))
 
     def _again(self, answers: Sequence[Exchange]) -> list[Exchange]:
         calls = [answer.call for answer in answers]
         return [
-            self._trial.send(
+            self._ctx.send(
                 again.but(idempotency_key=again.idempotency_key and new_key()),
                 f"{answer.purpose}, once more",
                 answer.organization,
             )
-            for again, answer in zip(anew(self._trial.run, calls), answers, strict=True)
+            for again, answer in zip(anew(self._ctx.run, calls), answers, strict=True)
         ]
 
 
@@ -203,17 +203,17 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
     where the other account is another customer's; it stays as it was."""
     rule = "tenancy.sibling-child"
     own, sibling = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "sibling")
-    scenes = [own, sibling]
+    fixtures = [own, sibling]
     pairs = [
         ("a child of another account", own, sibling),
         ("the other account with this one's child", sibling, own),
     ]
     if ctx.target.primary.other_customer_id is not None:
         cousin = tenant_fixture(ctx.run, "cousin")
-        scenes.append(cousin)
+        fixtures.append(cousin)
         pairs.append(("a child of another customer's account", own, cousin))
     probes = [(what, parent, child, "primary") for what, parent, child in pairs]
-    _judge_elsewhere(ctx, rule, scenes, probes, 404)
+    _judge_elsewhere(ctx, rule, fixtures, probes, 404)
 
 
 @check("tenancy.foreign-child", LEAK, UNTOUCHED, operations=RULES["tenancy.foreign-child"].operations)
@@ -276,18 +276,18 @@ def test_account_of_another_organization(ctx: CheckContext) -> None:
 def _judge_elsewhere(
     ctx: CheckContext,
     rule: str,
-    scenes: list[AccountFixture],
+    fixtures: list[AccountFixture],
     probes: list[tuple[str, AccountFixture, AccountFixture, str]],
     *statuses: int,
 ) -> list[Exchange]:
-    """Sends calls with the parent of one scene and the children of another, in an organization's name."""
+    """Sends calls with the parent of one fixture and the children of another, in an organization's name."""
     operation = ctx.operation.id
     calls = [
         (what, mixed(operation, parent.ids(operation), child.ids(operation), parent), organization)
         for what, parent, child, organization in probes
     ]
     answers = []
-    with _Watch(ctx, scenes) as watch:
+    with _Watch(ctx, fixtures) as watch:
         for what, probe, organization in calls:
             answers.append(ctx.send(probe, what, organization))
             _status(ctx, rule, answers[-1], what, *statuses)
@@ -321,7 +321,7 @@ def test_payout_references(ctx: CheckContext) -> None:
         foreign = tenant_fixture(ctx.run, "foreign")
         references.append(("another organization's", foreign.beneficiary_id, foreign.destination_id))
         facts = PrivateData(foreign, tenant_fixture(ctx.run, "own"))
-    # A second scene in the same account has another beneficiary.
+    # A second fixture in the same account has another beneficiary.
     other = AccountFixture(ctx.run, account_id=fixture.account_id)
     answers = []
     with _Watch(ctx, (fixture,)) as watch:

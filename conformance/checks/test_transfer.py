@@ -13,10 +13,10 @@ CHUNKED = (("Transfer-Encoding", "chunked"),)
 
 
 def _judge_accepted(ctx: CheckContext, rule: str, call: Call, what: str) -> None:
-    """Judges that a sound request is accepted, unless one of the usual kind is not."""
+    """Judges that a valid request is accepted, unless one of the usual kind is not."""
     answer = ctx.send(call, what)
     if not answer.succeeded and ctx.usable(rule, answer):
-        usual: Exchange = ctx.send(ctx.valid(), "a sound request of the usual kind")
+        usual: Exchange = ctx.send(ctx.valid(), "a valid request of the usual kind")
         if not usual.succeeded:
             reason = f"the usual request was answered {usual.described()}, too"
             ctx.skip_judgement(rule, reason, answer, usual)
@@ -26,16 +26,16 @@ def _judge_accepted(ctx: CheckContext, rule: str, call: Call, what: str) -> None
 
 @check("http.charset-parameter")
 def test_charset_parameter(ctx: CheckContext) -> None:
-    """A sound body is declared as application/json with charset=utf-8."""
-    what = f"a sound body declared as {CHARSET}"
+    """A valid body is declared as application/json with charset=utf-8."""
+    what = f"a valid body declared as {CHARSET}"
     _judge_accepted(ctx, "http.charset-parameter", ctx.valid().but(content_type=CHARSET), what)
 
 
 @check("http.chunked-body", "auth.signed-body")
 def test_chunked_body(ctx: CheckContext) -> None:
-    """A sound body is sent in chunks, without a length: signed over its bytes, signed as empty, and with a
+    """A valid body is sent in chunks, without a length: signed over its bytes, signed as empty, and with a
     byte changed after signing."""
-    what = "a sound body sent in chunks"
+    what = "a valid body sent in chunks"
     _judge_accepted(ctx, "http.chunked-body", ctx.valid().but(headers=CHUNKED), what)
     probes = AuthProbes(ctx)
     for how, change in (

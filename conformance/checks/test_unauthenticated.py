@@ -47,7 +47,7 @@ def _otherwise_wrong(
     if ctx.operation.is_post:
         yield "without an idempotency key", probes.call().but(idempotency_key=None), (_WRONG, _BARE)
         wrong_key = probes.call().but(idempotency_key="no-uuid")
-        yield "with an idempotency key that is no UUID", wrong_key, (_WRONG, _BARE, replayed)
+        yield "with an idempotency key that is not a UUID", wrong_key, (_WRONG, _BARE, replayed)
         yield "with a used idempotency key and its body", used, (_WRONG, _UNSIGNED, _BARE, _STALE, replayed)
         body = b"{}" if used.body is None else used.body + b" "
         yield "with a used idempotency key and another body", used.but(body=body), (_WRONG, _UNSIGNED)
@@ -60,7 +60,7 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
     rule = "auth.comes-first"
     probes = AuthProbes(ctx)
     used = probes.passed(
-        ctx.send(ctx.valid(), "a sound request, whose nonce and idempotency key are used again")
+        ctx.send(ctx.valid(), "a valid request, whose nonce and idempotency key are used again")
     )
     replayed = ("with a used nonce", Auth(nonce=used.nonce, timestamp_offset=-2), 401)
     for what, call, forms in _otherwise_wrong(ctx, probes, used.call, replayed):
@@ -87,11 +87,11 @@ def _fails(answer: Exchange, status: int | None) -> bool:
 
 @check("refusal.changes-nothing")
 def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
-    """Sound requests that fail authentication in one way or another leave everything as it was."""
+    """Valid requests that fail authentication in one way or another leave everything as it was."""
     probes = AuthProbes(ctx)
     one_off = ctx.operation.traits.once
     fixture = ctx.fixture(fresh=True) if one_off else probes.fixture
-    used = ctx.send(fixture.call("listAccounts"), "a sound request, whose nonce is used again").nonce
+    used = ctx.send(fixture.call("listAccounts"), "a valid request, whose nonce is used again").nonce
     forms = (
         ("with a wrong signature", Auth(mangle="flip")),
         ("without X-Signature", Auth(omit=(signing.SIGNATURE,))),
@@ -122,7 +122,7 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
     probes = AuthProbes(ctx)
     first = earliest(ctx) or probes.first
     if ctx.run.clock.now() - int(first.timestamp or 0) > REMEMBERED:
-        first = probes.passed(ctx.send(probes.valid(), "a sound request, whose nonce is used again"))
+        first = probes.passed(ctx.send(probes.valid(), "a valid request, whose nonce is used again"))
     probes.nonce_replay("auth.nonce-replay", first, probes.call(), "a nonce used before, many requests ago")
     aged = ctx.run.cache.find(AGED_NONCE.of(ctx.operation.id))
     # A server that forgets it 300 seconds after the timestamp beside it has done so by now.
@@ -133,7 +133,7 @@ def test_nonces_stay_used(ctx: CheckContext) -> None:
 
 @check("idempotency.replay", operations=RULES["idempotency.replay"].operations, last=True)
 def test_keys_stay_used(ctx: CheckContext) -> None:
-    """The first sound request of this run to the operation comes again with its key, after all that was sent
+    """The first valid request of this run to the operation comes again with its key, after all that was sent
     since, with so many other keys at least."""
     rule, first = "idempotency.replay", earliest(ctx) or AuthProbes(ctx).first
     what = "the first request again, with its key, many requests later"
@@ -159,5 +159,5 @@ def _use_keys(ctx: CheckContext, since: Exchange) -> None:
     for _ in range(MANY_KEYS - len(used)):
         # One pair can be had only once in an account.
         place = ctx.fixture(fresh=True) if ctx.operation.traits.once else own_place(ctx)
-        if not ctx.send(place.call(ctx.operation.id), "a sound request with one key more").succeeded:
+        if not ctx.send(place.call(ctx.operation.id), "a valid request with one key more").succeeded:
             break

@@ -174,21 +174,24 @@ def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
 
 @check("refusal.changes-nothing", operations=("updateBeneficiary",))
 def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
-    """A PATCH with a sound field and an invalid one, in either order, is refused as a whole: a later read
+    """A PATCH with a valid field and an invalid one, in either order, is refused as a whole: a later read
     shows every field, updated included, as before."""
     rule, fixture = "refusal.changes-nothing", ctx.fixture(fresh=True)
     person = Beneficiary(ctx, fixture)
     effects = SideEffects(ctx, fixture, ids=person.ids)
     too_long = "x" * 300
     probes: dict[str, Body] = {
-        "a sound title, then last_name too long": {"title": "Dr", "last_name": too_long},
-        "first_name too long, then a sound note": {"first_name": too_long, "note": "changed"},
-        "a sound first_name, then a wrong country_code": {"first_name": "Grace", "country_code": "USA"},
-        "a wrong beneficiary_type, then a sound address": {
+        "a valid title, then last_name too long": {"title": "Dr", "last_name": too_long},
+        "first_name too long, then a valid note": {"first_name": too_long, "note": "changed"},
+        "a valid first_name, then a wrong country_code": {"first_name": "Grace", "country_code": "USA"},
+        "a wrong beneficiary_type, then a valid address": {
             "beneficiary_type": "robot",
             "address": samples.address("region"),
         },
-        "a sound note, then an address that is no object": {"note": "changed", "address": "1 Main Street"},
+        "a valid note, then an address that is not an object": {
+            "note": "changed",
+            "address": "1 Main Street",
+        },
     }
     effects.start()
     for what, body in probes.items():

@@ -17,7 +17,7 @@ from conformance.wire.messages import Exchange
 
 @check("wallet.addresses")
 def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
-    """Wallets of every pair the target offers have at least one address, with a tag that is a text or
+    """Wallets of every pair the target offers have at least one address, with a tag that is a string or
     null."""
     for made in creations(ctx.run, "createWallet"):
         what = f"a new wallet of {_pair(made.body)}: at least one address, each with address and tag"
@@ -28,11 +28,11 @@ def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
 def has_addresses(exchanges: Sequence[Exchange]) -> str:
     """A wallet has at least one address, each with its members."""
     addresses = exchanges[0].get("addresses")
-    good = isinstance(addresses, list) and bool(addresses) and all(map(_sound, addresses))
+    good = isinstance(addresses, list) and bool(addresses) and all(map(_is_address, addresses))
     return "" if good else shown(addresses)
 
 
-def _sound(address: object) -> bool:
+def _is_address(address: object) -> bool:
     if not isinstance(address, dict) or not isinstance(address.get("address"), str) or not address["address"]:
         return False
     return "tag" in address and (address["tag"] is None or isinstance(address["tag"], str))

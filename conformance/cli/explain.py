@@ -158,7 +158,7 @@ def _example(rule: Rule, operation: str) -> str:
     if shown is None:
         try:
             fixture = run.fixture_for(operation)
-            shown = run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a sound request")
+            shown = run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a valid request")
         except (Inconclusive, NotApplicable) as end:
             return str(end)
     purpose = f"{shown.purpose}:\n" if shown.purpose else ""

@@ -84,7 +84,7 @@ def _shown(string: bytes) -> str:
 def _remarks(parts: Parts, now: float) -> Iterator[str]:
     """What else a server may refuse, whatever the signature."""
     if not re.fullmatch("[0-9]+", parts.timestamp):
-        yield "Beside that, X-Timestamp is no whole number of seconds."
+        yield "Beside that, X-Timestamp is not a whole number of seconds."
     elif len(parts.timestamp) >= 13:
         yield "Beside that, X-Timestamp is in milliseconds; it has to be in seconds."
     elif abs(int(parts.timestamp) - now) > WINDOW:

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     catalogue = options.root / "spec" / "rules.yaml"
     check = options.root / "conformance" / "checks" / f"test_{area}_{name.replace('-', '_')}.py"
     if not catalogue.is_file() or not check.parent.is_dir():
-        raise UsageError(f"{options.root}: this is no checkout of the suite; name one with --root.")
+        raise UsageError(f"{options.root}: this is not a checkout of the suite; name one with --root.")
     if check.exists():
         raise UsageError(f"{check}: there is such a file; move it, or give the rule another name.")
     catalogue.write_text(with_entry(catalogue.read_text("utf-8"), options.id, entry(options)), "utf-8")

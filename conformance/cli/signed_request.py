@@ -107,7 +107,7 @@ def _address(options: argparse.Namespace) -> tuple[str, str]:
         url = _target(options).base_url + url
     match = re.fullmatch(r"(https?://[^/?#]+)([^#]*)(?:#.*)?", url, re.IGNORECASE)
     if match is None:
-        raise UsageError(f"{url} is no URL that begins with http:// or https://, and no path.")
+        raise UsageError(f"{url} is not a URL that begins with http:// or https://, and no path.")
     origin, target = match.groups()
     if found := _UNSENDABLE.search(target):
         raise UsageError(

@@ -40,7 +40,7 @@ def _escapes(change: Callable[[bytes], bytes]) -> OtherPart:
 
 
 def _text(change: Callable[[str], str]) -> OtherPart:
-    """The body with its text changed; nothing where it is no UTF-8."""
+    """The body with its text changed; nothing where it is not UTF-8."""
 
     def body(parts: Parts) -> bytes | None:
         try:
@@ -153,7 +153,7 @@ CLIENT_MISTAKES: tuple[Mistake, ...] = (
     Mistake("body as a JSON string", "turns the body into JSON twice", _text(lambda text: json.dumps(text))),
     Mistake(
         "replaced bytes",
-        "replaces bytes of the body that are no UTF-8",
+        "replaces bytes of the body that are not UTF-8",
         replacing("body", lambda parts: parts.body.decode("utf-8", "replace").encode()),
     ),
     *(

@@ -94,8 +94,8 @@ def _nullable(schema: Mapping[str, Any]) -> bool:
 @functools.cache
 def dialect() -> Any:
     """JSON Schema 2020-12 with three exactnesses: missing members are told apart by whether they might be
-    null,
-    `$` in a pattern does not match before a trailing newline, as ECMA-262 has it, and 12.0 is no integer."""
+    null, `$` in a pattern does not match before a trailing newline, as ECMA-262 has it, and 12.0 is not an
+    integer."""
     from jsonschema import Draft202012Validator, ValidationError, validators
 
     def required(

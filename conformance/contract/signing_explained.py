@@ -59,8 +59,8 @@ def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = 
         return replace(right, is_right=True)
     if presented.lower() == right.signature:
         return replace(right, is_open=True)
-    if spoilt := _spoilt(presented, right.signature):
-        return replace(right, difference=spoilt)
+    if mutated := _mutated(presented, right.signature):
+        return replace(right, difference=mutated)
     forms = list(_forms(presented))
     for mistakes, other, made in _candidates(sent, secret):
         for written, digest in forms:
@@ -72,7 +72,7 @@ def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = 
     return replace(right, signed=signed, mistakes=_named(sent, signed), difference=_difference(sent, signed))
 
 
-def _spoilt(presented: str, signature: str) -> str:
+def _mutated(presented: str, signature: str) -> str:
     """How a presented signature is nearly the right one; empty where it is not."""
     shown = presented.strip().lower()
     if len(shown) >= 16 and signature.startswith(shown):

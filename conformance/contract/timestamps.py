@@ -20,7 +20,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def parse(text: object) -> Fraction | None:
     """A timestamp with its date, time and offset as seconds since 1970-01-01T00:00:00Z; None when it is none.
 
-    Anything may be passed, also what is no string. Offsets other than `Z` are understood, although
+    Anything may be passed, also what is not a string. Offsets other than `Z` are understood, although
     section 2 forbids them: that is another rule's business. A leap second counts as the second after it.
     """
     found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
@@ -60,7 +60,7 @@ def step(text: object) -> Fraction | None:
 
 
 def whole_second(text: object) -> str | None:
-    """The second that a timestamp lies in, written without a fraction; None when it is no timestamp."""
+    """The second that a timestamp lies in, written without a fraction; None when it is not a timestamp."""
     instant = parse(text)
     if instant is None:
         return None

@@ -17,7 +17,7 @@ class Traits:
     `creates` and `changes` name a resource. `listed_by`, `read_by` and `subset_of` are operationIds: the list
     that shows what was made, what finds it by its id (of an account: its balances), the operation of whose
     body any subset is taken. `once_per` names the resource of which a success uses something up, so that the
-    next sound request may be refused for that alone. `moves_money` maps members of a balance to the direction
+    next valid request may be refused for that alone. `moves_money` maps members of a balance to the direction
     (1, -1) in which money that is moved changes them. `shared`: it works in what belongs to others, too.
     """
 

@@ -20,7 +20,7 @@ def load() -> None:
     from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings
     from conformance.fuzz.histories import explore as histories  # noqa: F401
     from conformance.fuzz.schema import explore as schema  # noqa: F401
-    from conformance.fuzz.schema.bodies import Sound
+    from conformance.fuzz.schema.bodies import ValidBody
     from conformance.fuzz.schema.generation import Generator
     from conformance.fuzz.stateful import explore as model  # noqa: F401
     from conformance.fuzz.stateful import state_machine  # noqa: F401
@@ -32,7 +32,7 @@ def load() -> None:
         """Nothing is done with it."""
 
     for operation, body in _ANY.items():
-        generator = Generator(operation, Sound(operation, body) if body else None)
+        generator = Generator(operation, ValidBody(operation, body) if body else None)
         next(generator.coverage(), None)
         for strategy in generator.strategies().values():
             test = hypothesis.given(strategy)(drawn)

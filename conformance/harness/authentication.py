@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
 from conformance.fixtures.cache import Key
-from conformance.fixtures.run_context import RunContext, refusal_of_sound
+from conformance.fixtures.run_context import RunContext, refusal_of_valid
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Auth, Call, Exchange, to_json
@@ -19,13 +19,13 @@ _FIXTURE = Key[AccountFixture]("the fixture of the checks of authentication")
 _PASSED = Key[Exchange]("a request that passed authentication")
 
 
-def common_scene(run: RunContext, purpose: str = "") -> AccountFixture:
-    """The scene of the checks of section 5 (for some purpose): one for the whole run."""
+def common_fixture(run: RunContext, purpose: str = "") -> AccountFixture:
+    """The fixture of the checks of section 5 (for some purpose): one for the whole run."""
     return run.shared() if run.read_only else run.cache.get(_FIXTURE.of(purpose), run.fresh)
 
 
 def forget_scene(run: RunContext, purpose: str) -> None:
-    """Lets the next request for the scene of a purpose make another one."""
+    """Lets the next request for the fixture of a purpose make another one."""
     run.cache.forget(_FIXTURE.of(purpose))
 
 
@@ -60,11 +60,11 @@ def earliest(ctx: CheckContext) -> Exchange | None:
 
 
 class AuthProbes:
-    """Calls of one trial's operation, after a sound one has passed authentication.
+    """Calls of a check's operation, after a valid one has passed authentication.
 
-    What is sound goes to one account for the whole run: what it is answered after authentication, such as the
+    What is valid goes to one account for the whole run: what it is answered after authentication, such as the
     refusal of a second wallet, does not matter. What must be refused goes where nothing but its defect is a
-    reason to refuse it. Raises Inconclusive when even a sound call does not pass.
+    reason to refuse it. Raises Inconclusive when even a valid call does not pass.
     """
 
     def __init__(self, ctx: CheckContext, *, proven: bool = True) -> None:
@@ -79,29 +79,29 @@ class AuthProbes:
         """Where the calls go that must be refused."""
         if self.operation == "createPayout":
             return self.ctx.run.payouts()
-        return common_scene(self.ctx.run, self._untouched if TRAITS[self.operation].once else "")
+        return common_fixture(self.ctx.run, self._untouched if TRAITS[self.operation].once else "")
 
     def _pass(self) -> None:
         if self.ctx.run.read_only and self.ctx.operation.method != "GET":
-            # A sound request of this operation would change something; that credentials are right shows, too.
-            sound = self.fixture.call("listAccounts")
-            first = self.ctx.send(sound, "a sound request, to see that credentials pass")
+            # A valid request of this operation would change something; that credentials are right shows, too.
+            reading = self.fixture.call("listAccounts")
+            first = self.ctx.send(reading, "a valid request, to see that credentials pass")
         else:
             first = self.ctx.run.cache.get(
                 _PASSED.of(self.operation),
-                lambda: self.ctx.send(self.valid(), "a sound request, to derive defective ones from"),
+                lambda: self.ctx.send(self.valid(), "a valid request, to derive defective ones from"),
             )
-        #: The first sound request to the operation that these checks sent in this run.
+        #: The first valid request to the operation that these checks sent in this run.
         self.first: Exchange = self.passed(first)
 
     def valid(self) -> Call:
-        """A sound call, with a body and, on POST, an idempotency key of its own."""
+        """A valid call, with a body and, on POST, an idempotency key of its own."""
         if TRAITS[self.operation].once:
-            return common_scene(self.ctx.run, self.operation).call(self.operation)
+            return common_fixture(self.ctx.run, self.operation).call(self.operation)
         return self.call()
 
     def call(self) -> Call:
-        """A sound call to make a defective one from."""
+        """A valid call to make a defective one from."""
         return self.fixture.call(self.operation)
 
     def send(self, call: Call, what: str) -> Exchange:
@@ -112,24 +112,24 @@ class AuthProbes:
         return answer
 
     def refused(self, rule: str, call: Call, what: str) -> Exchange:
-        """Sends a call and judges that it is refused, as far as it is answered otherwise than a sound one."""
+        """Sends a call and judges that it is refused, as far as it is answered otherwise than a valid one."""
         answer = self.send(call, what)
         if answer.refused and self.first.refused and answer.described() == self.first.described():
-            reason = f"{what} was answered {answer.described()}, just as the sound request was"
+            reason = f"{what} was answered {answer.described()}, just as the valid request was"
             self.ctx.skip_judgement(rule, reason, answer, self.first)
         else:
             self.ctx.refused(rule, answer, what)
         return answer
 
     def passed(self, exchange: Exchange) -> Exchange:
-        """The exchange of a sound call, if it passed authentication; raises Inconclusive otherwise."""
+        """The exchange of a valid call, if it passed authentication; raises Inconclusive otherwise."""
         if (
             exchange.status is None
             or exchange.status >= 500
             or exchange.throttled
             or exchange.refused_authentication
         ):
-            raise refusal_of_sound(exchange)
+            raise refusal_of_valid(exchange)
         return exchange
 
     def implied_401(self, rule: str, answer: Exchange, what: str, cause: str) -> None:
@@ -157,13 +157,13 @@ class AuthProbes:
     # ------------------------------------------------------------------ places
 
     def at(self, **ids: str) -> Call:
-        """A sound call with other path parameters."""
+        """A valid call with other path parameters."""
         return self.call().but(
             target=call(self.operation, {**self.fixture.ids(self.operation), **ids}).target
         )
 
     def unknown_parent(self) -> Call:
-        """A sound call but for an unknown top-level customer or account."""
+        """A valid call but for an unknown top-level customer or account."""
         top = parameters(self.operation)[0]
         return self.at(**{top: unknown_like(self.fixture.ids(self.operation)[top])})
 

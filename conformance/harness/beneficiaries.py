@@ -18,7 +18,7 @@ Body = dict[str, Any]
 
 
 class Beneficiary:
-    """A beneficiary of its own in a scene: the exchange that created it, and calls on it."""
+    """A beneficiary of its own in a fixture: the exchange that created it, and calls on it."""
 
     def __init__(self, ctx: CheckContext, fixture: AccountFixture, body: Body | None = None) -> None:
         self.ctx = ctx

@@ -4,7 +4,7 @@ A check is a function of one CheckContext, in a module under `conformance/checks
 it tests:
 
     @check("auth.header-case")
-    def test_header_names_in_any_case(trial):
+    def test_header_names_in_any_case(ctx):
         ...
 
 It runs once on every operation its rules cover; which those are is said in spec/rules.yaml only.

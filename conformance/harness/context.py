@@ -1,6 +1,6 @@
 """What a check works with: it sends calls, judges answers by rule, and ends in findings.
 
-A check never decides about the run: it says what it expected and what it got, and the trial
+A check never decides about the run: it says what it expected and what it got, and its context
 turns that into one finding for each rule it cites. An answer that says nothing about the rule at
 hand (no answer, 5xx, still rate limited) is set aside, because another rule speaks about it.
 """
@@ -31,7 +31,7 @@ from conformance.wire.messages import Call, Exchange
 
 @dataclass
 class _Judgement:
-    """What one rule has come to within a trial."""
+    """What one rule has come to within a check."""
 
     judged: int = 0
     violations: list[recorder.Judgement] = field(default_factory=list)
@@ -60,13 +60,13 @@ class CheckContext:
     # ------------------------------------------------------------------ making
 
     def fixture(self, organization: str = "primary", *, fresh: bool = False) -> AccountFixture:
-        """The scene for this trial's operation: shared, or in an account of its own."""
+        """The fixture for this check's operation: shared, or in an account of its own."""
         return self.run.fixture_for(self.operation.id, organization, fresh=fresh)
 
     def valid(self, fixture: AccountFixture | None = None) -> Call:
-        """A sound call of this trial's operation.
+        """A valid call of this check's operation.
 
-        Where the operation can be done only once in an account (a wallet of one pair), each sound
+        Where the operation can be done only once in an account (a wallet of one pair), each valid
         call comes with an account of its own.
         """
         if fixture is None:
@@ -82,7 +82,7 @@ class CheckContext:
         return exchange
 
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
-        """Sends a sound call that must be answered 2xx for the check to go on; raises Inconclusive
+        """Sends a valid call that must be answered 2xx for the check to go on; raises Inconclusive
         otherwise."""
         exchange = self.run.accept(self.run.client(organization), call, purpose)
         self.exchanges.append(exchange.number)

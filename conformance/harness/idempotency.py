@@ -54,12 +54,12 @@ _LETTER = "\u0436"
 
 
 def place(ctx: CheckContext) -> AccountFixture:
-    """Where a sound call can be made once more, after any number of refused ones."""
+    """Where a valid call can be made once more, after any number of refused ones."""
     return ctx.fixture(fresh=TRAITS[ctx.operation.id].once)
 
 
 class LongScene(AccountFixture):
-    """A scene one of whose texts in each body is so long that whoever compares only a part of a body misses
+    """A fixture one of whose texts in each body is so long that whoever compares only a part of a body misses
     something."""
 
     def body(self, operation: str) -> Body:
@@ -83,9 +83,9 @@ def own_place(ctx: CheckContext, kind: type[AccountFixture] = AccountFixture) ->
 
 
 class IdempotentRequest:
-    """A sound POST that was accepted: `exchange` is its answer, `call` has its key and body.
+    """A valid POST that was accepted: `exchange` is its answer, `call` has its key and body.
 
-    Without a `body` it is the suite's sample, in a `scene` of its own unless one is given. Raises
+    Without a `body` it is the suite's sample, in a `fixture` of its own unless one is given. Raises
     Inconclusive when the server refuses it.
     """
 
@@ -100,7 +100,7 @@ class IdempotentRequest:
         self.id = identifier(self.exchange)
 
     def _made(self, body: Body | None) -> Exchange:
-        # Accounts and beneficiaries become the scene's own, so that more can be made under them.
+        # Accounts and beneficiaries become the fixture's own, so that more can be made under them.
         if body is None and self.operation in ("createAccount", "createBeneficiary"):
             made = self.fixture.account if self.operation == "createAccount" else self.fixture.beneficiary
             self.ctx.exchanges.append(made.number)
@@ -271,7 +271,7 @@ def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
         case "phone" | "tax_id" | "account_number" | "amount" | "wallet_address":
             return _other_end(value)
         case "beneficiary_id" | "payout_destination_id":
-            # Another scene in the same account has another beneficiary.
+            # Another fixture in the same account has another beneficiary.
             other = AccountFixture(original.ctx.run, account_id=original.fixture.account_id)
             with contextlib.suppress(Inconclusive):
                 return other.beneficiary_id if name == "beneficiary_id" else _second_destination(original)

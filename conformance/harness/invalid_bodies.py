@@ -1,4 +1,4 @@
-"""Where requests with one defect are sent: beside a sound request that the server accepts, and in a place
+"""Where requests with one defect are sent: beside a valid request that the server accepts, and in a place
 that shows whether a refused request had an effect.
 
     with InvalidBodies(ctx) as invalid:
@@ -29,9 +29,9 @@ _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
 
 class InvalidBodies:
-    """The place of one trial for requests that must be refused.
+    """The place of a check for requests that must be refused.
 
-    `shape` says which sound body they derive from. `stop` says why the server refuses the sound request, too:
+    `shape` says which valid body they derive from. `stop` says why the server refuses the valid request, too:
     then a defective one that it accepts is still a violation, and one that it refuses shows nothing. Raises
     Inconclusive when that is so of the sample, unless it is a payout: most are refused for lack of funds, but
     one of zero may slip through.
@@ -55,7 +55,7 @@ class InvalidBodies:
 
     @property
     def fixture(self) -> AccountFixture:
-        """The scene of the operation's defective requests, one for the whole run; wallets' has no wallets."""
+        """The fixture of the operation's defective requests, one for the whole run; wallets' has no wallets."""
         if TRAITS[self.operation].shared or self.ctx.run.read_only:
             return self.ctx.run.fixture_for(self.operation)
         return self.ctx.run.cache.get(self._place, self.ctx.run.fresh)
@@ -91,12 +91,12 @@ class InvalidBodies:
         return self._shapes.body(self.shape, self.fixture)
 
     def good(self, name: str, otherwise: Any = None) -> Any:
-        """A sound value of a field; of an update, the one that the beneficiary has."""
+        """A valid value of a field; of an update, the one that the beneficiary has."""
         known = self._beneficiary.call.document if self.operation == "updateBeneficiary" else self.valid()
         return known.get(name, otherwise)
 
     def having(self, name: str, value: Any) -> Body:
-        """A sound body but for one field.
+        """A valid body but for one field.
 
         An update changes a field before the defective one and one after it as well, so that it shows when it
         is carried out by half.
@@ -108,18 +108,18 @@ class InvalidBodies:
         return {**around, name: value}
 
     def without(self, name: str) -> Body:
-        """A sound body but for one field that is left out."""
+        """A valid body but for one field that is left out."""
         return {key: value for key, value in self.valid().items() if key != name}
 
     def must_accept(self) -> None:
-        """Raises Inconclusive when the server refuses the sound request."""
+        """Raises Inconclusive when the server refuses the valid request."""
         if self.stop:
             raise self.stop
 
     # ------------------------------------------------------------------ sending
 
     def send(self, body: Any, what: str) -> Exchange:
-        """Sends a body whatever comes of it, and keeps account of what it may have done."""
+        """Sends a body whatever comes of it, and records what it may have done."""
         exchange = self.ctx.send(call(self.operation, self.ids, body), what)
         if exchange.refused:
             self._refused.append(exchange)
@@ -137,13 +137,13 @@ class InvalidBodies:
         return exchange
 
     def skip_judgement(self, rule: str, what: str, exchange: Exchange) -> None:
-        """Notes that a refusal shows nothing because the sound request is refused, too."""
+        """Notes that a refusal shows nothing because the valid request is refused, too."""
         assert self.stop is not None
         reason = f"{what}: refused, but {self.stop.reason}"
         self.ctx.skip_judgement(rule, reason, exchange, cause=self.stop.cause, remedy=self.stop.remedy)
 
     def _move_on(self) -> None:
-        """Leaves the place where a defective request was accepted: what it made would spoil verdicts."""
+        """Leaves the place where a defective request was accepted: what it made would make verdicts wrong."""
         if self.operation == "updateBeneficiary":
             self.ctx.run.cache.forget(_BENEFICIARY)
         elif not TRAITS[self.operation].shared:
@@ -194,19 +194,19 @@ class InvalidBodies:
         ]
 
     def _judge_pair(self) -> None:
-        """A refused wallet must not take its pair: a sound one of the same pair can still be created."""
+        """A refused wallet must not take its pair: a valid one of the same pair can still be created."""
         valid = call(self.operation, self.ids, self.valid())
-        created = self.ctx.send(valid, "a sound wallet after refused ones")
+        created = self.ctx.send(valid, "a valid wallet after refused ones")
         self.ctx.run.cache.forget(self._place)
-        what = Accepted("a sound wallet after refused ones, as in a new account")
+        what = Accepted("a valid wallet after refused ones, as in a new account")
         if not created.refused or created.throttled:
             self.ctx.judge(UNTOUCHED, what, created)
             return
-        elsewhere = self.ctx.send(self.ctx.valid(), "a sound wallet in a new account")
+        elsewhere = self.ctx.send(self.ctx.valid(), "a valid wallet in a new account")
         if elsewhere.succeeded:
             self.ctx.judge(UNTOUCHED, what, created, *self._refused)
         else:
-            reason = f"a sound wallet is no longer accepted: {elsewhere.described()}"
+            reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
             self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
 
 

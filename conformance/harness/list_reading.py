@@ -19,7 +19,7 @@ from conformance.wire.pages import Parameters, Walk, identity, page_of, pages_of
 
 
 def stocked(ctx: CheckContext, least: int = 1) -> ListFixture:
-    """The small list of the trial's operation; raises Inconclusive when it has fewer elements than needed."""
+    """The small list of the check's operation; raises Inconclusive when it has fewer elements than needed."""
     list_fixture = small_list(ctx.run, ctx.operation.id)
     list_fixture.need(least)
     return list_fixture

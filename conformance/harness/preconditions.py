@@ -11,18 +11,18 @@ _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
-    """Whether an answer is an authentication failure that the operation's sound call is answered with, too:
+    """Whether an answer is an authentication failure that the operation's valid call is answered with, too:
     then it is set aside, as it says nothing about the rule. Asks the server only after such a failure, once
     for each operation."""
     if not answer.refused_authentication:
         return False
-    purpose = f"a sound {ctx.operation.id}, after an authentication failure"
+    purpose = f"a valid {ctx.operation.id}, after an authentication failure"
     valid = ctx.run.cache.get(_LOCKED_OUT.of(ctx.operation.id), lambda: ctx.send(ctx.valid(), purpose))
     if not valid.refused_authentication:
         return False
     ctx.skip_judgement(
         rule,
-        f"the sound {ctx.operation.id} was answered {valid.described()}",
+        f"the valid {ctx.operation.id} was answered {valid.described()}",
         valid,
         cause="auth.accepts-valid",
     )

@@ -49,7 +49,7 @@ class Shown:
 
 
 def anew(run: RunContext, calls: Sequence[Call]) -> list[Call]:
-    """The same requests, for another amount of unusual digits: where they ask for one soundly, or with a
+    """The same requests, for another amount of unusual digits: where they validly ask for one, or with a
     defect that leaves room for another; all for the same."""
     asking = next((call.operation for call in calls if effects.asked_amount(call) is not None), None)
     if asking is None:

@@ -19,7 +19,7 @@ from conformance.judging.expectations import CannotTell, Holds, predicate
 from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 
-#: Free text fields, which carry a word of their own in marked scenes.
+#: Free text fields, which carry a word of their own in marked fixtures.
 _MARKED = (
     "name",
     "first_name",
@@ -43,7 +43,7 @@ _TENANT = Key["MarkedScene"]("a tenant's account")
 
 
 class MarkedScene(AccountFixture):
-    """A scene whose free text fields all carry random words, which appear nowhere else by chance."""
+    """A fixture whose free text fields all carry random words, which appear nowhere else by chance."""
 
     def body(self, operation: str) -> dict[str, Any]:
         body = super().body(operation)
@@ -58,7 +58,7 @@ class MarkedScene(AccountFixture):
 
 
 def tenant_fixture(run: RunContext, name: str) -> AccountFixture:
-    """One of the scenes that tenancy checks share; no other check works in them.
+    """One of the fixtures that tenancy checks share; no other check works in them.
 
     "own", "sibling" (the same customer) and "cousin" (the organization's other customer) belong to the
     primary organization, "foreign" to the secondary.
@@ -111,10 +111,10 @@ def almost(ids: dict[str, str], name: str) -> Iterator[tuple[str, dict[str, str]
 
 
 class PrivateData:
-    """What a scene's resources are like: what no refusal may show to another organization.
+    """What a fixture's resources are like: what no refusal may show to another organization.
 
     Only documented members count: a server may have others that all its answers carry, whoever asks.
-    `exchanges` created the resources of the scene, and after them those of the stranger's scene.
+    `exchanges` created the resources of the fixture, and after them those of the stranger's fixture.
     """
 
     def __init__(self, fixture: AccountFixture, stranger: AccountFixture) -> None:
@@ -180,7 +180,7 @@ def _sent(answer: Exchange) -> str:
 
 
 def _created(fixture: AccountFixture) -> list[Exchange]:
-    """The exchanges that created a scene's resources, those that the server lets be created."""
+    """The exchanges that created a fixture's resources, those that the server lets be created."""
     found = []
     for part in ("account", "beneficiary", "destination", "virtual_account"):
         with contextlib.suppress(Inconclusive):
@@ -215,7 +215,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """All members of all objects in a JSON value, down to a depth that no sound answer reaches."""
+    """All members of all objects in a JSON value, down to a depth that no valid answer reaches."""
     if depth > 20:
         return
     if isinstance(value, dict):

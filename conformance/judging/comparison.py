@@ -60,7 +60,7 @@ def differences(
 ) -> list[tuple[str, Any, Any]]:
     """The documented members of an operation's answer that two documents show differently: name, what is got,
     what is expected. A member that is missing counts as null; `but` names members that do not count. Where
-    one of the documents is no object, the whole is the difference, under an empty name."""
+    one of the documents is not an object, the whole is the difference, under an empty name."""
     if not isinstance(got, Mapping) or not isinstance(expected, Mapping):
         return [] if same(got, expected) else [("", got, expected)]
     names = [name for name in response_schema(operation).get("properties", {}) if name not in but]
@@ -114,7 +114,7 @@ def broken_form(exchange: Exchange, name: str) -> Problem | None:
 
 
 def identifiers(value: Any) -> list[str] | None:
-    """The ids in an array of resources, sorted; None where it is no array of objects with ids."""
+    """The ids in an array of resources, sorted; None where it is not an array of objects with ids."""
     if not isinstance(value, list):
         return None
     ids = [member.get("id") if isinstance(member, dict) else None for member in value]
@@ -123,7 +123,7 @@ def identifiers(value: Any) -> list[str] | None:
 
 
 def objects(value: Any) -> list[dict[str, Any]]:
-    """The objects in an array; none where it is no array."""
+    """The objects in an array; none where it is not an array."""
     return [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
 
 
@@ -133,7 +133,7 @@ def shown(value: Any) -> str:
 
 
 def document(exchange: Exchange) -> dict[str, Any]:
-    """The members of an answer; none where it is no JSON object."""
+    """The members of an answer; none where it is not a JSON object."""
     return exchange.document if isinstance(exchange.document, dict) else {}
 
 

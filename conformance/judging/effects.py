@@ -156,7 +156,7 @@ def in_accounts(items: Sequence[Any], fresh: Sequence[Any], sent: Sequence[Call]
 
 
 def amounts(balances: Any) -> Money | None:
-    """The amounts of an account's balances; None where they are no array of objects."""
+    """The amounts of an account's balances; None where they are not an array of objects."""
     if not isinstance(balances, list):
         return None
     found: Money = {}
@@ -201,7 +201,7 @@ def plain(value: Any) -> Decimal | None:
 
 
 def sent_amount(call: Call) -> Decimal | None:
-    """The amount that a request soundly asks to move; None where it asks for none."""
+    """The amount that a valid request asks to move; None where it asks for none."""
     with contextlib.suppress(ValueError, RecursionError):
         document = call.document
         return plain(document.get("amount")) if isinstance(document, dict) else None

@@ -47,7 +47,7 @@ INVARIANTS = (
 HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
 
 #: What these rules call their check in the results.
-CHECK = "passive"
+CHECK = "every response"
 
 _SPACING = re.compile(r"[\s\-.]+")
 
@@ -65,7 +65,7 @@ def too_many_lost(lost: int, requests: int) -> bool:
 
 @dataclass
 class Tally:
-    """One passive rule on one operation: how many responses it judged, and those that broke it."""
+    """An invariant on one operation: how many responses it judged, and those that broke it."""
 
     judged: int = 0
     broken: int = 0
@@ -189,7 +189,7 @@ class Invariants:
     # ------------------------------------------------------------------ judging
 
     def inspect(self, exchange: Exchange) -> None:
-        """Judges one exchange by every passive rule; never raises because of what it holds."""
+        """Judges one exchange by every invariant; never raises because of what it holds."""
         if exchange.unsent:
             return
         self._lost_requests(exchange)
@@ -265,7 +265,7 @@ class Invariants:
             return
         if exchange.document is MISSING:
             got = f"{exchange.status} with " + (
-                "a body that is no JSON" if exchange.response_body else "no body"
+                "a body that is not JSON" if exchange.response_body else "no body"
             )
             self._judge("http.success-json", exchange, got, "a 2xx answer with a JSON body")
             return
@@ -298,7 +298,7 @@ class Invariants:
         problems = find() if exchange.document is not MISSING else None
         if problems is None:
             self._judge(
-                rule, exchange, f"{exchange.status} with a body that is no JSON", RULES[rule].statement
+                rule, exchange, f"{exchange.status} with a body that is not JSON", RULES[rule].statement
             )
         elif problems:
             first = problems[0]

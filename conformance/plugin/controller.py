@@ -165,7 +165,7 @@ class Controller:
     # ------------------------------------------------------------------ collecting
 
     def take(self, payload: Mapping[str, Any]) -> list[Finding]:
-        """Takes in what a worker found; returns the passive rules that were first seen broken by it."""
+        """Takes in what a worker found; returns the invariants that were first seen broken by it."""
         self.ran += 1
         for plain in payload["exchanges"]:
             exchange = codec.from_json(ExchangeRecord, plain)
@@ -202,7 +202,7 @@ class Controller:
                 yield self._passive_finding(key)
 
     def _passive_finding(self, key: tuple[str, str]) -> Finding:
-        """All workers' tallies of a passive rule on an operation as one finding."""
+        """All workers' tallies of an invariant on an operation as one finding."""
         rule, operation = key
         tallies = list(self._tallies[key].values())
         probes = sum(tally.judged for tally in tallies)
@@ -219,7 +219,7 @@ class Controller:
         return finding
 
     def conclude(self) -> None:
-        """Turns the passive rules' tallies into findings; nothing is taken in afterwards."""
+        """Turns the invariants' tallies into findings; nothing is taken in afterwards."""
         for key in self._tallies:
             self.results.add(self._passive_finding(key))
         self._tallies.clear()

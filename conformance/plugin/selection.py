@@ -92,7 +92,7 @@ def narrowed(config: Any) -> str:
 
 
 def scope(nodeid: str) -> str:
-    """The tests that share set-up, so that one worker had better run them: a module's on one operation."""
+    """The tests that share set-up, so that one worker should run them: a module's on one operation."""
     module, _, rest = nodeid.partition("::")
     _, bracket, parameter = rest.rpartition("[")
     return f"{module}[{parameter}" if bracket else module

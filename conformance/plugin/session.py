@@ -158,7 +158,7 @@ class Run:
         return reasons[0] if reasons and all(reasons) else ""
 
     def _report_passive(self, finding: Finding) -> None:
-        """Shows a passive rule that was broken as a test of its own, at once."""
+        """Shows an invariant that was broken as a test of its own, at once."""
         known = self.controller.known_reason(finding.rule, finding.operation)
         location = ("every response", None, f"{finding.rule}[{finding.operation}]")
         report = pytest.TestReport(

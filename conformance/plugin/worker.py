@@ -195,7 +195,7 @@ class Worker:
                 evidence[number] = codec.to_json(exchange_record(exchange, self.run.redactor))
 
     def _new_tallies(self) -> list[dict[str, Any]]:
-        """The passive rules that were first judged, or first broken, since the last time."""
+        """The invariants that were first judged, or first broken, since the last time."""
         fresh = []
         for key, tally in self.run.invariants.tallies.items():
             broken = tally.broken > 0

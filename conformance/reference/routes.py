@@ -38,7 +38,7 @@ _TABLE = _by_length()
 def match(path: bytes) -> Match | None:
     """The documented path that a raw request path stands for; None when there is none.
 
-    A parameter that is no UTF-8 text is kept with replacement characters: no id looks like that.
+    A parameter that is not UTF-8 text is kept with replacement characters: no id looks like that.
     """
     if not path.startswith(b"/"):
         return None

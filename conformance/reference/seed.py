@@ -12,7 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seams.base import PREFIXES
 from conformance.reference.store import Balance, Organization, Store
 
-#: Currencies of the funded account, and how much of each it has: more than any sound payout draws.
+#: Currencies of the funded account, and how much of each it has: more than any valid payout draws.
 FUNDED_CURRENCIES = ("BRL", "CAD", "CHF", "COP", "EUR", "GBP", "JPY", "MXN", "USD")
 FUNDS = "1" + "0" * 24 + ".00"
 

@@ -90,7 +90,7 @@ class Condition(NamedTuple):
 class Store:
     """The database at `path`; None keeps everything in memory.
 
-    Raises StoreError when the file cannot be opened, is no database or is not one of ours.
+    Raises StoreError when the file cannot be opened, is not a database or is not one of ours.
     """
 
     def __init__(self, path: Path | None = None) -> None:

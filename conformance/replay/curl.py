@@ -77,7 +77,7 @@ def _piece(piece: str) -> str:
 
 def as_curl(document: Document) -> str:
     """The script. It takes base URL and credentials from the environment, under the names of the target
-    file. Raises ReplayError for what is no replay file."""
+    file. Raises ReplayError for what is not a replay file."""
     check(document, "the replay file")
     organizations = sorted({step["organization"] for step in document["steps"]})
     variables = [

@@ -54,7 +54,7 @@ def load(path: Path) -> Document:
         raise ReplayError(f"{path}: the replay file cannot be read ({error.strerror}).") from None
     except (ValueError, RecursionError):
         raise ReplayError(
-            f"{path}: this is no JSON, so no replay file; name one that a run has written."
+            f"{path}: this is not JSON, so no replay file; name one that a run has written."
         ) from None
     check(document, str(path))
     loaded: Document = document

@@ -15,7 +15,7 @@ TEMPLATE = Path(__file__).with_name("script_template.py")
 
 def as_python(document: Document) -> str:
     """The script. It takes base URL and credentials from the environment, under the names of the target
-    file. Raises ReplayError for what is no replay file."""
+    file. Raises ReplayError for what is not a replay file."""
     check(document, "the replay file")
     text = TEMPLATE.read_text("utf-8")
     for name, data in (

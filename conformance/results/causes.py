@@ -58,7 +58,7 @@ def causes(results: Results) -> list[Cause]:
 
 
 def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
-    """Where the chain of parents starts; of one that bites its own tail, the same link from everywhere."""
+    """Where the chain of parents starts; of a circular one, the same link from everywhere."""
     seen = [key]
     while (parent := parents[key]) is not None:
         if parent in seen:

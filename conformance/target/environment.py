@@ -80,7 +80,7 @@ def _value(table: str, key: str, text: str) -> Any:
 
 
 def _put(tables: dict[str, Any], table: str, key: str, value: Any) -> None:
-    """Puts a value in place; what is no table stays, for the schema to complain about."""
+    """Puts a value in place; what is not a table stays, for the schema to complain about."""
     place: Any = tables
     for name in filter(None, table.split(".")):
         if not isinstance(place, dict):

@@ -48,7 +48,7 @@ def _read(stream: Iterable[bytes]) -> tuple[bytes, bool]:
 
 def unpacked(body: bytes, encoding: str) -> tuple[bytes, bool]:
     """A body without its content codings, and whether that was cut off; one that cannot be unpacked stays
-    as it is, and so is no JSON."""
+    as it is, and so is not JSON."""
     found = body
     for coding in reversed([name.strip().lower() for name in encoding.split(",")]):
         if coding in ("", "identity"):

@@ -92,7 +92,7 @@ class Client:
         except (httpx.InvalidURL, UnicodeEncodeError):
             request = httpx.Request(call.method, self.base_url, content=call.body)
         if request.url.raw_path != target:
-            # httpx tidies URLs; a probe means its bytes, so they bypass that.
+            # httpx normalizes URLs; a probe means its exact bytes, so they bypass that.
             request.extensions["target"] = target
         request.headers = httpx.Headers(self._headers(request, call))
         self.nonces.planned(request.headers.get(signing.NONCE))

@@ -48,7 +48,7 @@ def wait_past(
 
     `received` is when the answer with the timestamp arrived (Unix seconds, local clock; now if not
     given). The stamp was older then, so one step of the server's clock after that its clock shows more,
-    however far it is from the local one. What is no timestamp is not waited for.
+    however far it is from the local one. What is not a timestamp is not waited for.
     """
     length = step(text)
     if length is None:

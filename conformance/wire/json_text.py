@@ -53,7 +53,7 @@ def _deepest(text: bytes) -> int:
 
 
 def _refuse(literal: str) -> NoReturn:
-    raise json.JSONDecodeError(f"{literal} is no JSON", literal, 0)
+    raise json.JSONDecodeError(f"{literal} is not JSON", literal, 0)
 
 
 def _integer(digits: str) -> int | float:

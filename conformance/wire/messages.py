@@ -64,7 +64,7 @@ class Auth:
     name_case: str = ""
 
 
-#: Ways to spoil (or only restyle) a computed signature.
+#: Ways to mutate (or only restyle) a computed signature.
 MANGLES: Mapping[str, Callable[[str], str]] = {
     name: functools.partial(mutated, mutation=name) for name in MUTATIONS
 }
@@ -302,7 +302,7 @@ class Exchange:
             return writable(f"{self.status} {kind[:60]}/{code[:60]}")
         if self.document is MISSING:
             return (
-                f"{self.status} with a body that is no JSON"
+                f"{self.status} with a body that is not JSON"
                 if self.response_body
                 else f"{self.status} without a body"
             )
@@ -319,7 +319,7 @@ def _header(headers: list[tuple[str, str]], name: str) -> str | None:
 
 
 def call_to_plain(call: Call) -> dict[str, Any]:
-    """A call as JSON data, defaults left out; bodies that are no UTF-8 text as base64."""
+    """A call as JSON data, defaults left out; bodies that are not UTF-8 text as base64."""
     plain: dict[str, Any] = {"operation": call.operation, "method": call.method, "target": call.target}
     plain |= _body_to_plain("body", call.body)
     if call.idempotency_key is not None:

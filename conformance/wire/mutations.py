@@ -1,4 +1,4 @@
-"""Ways to spoil, or only restyle, a computed signature: one table for requests and for generated scripts.
+"""Ways to mutate, or only restyle, a computed signature: one table for requests and for generated scripts.
 
 A mutation is a row of pieces that are put together. A piece is a part of the signature (`0:32`), one digit of
 it changed into another (`!32`), other text (`=0`), or all of it in capital letters (`upper`) or in base64

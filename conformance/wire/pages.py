@@ -1,8 +1,8 @@
 """Reading paged lists: section 8 of the specification.
 
 Nothing here judges: a page is what an answer shows, a walk is the pages one after the other; the caller
-says how to send. What a server answers never raises; an answer that is no page ends the walk and stays in it
-as `broken`.
+says how to send. What a server answers never raises; an answer that is not a page ends the walk and stays
+in it as `broken`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Parameters = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Page:
-    """A 2xx answer whose `items` is an array; a number of the envelope that is no integer is None."""
+    """A 2xx answer whose `items` is an array; a number of the envelope that is not an integer is None."""
 
     exchange: Exchange
     items: list[Any]
@@ -90,7 +90,7 @@ class Walk:
 
     size: int
     pages: list[Page] = field(default_factory=list)
-    #: The answer that was no page and ended the walk.
+    #: The answer that was not a page and ended the walk.
     broken: Exchange | None = None
     #: The walk ended because it had read as many pages as it may.
     cut: bool = False

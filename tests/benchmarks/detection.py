@@ -82,7 +82,7 @@ def look(findings: Iterator[list[Finding]], run: RunContext, fault: Fault, score
 
 def report(faults: int, examples: int, seed: int) -> None:
     """Prints the shares and times. A fault counts as found by `st run` when it reports what it does not
-    report on the sound server with the same seed."""
+    report on the valid server with the same seed."""
     throughput.warm_up()
     chosen = sample(faults, seed)
     scores = {name: Score() for name in (PLAIN, FUZZ, MODEL, HISTORIES, CHECKS)}

@@ -32,9 +32,9 @@ def before_call(ctx: Any, case: Any, kwargs: dict[str, Any]) -> None:
     """Names resources that exist wherever the path is not what is wrong; gives each POST a key of its own."""
     from schemathesis.core.parameters import ParameterLocation
 
-    spoilt = bool(case.meta and case.meta.is_negative_at(ParameterLocation.PATH))
+    mutated = bool(case.meta and case.meta.is_negative_at(ParameterLocation.PATH))
     for name in case.path_parameters or {}:
-        if not spoilt and name in _IDS:
+        if not mutated and name in _IDS:
             case.path_parameters[name] = _IDS[name]
     if (
         case.method.upper() == "POST"

@@ -32,7 +32,7 @@ _LAYERS = (
     ("/jsonschema", "JSON Schema of answers"),
     ("/referencing/", "JSON Schema of answers"),
     ("/conformance/fuzz/", "fuzz: judging and cases"),
-    ("/conformance/", "suite: client, passive rules"),
+    ("/conformance/", "suite: client, invariants"),
 )
 
 
@@ -72,7 +72,7 @@ def ours(tables: dict[str, Any], explorations: list[Exploration], examples: int,
     cases = [
         exchange
         for exchange in run.record.values()
-        if exchange.purpose.startswith(("schemathesis", "mutation", "essential", "sound"))
+        if exchange.purpose.startswith(("schemathesis", "mutation", "essential", "valid"))
     ]
     return Measured(seconds, run.sent, len(cases), Counter(case.status for case in cases), failed)
 

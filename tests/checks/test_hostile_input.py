@@ -49,7 +49,7 @@ def test_bodies_that_are_no_objects_are_json(bodies: Derived) -> None:
 
 
 @each_sample
-def test_odd_bodies_hold_the_sound_one(bodies: Derived) -> None:
+def test_odd_bodies_hold_the_valid_one(bodies: Derived) -> None:
     illegal = {"a byte order mark", "UTF-16", "a NaN", "nesting 10000 deep", "a field nested 10000 deep"}
     for odd in bodies.odd():
         if odd.reason not in illegal:

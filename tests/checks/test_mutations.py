@@ -1,8 +1,8 @@
-"""Every member of every answer matters: spoilt in any way that the specification does not leave open, it is
+"""Every member of every answer matters: mutated in any way that the specification does not leave open, it is
 caught.
 
-Each answer of an operation is taken from a sound run, each of its members spoilt in five ways, and the checks
-of that operation are run on the server that answers so.
+Each answer of an operation is taken from a valid run, each of its members mutated in five ways, and the
+checks of that operation are run on the server that answers so.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from conformance.wire.messages import Exchange
 from tests.support.mutations import Mutating, Mutation, mutations
 from tests.support.runs import run_on
 
-#: Checks that look at what answers show, the likeliest to catch a spoilt member first.
+#: Checks that look at what answers show, the likeliest to catch a mutated member first.
 FIRST = (
     "test_resources",
     "test_beneficiaries",
@@ -63,7 +63,7 @@ OPEN = [
 READ_BY = {"createVirtualAccount": "getVirtualAccount", "createBeneficiary": "getBeneficiary"}
 
 
-def sound_answers(operation: str) -> Iterator[Exchange]:
+def valid_answers(operation: str) -> Iterator[Exchange]:
     """Answers of an operation that between them show all it can show."""
     run = run_on()
     shapes = AcceptedBodies(run, operation)
@@ -80,13 +80,13 @@ def sound_answers(operation: str) -> Iterator[Exchange]:
         if operation == "getAccountBalances":
             fixture = run.payouts()
         body = shapes.body(shape, fixture) if OPERATIONS[operation].request_schema else None
-        yield run.send(run.client(), fixture.call(operation, body), f"a sound {operation}")
+        yield run.send(run.client(), fixture.call(operation, body), f"a valid {operation}")
 
 
 def planned(operation: str) -> list[Mutation]:
     """Every mutation of what an operation answers."""
     found: dict[str, Mutation] = {}
-    for exchange in sound_answers(operation):
+    for exchange in valid_answers(operation):
         assert exchange.succeeded, exchange.described()
         for mutation in mutations(operation, exchange.document):
             found[str(mutation)] = mutation
@@ -119,7 +119,7 @@ def caught(mutation: Mutation, checks: list[Check]) -> bool:
 
 @pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("operation", OPERATIONS)
-def test_spoilt_members_are_caught(operation: str) -> None:
+def test_mutated_members_are_caught(operation: str) -> None:
     checks = checks_of(operation)
     survivors = [mutation for mutation in planned(operation) if not caught(mutation, checks)]
     assert [

@@ -34,11 +34,11 @@ def test_redocly_finds_nothing(document: Path, tmp_path: Path) -> None:
 
 def test_a_misspelt_member_of_an_example_is_found(tmp_path: Path) -> None:
     """The linters do look at examples."""
-    spoilt = tmp_path / "spoilt.json"
-    spoilt.write_text(BUNDLED.read_text("utf-8").replace('"name": "Operating account"', '"nmae": "typo"', 1))
+    mutated = tmp_path / "mutated.json"
+    mutated.write_text(BUNDLED.read_text("utf-8").replace('"name": "Operating account"', '"nmae": "typo"', 1))
     config = SPEC / ".redocly.yaml"
     done = npm(
-        "redocly", "lint", "--config", config, "--format", "json", spoilt, folder=tmp_path, check=False
+        "redocly", "lint", "--config", config, "--format", "json", mutated, folder=tmp_path, check=False
     )
     assert any("nmae" in problem["message"] for problem in json.loads(done.stdout)["problems"])
 

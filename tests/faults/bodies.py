@@ -38,7 +38,7 @@ INSTEAD: dict[str, Any] = {
 
 
 def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
-    """A sound value for a field, made up by the server."""
+    """A valid value for a field, made up by the server."""
     if ctx.operation == "createWallet" and name == "currency":
         return "USDC"
     if ctx.operation == "createWallet" and name == "network":
@@ -61,7 +61,7 @@ def instead(behaviour: Faulty, ctx: Context, name: str) -> Any:
 
 
 class Mends(Faulty):
-    """Takes a sound value of its own for one field, `self.value[0]`, where it `mends` what was sent."""
+    """Takes a valid value of its own for one field, `self.value[0]`, where it `mends` what was sent."""
 
     def mends(self, ctx: Context, body: dict[str, Any], name: str) -> bool:
         return False
@@ -96,7 +96,7 @@ def _lenient(text: str) -> dict[str, Any]:
 
 
 class TakesBodies(Faulty):
-    """Takes the sound body of its own making for what `reads` makes of a broken one."""
+    """Takes the valid body of its own making for what `reads` makes of a broken one."""
 
     def reads(self, ctx: Context, body: bytes) -> dict[str, Any] | None:
         return None
@@ -127,7 +127,7 @@ def valid(behaviour: Faulty, ctx: Context) -> dict[str, Any]:
 
 
 def _object(body: bytes, mend: Callable[[str], str]) -> dict[str, Any] | None:
-    """What a body holds once it is mended, unless it was sound before."""
+    """What a body holds once it is mended, unless it was valid before."""
     text = body.decode("utf-8")
     try:
         json.loads(text, parse_constant=_refuse)
@@ -180,7 +180,7 @@ def _anything(body: bytes) -> dict[str, Any] | None:
 
 
 faults["body.malformed"] |= {
-    "A body that is no JSON object in UTF-8 is accepted.": reading(
+    "A body that is not a JSON object in UTF-8 is accepted.": reading(
         lambda self, ctx, body: self.value(body), each=BODIES
     ),
 }

@@ -50,7 +50,7 @@ SECTIONS = (
     "leaks",
     "bodies",
     "fields",
-    "sound",
+    "valid",
     "resources",
     "details",
     "beneficiaries",

@@ -287,7 +287,7 @@ faults["http.no-server-error"] |= {
             "404": lambda response: response.status == 404,
         },
     ),
-    "A sound request is answered with another status of 5xx.": answer(
+    "A valid request is answered with another status of 5xx.": answer(
         lambda self, ctx, response: (
             Response(500)
             if self.value == 501 and self.operation == "createPayin"

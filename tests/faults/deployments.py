@@ -111,7 +111,7 @@ faults["http.no-server-error"] |= {
     ),
 }
 
-#: Kind -> what a parser makes of a body that is no JSON.
+#: Kind -> what a parser makes of a body that is not JSON.
 PARSERS: dict[str, Callable[[bytes], Any]] = {
     "UTF-16": lambda body: json.loads(body.decode("utf-16") if body[:1] in b"\xff\xfe" else body),
     "NaN": lambda body: json.loads(body),

@@ -69,7 +69,7 @@ faults["fields.max-length"] |= {
 
 
 def fillable(operation: str) -> list[str]:
-    """The fields of which a value of exactly the maximum length is sure to be sound."""
+    """The fields of which a value of exactly the maximum length is sure to be valid."""
     return [name for name in limited(operation) if name not in ("email", "phone", "iban", "swift_code")]
 
 
@@ -259,7 +259,7 @@ class TakesAmount(Faulty):
         return body
 
 
-# --------------------------------------------------------------------------- sound requests
+# --------------------------------------------------------------------------- valid requests
 
 #: Optional fields of which nothing open depends: not bank details, nor what only some shapes have.
 FREE = {
@@ -272,7 +272,7 @@ FREE = {
 
 
 class Refuses(Faulty):
-    """Refuses sound bodies by `refuses`."""
+    """Refuses valid bodies by `refuses`."""
 
     def refuses(self, body: dict[str, Any]) -> bool:
         return False

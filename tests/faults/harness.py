@@ -79,7 +79,7 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 @hurried()
 def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
-    """What checks find on a server, passive rules included."""
+    """What checks find on a server, invariants included."""
     run, outcome = run_on_fault(behaviour), Outcome()
     results = Results(run.target)
     for check, operation in checks:
@@ -98,7 +98,7 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
 def catch(fault: Fault) -> Outcome:
     """What the checks of a fault's own rule find on it.
 
-    A passive rule is tried on the checks that cite it, on the operation's sound call, and then on all
+    An invariant is tried on the checks that cite it, on the operation's valid call, and then on all
     checks of the operation, until one exchange has shown it broken.
     """
     run, outcome = run_on_fault(fault.make()), Outcome()
@@ -117,7 +117,7 @@ def stimuli(fault: Fault, run: RunContext, outcome: Outcome) -> Iterator[None]:
         yield
     if fault.rule not in INVARIANTS:
         return
-    for _ in _sound_calls(fault.operation, run):
+    for _ in _valid_calls(fault.operation, run):
         yield
     for check in sorted(load_checks().values(), key=_last):
         if fault.operation in check.operations and check not in own:
@@ -134,8 +134,8 @@ def _last(check: Check) -> int:
     return families.index(family) if family in families else len(families) + (family == "list")
 
 
-def _sound_calls(operation: str, run: RunContext) -> Iterator[None]:
-    """The operation's sound call, once with everything there that it may show."""
+def _valid_calls(operation: str, run: RunContext) -> Iterator[None]:
+    """The operation's valid call, once with everything there that it may show."""
     try:
         fixture = run.fixture_for(operation, fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
@@ -143,10 +143,10 @@ def _sound_calls(operation: str, run: RunContext) -> Iterator[None]:
                 getattr(fixture, part)
             fixture.create("createWallet")
         call = fixture.call(operation)
-        run.send(run.client(), call, "a sound call")
+        run.send(run.client(), call, "a valid call")
         yield
         run.send(run.client(), call, "the same once more")
-        run.send(run.client(), fixture.call(operation), "another sound call")
+        run.send(run.client(), fixture.call(operation), "another valid call")
     except Inconclusive:
         pass
     yield

@@ -105,7 +105,7 @@ faults["idempotency.key-accepted"] |= {
             "last 35": slice(-35, None),
         },
     ),
-    "A request with a sound key is refused as a conflict.": seam(
+    "A request with a valid key is refused as a conflict.": seam(
         "stored_answer", lambda *_: refuse(Refusal("idempotency_key_conflict"))
     ),
 }

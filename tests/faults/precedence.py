@@ -92,7 +92,7 @@ class ValidatesFirst(LooksBefore):
 
 
 faults["auth.comes-first"] |= {
-    "A body that is no JSON object is refused as such before this step.": before(
+    "A body that is not a JSON object is refused as such before this step.": before(
         lambda self, ctx: self.parse_body(ctx),
         operations=OPERATION_SETS["body"],
         each=("headers", "signature"),

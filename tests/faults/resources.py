@@ -22,7 +22,7 @@ def echoed(operation: str) -> list[str]:
 
 
 def other(name: str, value: Any) -> Any:
-    """Another value of a member, as sound as the first."""
+    """Another value of a member, as valid as the first."""
     known = {
         "beneficiary_type": ("individual", "business"),
         "type": ("bank_account", "wallet"),

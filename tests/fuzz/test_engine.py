@@ -38,7 +38,7 @@ class Said(Expectation):
 
 
 def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorder, list[int]]:
-    """Explores integers; returns the ledger and what was tried."""
+    """Explores integers; returns the recorder and what was tried."""
     settings = FuzzSettings(**{"seed": 1, "examples": 200, **more})
     recorder, tried = Recorder(RunContext(TARGET), "test"), []
 

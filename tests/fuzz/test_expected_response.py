@@ -10,7 +10,7 @@ import pytest
 
 from conformance.fixtures import samples
 from conformance.fixtures.corpora.forms import surely_longer
-from conformance.fuzz.schema.bodies import Sound, judge_body
+from conformance.fuzz.schema.bodies import ValidBody, judge_body
 from conformance.fuzz.schema.cases import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Case, Key, own_path
 from conformance.fuzz.schema.expected_response import expect
 from conformance.fuzz.schema.mutations import KEYS
@@ -22,14 +22,14 @@ TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
 )
 BODY = samples.Samples(TARGET).beneficiary()
-SOUND = Sound("createBeneficiary", BODY)
-ACCOUNT = Sound("createAccount", {"name": "Savings"})
-PAYIN = Sound(
+SOUND = ValidBody("createBeneficiary", BODY)
+ACCOUNT = ValidBody("createAccount", {"name": "Savings"})
+PAYIN = ValidBody(
     "createPayin", {"amount": "10.00", "currency": "USD", "payment_method": "card", "description": "x"}
 )
 
 
-def rules(operation: str, body: bytes | None, valid: Sound | None = None) -> set[str]:
+def rules(operation: str, body: bytes | None, valid: ValidBody | None = None) -> set[str]:
     return {reason.rule for reason in judge_body(operation, body, valid).refusals}
 
 
@@ -122,7 +122,7 @@ def test_must_be_accepted() -> None:
 
 
 def test_pinned_fields_are_needed() -> None:
-    valid = Sound("createBeneficiary", BODY, frozenset({"title"}))
+    valid = ValidBody("createBeneficiary", BODY, frozenset({"title"}))
     assert not judge_body(
         "createBeneficiary", to_json({name: BODY[name] for name in SOUND.needed}), valid
     ).plain
@@ -215,7 +215,7 @@ def test_payouts_may_lack_funds() -> None:
         "currency": "USD",
     }
     sent = to_json(body)
-    expected, verdict = expect(case("createPayout", body=sent), sent, Sound("createPayout", body), TARGET)
+    expected, verdict = expect(case("createPayout", body=sent), sent, ValidBody("createPayout", body), TARGET)
     assert verdict.plain and expected.accepted is None
 
 

@@ -1,4 +1,4 @@
-"""The search for a legal order, and histories of concurrent clients on sound and on faulty servers."""
+"""The search for a legal order, and histories of concurrent clients on valid and on faulty servers."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from conformance.fuzz.schema.bodies import Sound, judge_body
+from conformance.fuzz.schema.bodies import ValidBody, judge_body
 from conformance.fuzz.schema.own_values import marked, owned, renewed
 
 SAMPLE = {
@@ -18,7 +18,7 @@ SAMPLE = {
     "country_code": "US",
 }
 FRESH = {**SAMPLE, "email": "ada.2@example.com", "phone": "+12025550124", "tax_id": "987654321"}
-VALID = Sound("createBeneficiary", SAMPLE)
+VALID = ValidBody("createBeneficiary", SAMPLE)
 
 
 def test_sample_values_are_renewed_wherever_they_stand() -> None:
@@ -29,14 +29,14 @@ def test_sample_values_are_renewed_wherever_they_stand() -> None:
     assert judge_body("createBeneficiary", sent, valid).plain
 
 
-def test_spoilt_bytes_stay_spoilt() -> None:
+def test_mutated_bytes_stay_mutated() -> None:
     body = json.dumps(SAMPLE).encode()[:-1] + b"\xff"
     _, sent = renewed(VALID, body, FRESH)
     assert sent.endswith(b"\xff") and b"ada.1" not in sent
 
 
 def test_generated_values_carry_a_word_and_keep_their_length_at_the_limit() -> None:
-    valid = Sound("createAccount", {"name": "Conformance"})
+    valid = ValidBody("createAccount", {"name": "Conformance"})
     for name in ("\u0436", "a b", "x" * 255, "\u0436" * 250):
         document = {"name": name}
         for escaped in (False, True):
@@ -59,7 +59,7 @@ def test_generated_addresses_stay_plain() -> None:
 
 def test_what_cannot_be_told_in_the_bytes_is_left_alone() -> None:
     document = {"name": "a/b"}
-    assert marked(Sound("createAccount", {"name": "x"}), rb'{"name": "a\/b"}', document) is None
+    assert marked(ValidBody("createAccount", {"name": "x"}), rb'{"name": "a\/b"}', document) is None
 
 
 def test_fresh_sample_is_the_servers_own() -> None:

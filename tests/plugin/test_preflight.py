@@ -53,7 +53,7 @@ class Answering(Between):
         )
 
 
-def test_sound_target_is_not_complained_about() -> None:
+def test_valid_target_is_not_complained_about() -> None:
     preflight(*reference())
 
 

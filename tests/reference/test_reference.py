@@ -209,7 +209,7 @@ def test_idempotency_keys_are_each_organizations_own_and_not_used_up_by_refusals
     assert theirs.succeeded and theirs.get("id") != first.get("id")
     bad = world.call("createAccount", {"name": 5})
     assert world.send(bad).status == 422
-    assert world.send(bad.with_json({"name": "now sound"})).succeeded
+    assert world.send(bad.with_json({"name": "now valid"})).succeeded
 
 
 # --------------------------------------------------------------------------- tenancy

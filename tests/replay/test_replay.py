@@ -83,8 +83,8 @@ CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, lo
 def recorded(behaviour: type[Behaviour], fail: Any, folder: Path) -> dict[str, Any]:
     run = run_on(behaviour())
     found = fail(run)
-    # The scene that checks share was made earlier: its exchanges are not the check's own.
-    own = [exchange for exchange in run.record.values() if not exchange.purpose.startswith("a sound")]
+    # The fixture that checks share was made earlier: its exchanges are not the check's own.
+    own = [exchange for exchange in run.record.values() if not exchange.purpose.startswith("a valid")]
     path = save(found, own, run, folder)
     assert path is not None
     return load(path)
@@ -312,7 +312,7 @@ def test_calls_of_steps() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("{", "no JSON"),
+        ("{", "not JSON"),
         ("[]", "no replay file"),
         ('{"format": 99}', "newer version"),
         (
@@ -365,7 +365,7 @@ def test_names_of_files() -> None:
 # ---------------------------------------------------------------------- the command and the scripts
 
 
-@pytest.fixture(params=[NoNonces, Behaviour], ids=["faulty", "sound"])
+@pytest.fixture(params=[NoNonces, Behaviour], ids=["faulty", "valid"])
 def live(request: pytest.FixtureRequest) -> Iterator[tuple[str, Seeded, int]]:
     """The address of a server, what was seeded there, and the exit status of a replay of `used_nonce`."""
     server, seeded = new_server(request.param())

@@ -1,4 +1,4 @@
-"""Replay files say "reproduced" of the faulty server that they were made on, and of no sound one.
+"""Replay files say "reproduced" of the faulty server that they were made on, and of no valid one.
 
 Here for some faults, drawn by the printed seed (SEED in the environment draws the same again); for all of
 them by `python -m tests.replays` (see its --help).
@@ -31,7 +31,7 @@ def _drawn() -> list[Fault]:
     return random.Random(SEED).sample(faults, DRAWN)
 
 
-def test_replays_tell_faulty_servers_from_sound_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_replays_tell_faulty_servers_from_right_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
     print(f"SEED={SEED}")
     wrong = [outcome for fault in _drawn() if (outcome := tried(fault)).wrong]

@@ -1,4 +1,4 @@
-"""The report page as text: what it must show of a run, and that it is sound HTML."""
+"""The report page as text: what it must show of a run, and that it is valid HTML."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers with one member spoilt: what is done to a member, and a transport that does it."""
+"""Answers with one member mutated: what is done to a member, and a transport that does it."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Mutation:
         return f"{self.operation} /{'/'.join(self.path)} {self.kind}"
 
     def apply(self, document: Any) -> Any:
-        """The document with the member spoilt wherever it stands."""
+        """The document with the member mutated wherever it stands."""
         document = copy.deepcopy(document)
         _at(document, self.path, self.kind)
         return document
@@ -45,19 +45,19 @@ def _at(value: Any, path: Path, kind: str) -> None:
                 if rest:
                     _at(item, rest, kind)
                 else:
-                    value[index] = _spoilt(item, kind)
+                    value[index] = _mutated(item, kind)
     elif isinstance(value, dict) and head in value:
         if rest:
             _at(value[head], rest, kind)
         else:
-            spoilt = _spoilt(value[head], kind)
-            if spoilt is ABSENT:
+            mutated = _mutated(value[head], kind)
+            if mutated is ABSENT:
                 del value[head]
             else:
-                value[head] = spoilt
+                value[head] = mutated
 
 
-def _spoilt(value: Any, kind: str) -> Any:
+def _mutated(value: Any, kind: str) -> Any:
     match kind:
         case "absent":
             return ABSENT

@@ -98,19 +98,21 @@ def nested(depth: int) -> Any:
     return document
 
 
-def spoilt(source: random.Random, document: Any, depth: int = 0) -> Any:
+def mutated(source: random.Random, document: Any, depth: int = 0) -> Any:
     """A document in which some values are others, some members are missing and some are more."""
     if source.random() < 0.12 * (depth > 0):
         return value(source, depth)
     if isinstance(document, dict):
         kept = {
-            name: spoilt(source, item, depth + 1) for name, item in document.items() if source.random() > 0.04
+            name: mutated(source, item, depth + 1)
+            for name, item in document.items()
+            if source.random() > 0.04
         }
         if source.random() < 0.1:
             kept[source.choice(TEXTS)] = value(source, depth)
         return kept
     if isinstance(document, list):
-        return [spoilt(source, item, depth + 1) for item in document] * source.choice((1, 1, 1, 0, 2))
+        return [mutated(source, item, depth + 1) for item in document] * source.choice((1, 1, 1, 0, 2))
     return document
 
 
@@ -142,7 +144,7 @@ def no_body(source: random.Random, response: httpx.Response) -> httpx.Response:
 
 
 def spoilt_document(source: random.Random, response: httpx.Response) -> httpx.Response:
-    return _made(response.status_code, _json(spoilt(source, _document(response))))
+    return _made(response.status_code, _json(mutated(source, _document(response))))
 
 
 def other_document(source: random.Random, response: httpx.Response) -> httpx.Response:

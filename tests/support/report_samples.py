@@ -41,7 +41,7 @@ def exchange(
         "number": number,
         "organization": "primary",
         "call": call,
-        "purpose": "a sound request",
+        "purpose": "a valid request",
         "method": "POST",
         "url": "http://sandbox.test/v1/customers/cus_one/accounts",
         "target": "/v1/customers/cus_one/accounts",

@@ -1,4 +1,4 @@
-"""Sound bodies carry values that no other body of the run has."""
+"""Valid bodies carry values that no other body of the run has."""
 
 from __future__ import annotations
 

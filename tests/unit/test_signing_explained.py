@@ -210,7 +210,7 @@ def test_explain_signature_compares_with_what_was_signed(capsys: pytest.CaptureF
     [
         (["GET", "/v1/x"], "no secret: give --target FILE"),
         (["GET", "/v1/x", "--secret", "s"], "/v1/x is a path"),
-        (["GET", "ftp://h/x", "--secret", "s"], "is no URL that begins with http"),
+        (["GET", "ftp://h/x", "--secret", "s"], "is not a URL that begins with http"),
         (["GET", "http://h/a b", "--secret", "s"], "' ' cannot stand in a URL"),
         (["GET", "http://h/\u00e9", "--secret", "s"], "cannot stand in a URL"),
         (["POST", "http://h/x", "--secret", "s", "--body-file", "no such file"], "--body-file: No such file"),

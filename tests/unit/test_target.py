@@ -17,7 +17,7 @@ from conformance.target.schema import keys, schema
 
 PRIMARY = {"api_key": "key_1", "secret": "s3cret", "customer_id": "cus_1"}
 SECONDARY = {"api_key": "key_2", "secret": "0ther", "customer_id": "cus_2"}
-SOUND: dict[str, Any] = {"base_url": "http://127.0.0.1:8000", "primary": PRIMARY, "secondary": SECONDARY}
+VALID: dict[str, Any] = {"base_url": "http://127.0.0.1:8000", "primary": PRIMARY, "secondary": SECONDARY}
 
 MINIMAL = """
 base_url = "http://127.0.0.1:8000/"
@@ -29,9 +29,9 @@ customer_id = "cus_1"
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
-    """The sound tables with one value put in place."""
+    """The valid tables with one value put in place."""
     tables: dict[str, Any] = {
-        name: dict(table) if isinstance(table, dict) else table for name, table in SOUND.items()
+        name: dict(table) if isinstance(table, dict) else table for name, table in VALID.items()
     }
     *parents, last = path.split(".")
     place = tables
@@ -41,8 +41,8 @@ def changed(path: str, value: Any) -> dict[str, Any]:
     return tables
 
 
-def test_sound_target() -> None:
-    target = build(SOUND, "target.toml")
+def test_valid_target() -> None:
+    target = build(VALID, "target.toml")
     assert target.base_url == "http://127.0.0.1:8000"
     assert target.secondary is not None and target.secondary.customer_id == "cus_2"
     assert (target.features.payins, target.features.payouts, target.features.secondary) == (False, True, None)
@@ -60,7 +60,7 @@ def test_sound_target() -> None:
     ],
 )
 def test_addresses_that_are_taken(address: str) -> None:
-    assert build({**SOUND, "base_url": address}, "target.toml").base_url == address.rstrip("/")
+    assert build({**VALID, "base_url": address}, "target.toml").base_url == address.rstrip("/")
 
 
 def test_schema_is_valid_and_lists_the_fields_of_each_operation() -> None:
@@ -92,7 +92,7 @@ def test_every_value_says_what_it_should_hold() -> None:
 
 
 def test_secrets_do_not_show_in_representations() -> None:
-    assert "s3cret" not in repr(build(SOUND, "target.toml"))
+    assert "s3cret" not in repr(build(VALID, "target.toml"))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
     ],
 )
 def test_missing_value_is_named_with_its_variable(missing: str, variable: str) -> None:
-    tables = {**SOUND, "primary": {key: value for key, value in PRIMARY.items() if key != missing}}
+    tables = {**VALID, "primary": {key: value for key, value in PRIMARY.items() if key != missing}}
     with pytest.raises(TargetError, match=variable):
         build(tables, "target.toml")
 
@@ -256,6 +256,6 @@ def test_wrong_variable_is_named(variable: str, value: str, named: str, tmp_path
 
 
 def test_declared_lack_of_a_second_organization() -> None:
-    assert build({**SOUND, "features": {"secondary": False}}, "t").secondary is None
+    assert build({**VALID, "features": {"secondary": False}}, "t").secondary is None
     with pytest.raises(TargetError, match="no \\[secondary\\] table"):
         build({"base_url": "http://x", "primary": PRIMARY, "features": {"secondary": True}}, "t")

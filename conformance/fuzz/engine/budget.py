@@ -28,8 +28,8 @@ ROUNDS = 5
 
 
 class Enough(BaseException):
-    """Ends Hypothesis at once; what it found is in the ledger. No Exception, because Hypothesis would shrink
-    it."""
+    """Ends Hypothesis at once; what it found is in the recorder. Not an Exception, because Hypothesis would
+    shrink it."""
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Budget:
     examples: int
     end: float | None
     used: int = 0
-    #: Whether Hypothesis has been told to stop: what it is running then is no failure.
+    #: Whether Hypothesis has been told to stop: what it is running then is not a failure.
     closed: bool = False
     _shrinking: float | None = field(default=None, repr=False)
     _shrunk: int = 0
@@ -128,7 +128,7 @@ def rounds(recorder: Recorder, budget: Budget, seed: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def contained() -> Iterator[None]:
-    """Whatever ends a run of Hypothesis ends here if the ledger holds the reason; mistakes of the suite go
+    """Whatever ends a run of Hypothesis ends here if the recorder holds the reason; mistakes of the suite go
     on.
 
     Violations come back bare, in groups, or as one of Hypothesis's errors about failures that did not come
@@ -161,7 +161,7 @@ def single(
     recorder: Recorder,
     shrink: Callable[[Any, Callable[[Any], bool]], Any] | None = None,
 ) -> None:
-    """Runs one case that nothing was drawn for; what it breaks is in the ledger. A rule that is broken for
+    """Runs one case that nothing was drawn for; what it breaks is in the recorder. A rule that is broken for
     the first time is looked at again in smaller cases, if `shrink` makes some."""
 
     def fails(tried: Any) -> bool:
@@ -189,7 +189,7 @@ def explore(
 ) -> None:
     """Runs `run` on values of a strategy, in rounds, until the budget is used up.
 
-    `run` raises Violation when the ledger says so. `name` tells the part's examples from others in the
+    `run` raises Violation when the recorder says so. `name` tells the part's examples from others in the
     database."""
     import hypothesis
 

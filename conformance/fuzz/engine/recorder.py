@@ -82,7 +82,7 @@ class Recorder:
         self._example += exchanges
 
     def inspect(self, *exchanges: Exchange) -> None:
-        """Raises Violation for exchanges that broke a passive rule."""
+        """Raises Violation for exchanges that broke an invariant."""
         for exchange in exchanges:
             self._check_passive(exchange)
 

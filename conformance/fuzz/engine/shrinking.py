@@ -16,8 +16,8 @@ ATTEMPTS = 60
 
 
 def smaller(case: Case, valid: dict[str, Any] | None) -> Iterator[Case]:
-    """Cases that a reader has less of to read, the smallest steps last: fewer parameters, fewer and sounder
-    members, shorter texts."""
+    """Cases that leave a reader less to read, the smallest steps last: fewer parameters, fewer members and
+    more valid ones, shorter strings."""
     if case.query:
         pairs = case.query.split("&")
         for at in range(len(pairs) if len(pairs) > 1 else 0):

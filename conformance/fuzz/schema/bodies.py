@@ -56,7 +56,7 @@ FREE_ADDRESS = frozenset({"address_line", "city"})
 
 
 @dataclass(frozen=True)
-class Sound:
+class ValidBody:
     """A body that the server under test takes, and the optional fields that it may need (`pinned`)."""
 
     operation: str
@@ -72,7 +72,7 @@ class Sound:
 @dataclass
 class BodyVerdict:
     """Why a body must be refused; whether every server must take it (`plain`); the field that has exactly its
-    maximum length; and the document, None where it is no JSON object that can be read in one way only."""
+    maximum length; and the document, None where it is not a JSON object that can be read in one way only."""
 
     refusals: list[Reason] = dataclass_field(default_factory=list)
     plain: bool = False
@@ -99,8 +99,8 @@ def _no_json(literal: str) -> Any:
     raise ValueError(literal)
 
 
-def judge_body(operation: str, body: bytes | None, valid: Sound | None) -> BodyVerdict:
-    """Judges the body of an operation that takes one; `sound` says what this server is known to take."""
+def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> BodyVerdict:
+    """Judges the body of an operation that takes one; `valid` says what this server is known to take."""
     if not body:
         if operation == "updateBeneficiary":
             # As an empty object, or refused.
@@ -109,7 +109,7 @@ def judge_body(operation: str, body: bytes | None, valid: Sound | None) -> BodyV
     try:
         text = body.decode("utf-8")
     except UnicodeDecodeError:
-        return BodyVerdict([Reason("body.malformed", "a body that is no UTF-8")])
+        return BodyVerdict([Reason("body.malformed", "a body that is not UTF-8")])
     if text.startswith("\ufeff"):
         return BodyVerdict()
     try:
@@ -117,9 +117,9 @@ def judge_body(operation: str, body: bytes | None, valid: Sound | None) -> BodyV
     except (_Duplicate, RecursionError):
         return BodyVerdict()
     except ValueError:
-        return BodyVerdict([Reason("body.malformed", "a body that is no JSON")])
+        return BodyVerdict([Reason("body.malformed", "a body that is not JSON")])
     if not isinstance(document, dict):
-        return BodyVerdict([Reason("body.malformed", "a body that is no JSON object")])
+        return BodyVerdict([Reason("body.malformed", "a body that is not a JSON object")])
     refusals = [
         reason for reason in _refusals(operation, document) if operation in RULES[reason.rule].operations
     ]
@@ -138,7 +138,7 @@ def judge_body(operation: str, body: bytes | None, valid: Sound | None) -> BodyV
 
 
 def odd_address(body: bytes | None) -> bool:
-    """Whether a body has an address with members that are no strings. Servers may take them
+    """Whether a body has an address with members that are not strings. Servers may take them
     (fields.address-members), but what they show of them could then not be judged by its schema."""
     try:
         document = json.loads(body or b"")
@@ -232,7 +232,7 @@ def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
 # ---------------------------------------------------------------------- what must be accepted
 
 
-def _plain_document(operation: str, document: dict[str, Any], valid: Sound) -> bool:
+def _plain_document(operation: str, document: dict[str, Any], valid: ValidBody) -> bool:
     known = {field.name: field for field in request_fields(operation)}
     if operation == "updateBeneficiary":
         if not document:
@@ -247,7 +247,7 @@ def _plain_document(operation: str, document: dict[str, Any], valid: Sound) -> b
     )
 
 
-def _plain_value(operation: str, field: Field, value: Any, valid: Sound) -> bool:
+def _plain_value(operation: str, field: Field, value: Any, valid: ValidBody) -> bool:
     if field.name in valid.body and same(value, valid.body[field.name]):
         return True
     if field.name in valid.pinned:

@@ -13,7 +13,7 @@ from conformance.fixtures.account import new_key
 from conformance.judging.reasons import Reason
 from conformance.wire.messages import Call
 
-#: Stand-ins for ids in bodies; the scenery replaces them by real ones.
+#: Stand-ins for ids in bodies; the operation fixtures replace them by real ones.
 OWN_BENEFICIARY = "bene_00000000000000000000own0"
 OWN_DESTINATION = "dest_00000000000000000000own0"
 

@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.fuzz.schema import cases
-from conformance.fuzz.schema.bodies import BodyVerdict, Sound, judge_body
+from conformance.fuzz.schema.bodies import BodyVerdict, ValidBody, judge_body
 from conformance.fuzz.schema.cases import Case
 from conformance.judging import queries
 from conformance.judging.reasons import ExpectedAnswer, Reason
@@ -30,7 +30,7 @@ _CHILDREN = {
 
 
 def expect(
-    case: Case, body: bytes | None, valid: Sound | None, target: Target
+    case: Case, body: bytes | None, valid: ValidBody | None, target: Target
 ) -> tuple[ExpectedAnswer, BodyVerdict]:
     """What a case must be answered, sent with this body (stand-ins replaced); and what its body is by
     itself."""
@@ -89,7 +89,7 @@ def _certainly_unknown(text: str) -> bool:
     return bool(re.fullmatch(r"[\w-]{1,100}", plain))
 
 
-def _authenticates(case: Case, query: queries.Query, body: bytes | None, valid: Sound | None) -> str:
+def _authenticates(case: Case, query: queries.Query, body: bytes | None, valid: ValidBody | None) -> str:
     kinds = [kind for _, kind in case.path]
     if (
         any(

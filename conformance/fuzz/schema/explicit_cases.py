@@ -11,9 +11,9 @@ from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.corpora import amounts, bodies, queries, texts
 from conformance.fixtures.corpora.fields import longest, too_long
 from conformance.fixtures.corpora.value import Use, values
-from conformance.fuzz.schema.bodies import FREE_TEXT, Sound
+from conformance.fuzz.schema.bodies import FREE_TEXT, ValidBody
 from conformance.fuzz.schema.cases import ENCODED, FOREIGN, OUT_OF_REACH, SIBLING, UNKNOWN, Case, own_path
-from conformance.fuzz.schema.mutations import KEYS, as_bytes, sound_case
+from conformance.fuzz.schema.mutations import KEYS, as_bytes, valid_case
 from conformance.wire.messages import to_json
 
 _AMOUNTS = (*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN, *amounts.EXACT)
@@ -21,10 +21,10 @@ _AMOUNTS = (*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN, *amounts.EXAC
 _KEYS = ("none", "word", "long", "upper case")
 
 
-def cases(operation: str, valid: Sound | None, *, foreign: bool) -> Iterator[Case]:
-    """The requests, the sound one first. `foreign`: there is a second organization whose resources can be
+def cases(operation: str, valid: ValidBody | None, *, foreign: bool) -> Iterator[Case]:
+    """The requests, the valid one first. `foreign`: there is a second organization whose resources can be
     named."""
-    base = sound_case(operation, valid)
+    base = valid_case(operation, valid)
     yield base
     described = OPERATIONS[operation]
     for at, name in enumerate(described.path_parameters):
@@ -51,7 +51,7 @@ def cases(operation: str, valid: Sound | None, *, foreign: bool) -> Iterator[Cas
         yield from _bodies(base, valid)
 
 
-def _bodies(base: Case, valid: Sound) -> Iterator[Case]:
+def _bodies(base: Case, valid: ValidBody) -> Iterator[Case]:
     for raw in bodies.RAW:
         if Use.EXPLICIT in raw.use:
             yield replace(base, origin=f"essential: {raw.reason}", body=raw.value)

@@ -55,7 +55,7 @@ class Fuzzer:
     # ------------------------------------------------------------------ one case
 
     def perform(self, case: Case) -> None:
-        """Sends one case and judges its answer. Raises Violation as the ledger does."""
+        """Sends one case and judges its answer. Raises Violation as the recorder does."""
         body = self.fixtures.body_of(case)
         if odd_address(body):
             return

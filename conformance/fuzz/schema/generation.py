@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.schema.cases import Case, own_path
 from conformance.fuzz.schema.views import ACCEPT, REJECT, document
 
@@ -31,9 +31,9 @@ _NOWHERE = "http://localhost"
 class Generator:
     """The cases of one operation from both views."""
 
-    def __init__(self, operation: str, valid: Sound | None) -> None:
+    def __init__(self, operation: str, valid: ValidBody | None) -> None:
         self.operation = operation
-        self._sound = valid
+        self._valid = valid
         self._operations: dict[str, APIOperation[Any, Any, Any, Any] | None] = {}
 
     def _described(self, view: str) -> APIOperation[Any, Any, Any, Any] | None:
@@ -45,7 +45,7 @@ class Generator:
         import schemathesis
         from schemathesis.core.result import Ok
 
-        description = document(self.operation, view, self._sound)
+        description = document(self.operation, view, self._valid)
         if description is None:
             return None
         schema = schemathesis.openapi.from_dict(
@@ -57,7 +57,7 @@ class Generator:
         return found.ok()
 
     def strategies(self) -> dict[str, SearchStrategy[Case]]:
-        """Origin -> strategy: plain requests from the must-accept view, spoilt ones from the must-reject
+        """Origin -> strategy: plain requests from the must-accept view, mutated ones from the must-reject
         view."""
         from hypothesis import strategies as st
         from schemathesis import GenerationMode

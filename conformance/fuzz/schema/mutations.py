@@ -16,7 +16,7 @@ from conformance.fixtures.corpora import amounts, bodies, headers, ids, queries,
 from conformance.fixtures.corpora import fields as corpus
 from conformance.fixtures.corpora.dates import DATES
 from conformance.fixtures.corpora.value import values
-from conformance.fuzz.schema.bodies import FREE_TEXT, Sound
+from conformance.fuzz.schema.bodies import FREE_TEXT, ValidBody
 from conformance.fuzz.schema.cases import (
     ENCODED,
     FOREIGN,
@@ -78,17 +78,17 @@ def _shifted(text: str) -> str:
 # ---------------------------------------------------------------------- strategies
 
 
-def sound_case(operation: str, valid: Sound | None) -> Case:
+def valid_case(operation: str, valid: ValidBody | None) -> Case:
     """The operation as the server is known to take it."""
-    return Case(operation, "sound", own_path(operation), body=None if valid is None else to_json(valid.body))
+    return Case(operation, "valid", own_path(operation), body=None if valid is None else to_json(valid.body))
 
 
-def strategies(operation: str, valid: Sound | None, *, foreign: bool) -> dict[str, SearchStrategy[Case]]:
+def strategies(operation: str, valid: ValidBody | None, *, foreign: bool) -> dict[str, SearchStrategy[Case]]:
     """Origin -> strategy. `foreign`: there is a second organization whose resources can be named."""
     from hypothesis import strategies as st
 
     described = OPERATIONS[operation]
-    base = sound_case(operation, valid)
+    base = valid_case(operation, valid)
     made: dict[str, SearchStrategy[Case]] = {
         "path": st.builds(_path, st.just(base), _paths(operation, foreign))
     }
@@ -177,8 +177,8 @@ def _queries(operation: str) -> SearchStrategy[str]:
     )
 
 
-def _changed(base: Case, valid: Sound) -> SearchStrategy[Case]:
-    """A sound body with one field replaced, left out or added."""
+def _changed(base: Case, valid: ValidBody) -> SearchStrategy[Case]:
+    """A valid body with one field replaced, left out or added."""
     from hypothesis import strategies as st
 
     known = fields.request_fields(valid.operation)
@@ -259,8 +259,8 @@ def as_bytes(body: Body) -> bytes:
         return json.dumps(body).encode()
 
 
-def _bytes(valid: Sound) -> SearchStrategy[bytes]:
-    """Bodies spoilt as bytes."""
+def _bytes(valid: ValidBody) -> SearchStrategy[bytes]:
+    """Bodies mutated as bytes."""
     from hypothesis import strategies as st
 
     body = to_json(valid.body)
@@ -274,8 +274,8 @@ def _bytes(valid: Sound) -> SearchStrategy[bytes]:
     return st.sampled_from(values(bodies.RAW)) | cut | put | twice
 
 
-def _notations(valid: Sound) -> SearchStrategy[bytes]:
-    """The sound body in other bytes that mean the same, with letters of several bytes in its free text."""
+def _notations(valid: ValidBody) -> SearchStrategy[bytes]:
+    """The valid body in other bytes that mean the same, with letters of several bytes in its free text."""
     from hypothesis import strategies as st
 
     free = [

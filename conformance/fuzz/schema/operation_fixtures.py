@@ -13,7 +13,7 @@ from conformance.fixtures.account import AccountFixture, call, unknown_like
 from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema import cases
-from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.schema.cases import Case
 from conformance.harness.side_effects import Watch
 from conformance.judging.expectations import NoEffect
@@ -27,11 +27,11 @@ _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
 
 
 class OperationFixtures:
-    """The scenes of one part: the caller's own, a sibling account and one of another organization.
+    """The fixtures of one part: the caller's own, a sibling account and one of another organization.
 
-    What an example has used up (a wallet's pair, a beneficiary that is disabled now) or spoilt is made anew
-    for the next. With `shared` the scene is the one that all checks share, which nothing may change. Raises
-    Inconclusive where the server does not let a scene be made."""
+    What an example has used up (a wallet's pair, a beneficiary that is disabled now) or mutated is made anew
+    for the next. With `shared` the fixture is the one that all checks share, which nothing may change. Raises
+    Inconclusive where the server does not let a fixture be made."""
 
     def __init__(self, run: RunContext, operation: str, *, shared: bool = False) -> None:
         self.run = run
@@ -44,7 +44,7 @@ class OperationFixtures:
 
     @property
     def fixture(self) -> AccountFixture:
-        """The caller's own scene."""
+        """The caller's own fixture."""
         if self._scene is None:
             self._scene = self.run.fixture_for(self.operation, fresh=not self._shared)
             if TRAITS[self.operation].changes:
@@ -70,7 +70,7 @@ class OperationFixtures:
             self.run.send(fixture.client, call(create, fixture.ids(create), body), "an element for the list")
 
     def learn(self, exchange: Exchange) -> None:
-        """Takes what an answer shows of the scene's beneficiary for what is known of it."""
+        """Takes what an answer shows of the fixture's beneficiary for what is known of it."""
         self.known = exchange.document if isinstance(exchange.document, dict) else None
         self.look_anew()
 
@@ -79,7 +79,7 @@ class OperationFixtures:
         self._watch = None
 
     def renew(self) -> None:
-        """The next example gets a scene of its own."""
+        """The next example gets a fixture of its own."""
         self._scene, self.known, self._watch = None, None, None
 
     @functools.cached_property
@@ -88,7 +88,7 @@ class OperationFixtures:
 
     @functools.cached_property
     def foreign(self) -> AccountFixture | None:
-        """The scene of the other organization, if there is one."""
+        """The fixture of the other organization, if there is one."""
         try:
             return self.run.shared("secondary")
         except (Inconclusive, NotApplicable):
@@ -97,7 +97,7 @@ class OperationFixtures:
     # ------------------------------------------------------------------ bodies
 
     @functools.cached_property
-    def valid(self) -> Sound | None:
+    def valid(self) -> ValidBody | None:
         """A body that the server takes, with stand-ins for ids; None for operations without one."""
         if OPERATIONS[self.operation].request_schema is None:
             return None
@@ -116,7 +116,7 @@ class OperationFixtures:
         for kind, owner in SAMPLE_OPERATIONS.items():
             if owner == operation:
                 pinned |= self.run.samples.over(kind).keys() & body.keys()
-        return Sound(self.operation, body, frozenset(pinned))
+        return ValidBody(self.operation, body, frozenset(pinned))
 
     def fresh_body(self) -> dict[str, Any]:
         """Another body that the server takes, with unique values of its own."""
@@ -135,13 +135,13 @@ class OperationFixtures:
     @functools.cached_property
     def _payees(self) -> dict[str, Callable[[], str]]:
         """Stand-in -> what finds the id that it stands for."""
-        scenes: dict[str, Callable[[], AccountFixture]] = {
+        fixtures: dict[str, Callable[[], AccountFixture]] = {
             "OWN": lambda: self.fixture,
             "SIBLING": lambda: self.sibling,
             "FOREIGN": lambda: self.foreign or self.sibling,
         }
         found: dict[str, Callable[[], str]] = {}
-        for name, fixture in scenes.items():
+        for name, fixture in fixtures.items():
             found[getattr(cases, f"{name}_BENEFICIARY")] = functools.partial(_part, fixture, "beneficiary_id")
             found[getattr(cases, f"{name}_DESTINATION")] = functools.partial(_part, fixture, "destination_id")
         found[cases.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.fixture.beneficiary_id)

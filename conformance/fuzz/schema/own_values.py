@@ -13,14 +13,14 @@ from typing import Any
 
 from conformance.contract.fields import request_fields
 from conformance.fixtures.samples import marker
-from conformance.fuzz.schema.bodies import UNSTATED_LENGTH, Sound
+from conformance.fuzz.schema.bodies import UNSTATED_LENGTH, ValidBody
 
 #: Members of bodies whose values a server may want unique.
 UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
 
 
-def renewed(valid: Sound, body: bytes, fresh: Mapping[str, Any]) -> tuple[Sound, bytes]:
-    """A sound body, and one made from it, with a fresh sample's unique values in the place of its own."""
+def renewed(valid: ValidBody, body: bytes, fresh: Mapping[str, Any]) -> tuple[ValidBody, bytes]:
+    """A valid body, and one made from it, with a fresh sample's unique values in the place of its own."""
     changed = {}
     for name in UNIQUE & valid.body.keys() & fresh.keys():
         old, new = valid.body[name], fresh[name]
@@ -29,13 +29,13 @@ def renewed(valid: Sound, body: bytes, fresh: Mapping[str, Any]) -> tuple[Sound,
     return replace(valid, body={**valid.body, **changed}), body
 
 
-def owned(valid: Sound, body: Mapping[str, Any]) -> Sound:
-    """A sound body with the unique values of one that was made from a fresh sample."""
+def owned(valid: ValidBody, body: Mapping[str, Any]) -> ValidBody:
+    """A valid body with the unique values of one that was made from a fresh sample."""
     own = {name: body[name] for name in UNIQUE & valid.body.keys() if isinstance(body.get(name), str)}
     return replace(valid, body={**valid.body, **own})
 
 
-def marked(valid: Sound, body: bytes, document: Mapping[str, Any]) -> bytes | None:
+def marked(valid: ValidBody, body: bytes, document: Mapping[str, Any]) -> bytes | None:
     """A plain body whose generated unique values carry a random word; None where that cannot be put in."""
     longest = {field.name: field.max_length or UNSTATED_LENGTH for field in request_fields(valid.operation)}
     for name in sorted(UNIQUE & document.keys()):

@@ -5,7 +5,7 @@ and 4.8). The must-accept view narrows every field to values that no server may 
 fixes all that is not limited by the specification to values that this server is known to take, and keeps the
 stated limits, so that a request which breaks one of them breaks nothing else.
 
-Path parameters and headers are in neither: the scenery and the mutations take care of them.
+Path parameters and headers are in neither: the operation fixtures and the mutations take care of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.fixtures.corpora.forms import PLAIN_LETTERS
-from conformance.fuzz.schema.bodies import FREE_ADDRESS, FREE_TEXT, UNSTATED_LENGTH, Sound
+from conformance.fuzz.schema.bodies import FREE_ADDRESS, FREE_TEXT, UNSTATED_LENGTH, ValidBody
 
 ACCEPT, REJECT = "must-accept", "must-reject"
 
@@ -44,7 +44,7 @@ _PLAIN_QUERY: dict[str, dict[str, Any]] = {
 }
 
 
-def document(operation: str, view: str, valid: Sound | None) -> dict[str, Any] | None:
+def document(operation: str, view: str, valid: ValidBody | None) -> dict[str, Any] | None:
     """A view of one operation as an OpenAPI document; None for an operation without a body and a query."""
     described = OPERATIONS[operation]
     item: dict[str, Any] = {"operationId": operation, "responses": {"2XX": {"description": "Done."}}}
@@ -78,7 +78,7 @@ def _bare(schema: Any) -> Any:
     return [_bare(item) for item in schema] if isinstance(schema, list) else schema
 
 
-def _body(described: Operation, view: str, valid: Sound) -> dict[str, Any]:
+def _body(described: Operation, view: str, valid: ValidBody) -> dict[str, Any]:
     properties = {}
     for field in request_fields(described.id):
         schema = _accept(described.id, field, valid) if view == ACCEPT else _reject(field, valid)
@@ -90,7 +90,7 @@ def _body(described: Operation, view: str, valid: Sound) -> dict[str, Any]:
     return schema | {"required": sorted(name for name in valid.needed if name in properties)}
 
 
-def _accept(operation: str, field: Field, valid: Sound) -> dict[str, Any] | None:
+def _accept(operation: str, field: Field, valid: ValidBody) -> dict[str, Any] | None:
     if field.name in FREE_TEXT and field.name not in valid.pinned:
         return _text(min(field.max_length or UNSTATED_LENGTH, _SHORT))
     match field.name:
@@ -114,7 +114,7 @@ def _accept(operation: str, field: Field, valid: Sound) -> dict[str, Any] | None
     return {"enum": [valid.body[field.name]]} if field.name in valid.body else None
 
 
-def _reject(field: Field, valid: Sound) -> dict[str, Any] | None:
+def _reject(field: Field, valid: ValidBody) -> dict[str, Any] | None:
     if field.name in FREE_TEXT:
         longest = {} if field.max_length is None else {"maxLength": field.max_length}
         return {"type": "string", "minLength": 1, **longest}

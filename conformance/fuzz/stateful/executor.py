@@ -34,7 +34,7 @@ class Driver(Repeater, Walker):
         valid = self.valid.get(operation)
         verdict = judge_body(operation, request.body, valid and owned(valid, body))
         exchange = self.send(
-            request, f"create, {'plain' if verdict.plain else 'spoilt' if verdict.refusals else 'odd'}"
+            request, f"create, {'plain' if verdict.plain else 'mutated' if verdict.refusals else 'odd'}"
         )
         if self.lost:
             return exchange
@@ -287,11 +287,11 @@ def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
 
     Raises Inconclusive when the server does not let the sibling be made.
     """
-    scenes = {"sibling": run.shared()}
-    scenes["sibling"].account_id  # noqa: B018 - made now, not within an example
+    fixtures = {"sibling": run.shared()}
+    fixtures["sibling"].account_id  # noqa: B018 - made now, not within an example
     try:
-        scenes["secondary"] = run.shared("secondary")
-        scenes["secondary"].account_id  # noqa: B018
+        fixtures["secondary"] = run.shared("secondary")
+        fixtures["secondary"].account_id  # noqa: B018
     except (Inconclusive, NotApplicable):
-        scenes.pop("secondary", None)
-    return scenes
+        fixtures.pop("secondary", None)
+    return fixtures

@@ -8,7 +8,7 @@ from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings, rounds
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
-from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
 from conformance.fuzz.schema.own_values import UNIQUE
 from conformance.fuzz.stateful.executor import Driver, elsewhere
@@ -32,7 +32,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
 
     recorder = Recorder(run, check)
     others = elsewhere(run)
-    valid = _sound(run)
+    valid = _valid_bodies(run)
     allowed = budget(settings)
 
     def start() -> Driver:
@@ -58,7 +58,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
     return recorder.findings(settings.replay_folder)
 
 
-def _sound(run: RunContext) -> dict[str, Sound]:
+def _valid_bodies(run: RunContext) -> dict[str, ValidBody]:
     """The bodies that the server is known to take; what it refuses the machines leave out."""
     valid = {}
     for operation in OPERATION_SETS["body"]:

@@ -65,10 +65,10 @@ class Repeater(Sender):
         self.judge("idempotency.other-organization", operation, own, exchange, post.answer)
 
     def bad_key(self, request: Call, key: str) -> None:
-        """Sends a sound POST with a key that is no UUID."""
+        """Sends a valid POST with a key that is not a UUID."""
         if self.lost:
             return
-        exchange = self.send(request.but(idempotency_key=key), "a key that is no UUID")
+        exchange = self.send(request.but(idempotency_key=key), "a key that is not a UUID")
         invalid = Refused(f"the key {key}", 0, "validation_error", "invalid_idempotency_key")
         self.judge("idempotency.key-invalid", str(request.operation), invalid, exchange)
 

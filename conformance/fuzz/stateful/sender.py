@@ -10,7 +10,7 @@ from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.lateness import look_until
 from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.stateful.model import Model
 from conformance.judging.expectations import Authenticated, Expectation
 from conformance.wire.messages import Call, Exchange
@@ -26,7 +26,7 @@ class Sender:
         self,
         run: RunContext,
         recorder: Recorder,
-        valid: Mapping[str, Sound],
+        valid: Mapping[str, ValidBody],
         elsewhere: Mapping[str, AccountFixture],
     ) -> None:
         self.run, self.recorder, self.valid, self.elsewhere = run, recorder, valid, elsewhere
@@ -75,7 +75,7 @@ class Sender:
         return look_until(self.run.cache, operation, send, lambda seen: self.lost or good(seen))
 
     def inspect(self) -> None:
-        """Judges what came by the passive rules; later than by the rule at hand, which says more."""
+        """Judges what came by the invariants; later than by the rule at hand, which says more."""
         waiting, self._uninspected = self._uninspected, []
         if not self.lost:
             self.lost = True
@@ -83,7 +83,7 @@ class Sender:
             self.lost = False
 
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
-        """As the ledger judges; a difference that was reported before ends the comparison."""
+        """As the recorder judges; a difference that was reported before ends the comparison."""
         lost, self.lost = self.lost, True  # whatever is raised, nothing more is compared
         good = self.recorder.judge(rule, operation, expectation, *exchanges)
         if good:

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from conformance.contract import fields
 from conformance.fixtures.account import call
 from conformance.fixtures.samples import marker
-from conformance.fuzz.schema.bodies import Sound
+from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 
@@ -37,13 +37,13 @@ class Context:
     start: Callable[[], Driver]
     #: Members of a new sample whose values a server may want unique.
     fresh: Callable[[str], Document]
-    valid: dict[str, Sound]
+    valid: dict[str, ValidBody]
     payouts: bool
     payins: bool
     pairs: list[tuple[str, str]]
 
 
-def spoilt(operation: str) -> list[tuple[str, Any]]:
+def mutated(operation: str) -> list[tuple[str, Any]]:
     """Members of a body that must be refused, each with its value."""
     pairs: list[tuple[str, Any]] = []
     for field in fields.request_fields(operation):
@@ -67,7 +67,7 @@ def spoilt(operation: str) -> list[tuple[str, Any]]:
     return pairs
 
 
-def with_spoilt(body: Document, change: tuple[str, Any] | None) -> Document:
+def with_mutation(body: Document, change: tuple[str, Any] | None) -> Document:
     """A body with one member replaced, or left out."""
     if change is None:
         return body
@@ -121,7 +121,7 @@ class Machine(RuleBasedStateMachine):
         self.driver.conclude()
 
     def body(self, operation: str, text: str) -> Document:
-        """A sound body with a label that no other request of the example has."""
+        """A valid body with a label that no other request of the example has."""
         self.count += 1
         body = {**self.context.valid[operation].body, **self.context.fresh(operation)}
         for name in ("label", "display_name", "name", "description"):
@@ -196,7 +196,7 @@ class Payees(Machine):
         text=st.sampled_from(TEXTS),
         dropped=st.sets(st.sampled_from(("title", "middle_name", "tax_id", "note")), max_size=3),
         business=st.booleans(),
-        change=st.none() | st.sampled_from(spoilt("createBeneficiary")),
+        change=st.none() | st.sampled_from(mutated("createBeneficiary")),
     )
     def create_beneficiary(
         self, text: str, dropped: set[str], business: bool, change: tuple[str, Any] | None
@@ -207,7 +207,7 @@ class Payees(Machine):
             body |= {"beneficiary_type": "business", "company_name": f"{text} Ltd"}
         for name in sorted(dropped - pinned):
             body.pop(name, None)
-        self.driver.create("createBeneficiary", with_spoilt(body, change))
+        self.driver.create("createBeneficiary", with_mutation(body, change))
 
     @precondition(lambda self: self.model.payees)
     @rule(place=PLACES)
@@ -221,10 +221,10 @@ class Payees(Machine):
             st.sampled_from(("note", "display_name", "first_name", "title", "middle_name")), max_size=3
         ),
         text=st.sampled_from(TEXTS),
-        change=st.none() | st.sampled_from(spoilt("updateBeneficiary")),
+        change=st.none() | st.sampled_from(mutated("updateBeneficiary")),
     )
     def update(self, place: int, names: set[str], text: str, change: tuple[str, Any] | None) -> None:
-        self.driver.update(self.payee(place), with_spoilt(dict.fromkeys(sorted(names), text), change))
+        self.driver.update(self.payee(place), with_mutation(dict.fromkeys(sorted(names), text), change))
 
     @precondition(lambda self: self.model.payees)
     @rule(place=PLACES)
@@ -247,7 +247,7 @@ class Payees(Machine):
         place=PLACES,
         text=st.sampled_from(TEXTS),
         default=st.booleans(),
-        change=st.none() | st.sampled_from(spoilt("createPayoutDestination")),
+        change=st.none() | st.sampled_from(mutated("createPayoutDestination")),
     )
     def create_destination(
         self, place: int, text: str, default: bool, change: tuple[str, Any] | None
@@ -259,7 +259,7 @@ class Payees(Machine):
             **self.body("createPayoutDestination", text),
             "is_default": default and not payee.destinations,
         }
-        self.driver.create("createPayoutDestination", with_spoilt(body, change), payee)
+        self.driver.create("createPayoutDestination", with_mutation(body, change), payee)
 
     @precondition(lambda self: self.model.payees)
     @rule(place=PLACES, size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans())
@@ -274,7 +274,7 @@ class Payees(Machine):
         text=st.sampled_from(TEXTS),
         change=st.none()
         | st.sampled_from(
-            (*spoilt("createPayout"), *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", "")))
+            (*mutated("createPayout"), *(("amount", value) for value in ("-5.00", "0", "abc", "NaN", "")))
         ),
     )
     def create_payout(self, place: int, text: str, change: tuple[str, Any] | None) -> None:
@@ -290,7 +290,7 @@ class Payees(Machine):
             "currency": destination.shown.get("currency"),
             "note": text,
         }
-        self.driver.create("createPayout", with_spoilt(body, change))
+        self.driver.create("createPayout", with_mutation(body, change))
 
 
 class Holdings(Machine):
@@ -299,13 +299,13 @@ class Holdings(Machine):
     @rule(
         text=st.sampled_from(TEXTS),
         currency=st.sampled_from(("", "EUR", "USD")),
-        change=st.none() | st.sampled_from(spoilt("createVirtualAccount")),
+        change=st.none() | st.sampled_from(mutated("createVirtualAccount")),
     )
     def create_virtual_account(self, text: str, currency: str, change: tuple[str, Any] | None) -> None:
         body = self.body("createVirtualAccount", text)
         if currency:
             body["currency"] = currency
-        self.driver.create("createVirtualAccount", with_spoilt(body, change))
+        self.driver.create("createVirtualAccount", with_mutation(body, change))
 
     @precondition(lambda self: self.model.virtual_accounts)
     @rule(place=PLACES)
@@ -329,12 +329,12 @@ class Holdings(Machine):
     @rule(
         text=st.sampled_from(TEXTS),
         pair=st.integers(0, 1),
-        change=st.none() | st.sampled_from(spoilt("createWallet")),
+        change=st.none() | st.sampled_from(mutated("createWallet")),
     )
     def create_wallet(self, text: str, pair: int, change: tuple[str, Any] | None) -> None:
         currency, network = self.context.pairs[pair % len(self.context.pairs)]
         body = {**self.body("createWallet", text), "currency": currency, "network": network}
-        self.driver.create("createWallet", with_spoilt(body, change))
+        self.driver.create("createWallet", with_mutation(body, change))
 
     @rule(
         size=SIZES, status=STATUSES, at=PLACES, start=st.booleans(), end=st.booleans(), currency=st.booleans()
@@ -347,17 +347,17 @@ class Holdings(Machine):
         self.driver.balances()
 
     @precondition(lambda self: self.context.payins)
-    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(spoilt("createPayin")))
+    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(mutated("createPayin")))
     def create_payin(self, text: str, change: tuple[str, Any] | None) -> None:
-        self.driver.create("createPayin", with_spoilt(self.body("createPayin", text), change))
+        self.driver.create("createPayin", with_mutation(self.body("createPayin", text), change))
 
 
 class Everything(Payees, Holdings):
     """All operations together, further accounts among them."""
 
-    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(spoilt("createAccount")))
+    @rule(text=st.sampled_from(TEXTS), change=st.none() | st.sampled_from(mutated("createAccount")))
     def create_account(self, text: str, change: tuple[str, Any] | None) -> None:
-        self.driver.create("createAccount", with_spoilt(self.body("createAccount", text), change))
+        self.driver.create("createAccount", with_mutation(self.body("createAccount", text), change))
 
 
 MACHINES: dict[str, type[Machine]] = {"payees": Payees, "holdings": Holdings, "everything": Everything}

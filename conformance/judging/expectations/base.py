@@ -11,7 +11,7 @@ from conformance.wire.messages import Exchange
 
 
 class ExpectationError(ValueError):
-    """Plain data that is no expectation; the text says why."""
+    """Plain data that is not a expectation; the text says why."""
 
 
 class CannotTell(Exception):
@@ -143,7 +143,7 @@ class Sent:
     of: int = 0
 
     def read(self, exchanges: Sequence[Exchange]) -> Any:
-        """The value. Raises CannotTell where the body is no JSON object with it."""
+        """The value. Raises CannotTell where the body is not a JSON object with it."""
         try:
             return exchanges[self.of].call.document[self.name]
         except (ValueError, TypeError, KeyError, RecursionError):

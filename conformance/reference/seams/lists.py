@@ -63,7 +63,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_query(raw: bytes) -> dict[str, list[str]]:
-    """The parameters of a raw query. Raises ValueError when it is no percent-encoded UTF-8."""
+    """The parameters of a raw query. Raises ValueError when it is not percent-encoded UTF-8."""
     parameters: dict[str, list[str]] = {}
     for piece in raw.split(b"&"):
         if piece:
@@ -165,8 +165,8 @@ class Lists(Validation, Resources, Rendering):
         return self.in_range(ctx, name, int(text), highest)
 
     def on_no_integer(self, ctx: Context, name: str, text: str, default: int) -> int:
-        """Refuses a page or size that is no integer (open: list.out-of-range)."""
-        raise self.invalid_parameter(ctx, name, "is no integer")
+        """Refuses a page or size that is not an integer (open: list.out-of-range)."""
+        raise self.invalid_parameter(ctx, name, "is not an integer")
 
     def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
         """The value if it is from 1 to `highest`; refusing others or bringing them into the range is open
@@ -218,7 +218,7 @@ class Lists(Validation, Resources, Rendering):
         if currency is None:
             return None
         if not _CODE.fullmatch(currency):
-            raise self.invalid_parameter(ctx, "currency", "is no currency code")
+            raise self.invalid_parameter(ctx, "currency", "is not a currency code")
         return Condition("currency", "=", currency)
 
     def start_date_condition(self, ctx: Context, query: Query) -> Condition | None:
@@ -239,7 +239,7 @@ class Lists(Validation, Resources, Rendering):
             return None
         instant = parse_instant(text)
         if instant is None:
-            raise self.invalid_parameter(ctx, name, "is no ISO 8601 date")
+            raise self.invalid_parameter(ctx, name, "is not an ISO 8601 date")
         return instant
 
     # ------------------------------------------------------------------ finding

@@ -81,11 +81,11 @@ class Validation(Base):
         return json.loads(text, parse_constant=self.on_constant)
 
     def on_constant(self, literal: str) -> Any:
-        """Refuses NaN, Infinity and -Infinity, which are no JSON: body.malformed."""
+        """Refuses NaN, Infinity and -Infinity, which are not JSON: body.malformed."""
         raise ValueError(literal)
 
     def on_other_body_type(self, ctx: Context, document: Any) -> dict[str, Any]:
-        """Refuses JSON that is no object: body.malformed."""
+        """Refuses JSON that is not an object: body.malformed."""
         raise Refusal("body_not_object")
 
     # ------------------------------------------------------------------ any field
@@ -96,7 +96,7 @@ class Validation(Base):
         return FIELDS[ctx.operation]
 
     def check_field(self, ctx: Context, field: Field) -> None:
-        """Checks one field and, where it is sound, puts it into the context's values."""
+        """Checks one field and, where it is valid, puts it into the context's values."""
         if field.name not in ctx.body:
             return self.check_present(ctx, field)
         value = ctx.body[field.name]
@@ -112,7 +112,7 @@ class Validation(Base):
         ctx.values[field.name] = self.kept_value(ctx, field, value)
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        """What is kept of a sound value: all but the unknown members of an address (open:
+        """What is kept of a valid value: all but the unknown members of an address (open:
         body.unknown-fields)."""
         if field.members and isinstance(value, dict):
             return {name: value[name] for name in field.members if name in value}
@@ -262,7 +262,7 @@ class Validation(Base):
     # ------------------------------------------------------------------ fields against what is stored
 
     def check_state(self, ctx: Context) -> None:
-        """Stage: what sound fields must be besides, given what is stored."""
+        """Stage: what valid fields must be besides, given what is stored."""
         match ctx.operation:
             case "updateBeneficiary":
                 self.check_company_name(ctx, {**(ctx.beneficiary or {}), **ctx.values})

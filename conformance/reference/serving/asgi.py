@@ -111,7 +111,7 @@ class _Parser:
 
 class Protocol(HttpToolsProtocol):
     """uvicorn's protocol, with target and headers in the scope byte for byte. ASGI alone cannot tell `/path?`
-    from `/path`, which are signed differently, and has all header names in lower case. What is no HTTP is
+    from `/path`, which are signed differently, and has all header names in lower case. What is not HTTP is
     refused as JSON, like all else; a wish for another protocol is ignored."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:

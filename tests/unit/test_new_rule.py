@@ -92,7 +92,7 @@ def test_what_cannot_be_a_rule(
 
 def test_a_folder_that_is_no_checkout(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert begin(tmp_path, *RULE) == 2
-    assert "no checkout" in capsys.readouterr().err
+    assert "not a checkout" in capsys.readouterr().err
 
 
 def test_self_tests_say_what_is_missing(checkout: Path) -> None:

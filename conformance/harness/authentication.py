@@ -24,7 +24,7 @@ def common_fixture(run: RunContext, purpose: str = "") -> AccountFixture:
     return run.shared() if run.read_only else run.cache.get(_FIXTURE.of(purpose), run.fresh)
 
 
-def forget_scene(run: RunContext, purpose: str) -> None:
+def forget_fixture(run: RunContext, purpose: str) -> None:
     """Lets the next request for the fixture of a purpose make another one."""
     run.cache.forget(_FIXTURE.of(purpose))
 
@@ -108,7 +108,7 @@ class AuthProbes:
         """Sends a defective call. If it is accepted, the next ones go elsewhere."""
         answer = self.ctx.send(call, what)
         if answer.succeeded:
-            forget_scene(self.ctx.run, self._untouched)
+            forget_fixture(self.ctx.run, self._untouched)
         return answer
 
     def refused(self, rule: str, call: Call, what: str) -> Exchange:

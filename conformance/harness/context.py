@@ -209,7 +209,7 @@ class CheckContext:
                     0
                 ]
                 if finding.summary.endswith(NOT_SENT):
-                    # What a sound request would have shown is left out.
+                    # What a valid request would have shown is left out.
                     finding.summary, finding.exercised = NOT_SENT, False
             else:
                 finding.summary = (

@@ -55,7 +55,7 @@ class InvalidBodies:
 
     @property
     def fixture(self) -> AccountFixture:
-        """The fixture of the operation's defective requests, one for the whole run; wallets' has no wallets."""
+        """The fixture of the operation's defective requests, one for the run; that of wallets has none."""
         if TRAITS[self.operation].shared or self.ctx.run.read_only:
             return self.ctx.run.fixture_for(self.operation)
         return self.ctx.run.cache.get(self._place, self.ctx.run.fresh)

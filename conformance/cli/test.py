@@ -6,14 +6,23 @@ from collections.abc import Sequence
 
 import pytest
 
-_LEFT_OUT = ("-p", "no:cacheprovider", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+_LEFT_OUT = ("-p", "no:schemathesis", "-p", "no:hypothesispytest")
 
 
 def judge(arguments: Sequence[str]) -> int:
-    """Runs the suite with options of pytest and its own, and returns the exit status of the run.
+    """Runs the suite with options of pytest and its own, and returns the exit status of the run; with
+    `--watch` again and again.
 
     Nothing is left in the user's folder but the reports. The plugins of schemathesis and hypothesis are left
     out: the suite does without them, and they take longer to import than its checks. `-p schemathesis` brings
     one back.
     """
-    return int(pytest.main(["--pyargs", "conformance", *_LEFT_OUT, *arguments]))
+    if "--watch" in arguments:
+        from conformance.cli.watch import watched
+
+        return watched(arguments, _command)
+    return int(pytest.main(_command(["-p", "no:cacheprovider", *arguments])))
+
+
+def _command(arguments: Sequence[str]) -> list[str]:
+    return ["--pyargs", "conformance", *_LEFT_OUT, *arguments]

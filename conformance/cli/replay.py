@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from conformance._text import printable
+from conformance._text import one_line, printable
 from conformance.checks import load_checks
 from conformance.cli.main import UsageError
 from conformance.replay import ReplayError, as_curl, as_python, load, perform
@@ -75,10 +75,10 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
 
     target = load_target(Path(options.target) if options.target else None, os.environ, options.base_url)
     run = RunContext(target)
-    print(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}\n")
+    print(_line(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}") + "\n")
     replayed = perform(document, run, lambda step, exchange: _show(step, exchange, run.redactor))
-    print(f"expected   {printable(document['expected'])}")
-    print(f"then got   {printable(document['got'])}")
+    print(f"expected   {_line(document['expected'])}")
+    print(f"then got   {_line(document['got'])}")
     if replayed.verdict == UNDECIDED:
         print(f"undecided: {printable(run.redactor.text(replayed.got))}")
     else:
@@ -91,7 +91,7 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
 def _show(step: Step, exchange: Exchange, redactor: Redactor) -> None:
     mark = "*" if step.get("decisive") else " "
     sent = f"{exchange.method} {exchange.target[:SHOWN]}"
-    lines = [f"{mark}{step['id']}  {sent}  as {exchange.organization}: {step.get('purpose', '')}"]
+    lines = [f"{mark}{step['id']}  {sent}  as {exchange.organization}: {_line(step.get('purpose', ''))}"]
     lines += [
         f"     > {name}: {value}"
         for name, value in redactor.headers(exchange.request_headers)
@@ -104,6 +104,11 @@ def _show(step: Step, exchange: Exchange, redactor: Redactor) -> None:
         f" {_text(exchange.response_body, redactor)}"
     )
     print(printable("\n".join(lines)) + "\n")
+
+
+def _line(text: str) -> str:
+    """A text of the file on one line: a stranger's file must not look like words of this command."""
+    return printable(one_line(text, SHOWN))
 
 
 def _text(body: bytes, redactor: Redactor) -> str:

@@ -50,6 +50,9 @@ moved() {{ # TIMESTAMP SECONDS (whole ones; finer steps only with the Python scr
 first() {{ # FILE MEMBER: the first member of that name in a JSON answer
   grep -o "\"$2\" *: *\"[^\"]*\"" "$1" | head -n 1 | sed 's/^[^:]*: *"//; s/"$//'
 }}
+show() {{ # FILE: an answer, without what steers terminals
+  head -c 4000 "$1" 2>/dev/null | LC_ALL=C tr -d '\000-\010\013-\037\177'; echo
+}}
 sign() {{ # SECRET: the signature of standard input
   openssl dgst -sha256 -hmac "$1" | sed 's/^.*= *//'
 }}
@@ -108,16 +111,17 @@ def as_curl(document: Document) -> str:
         lines.append(f"{_variable(name)}={made}")
         if form.get("upper"):
             lines.append(f'{_variable(name)}=$(printf %s "${_variable(name)}" | tr a-f A-F)')
+    script = _Script(document)
     previous: int | None = None
     for step in document["steps"]:
         together = step.get("together")
         if previous is not None and together != previous:
             lines.append("wait")
         previous = together
-        lines += _step(step)
+        lines += script.step(step)
     if previous is not None:
         lines.append("wait")
-    lines.append(f"echo; echo {shlex.quote('expected: ' + document['expected'])}")
+    lines.append(f"echo; echo {shlex.quote('expected: ' + _comment(document['expected']))}")
     return "\n".join(lines) + "\n"
 
 
@@ -126,35 +130,8 @@ def _comment(text: str) -> str:
 
 
 def _variable(symbol: str) -> str:
-    return symbol.replace(".", "_").upper()
-
-
-def _words(text: str) -> str:
-    """A text as one word of bash: literal pieces in single quotes, symbols as variables in double quotes."""
-    pieces, at = [], 0
-    for found in SYMBOL.finditer(text):
-        if found.start() > at:
-            pieces.append(shlex.quote(text[at : found.start()]))
-        name, shift, forms = found.groups()
-        at = found.end()
-        if name in ("now", "now_ms"):
-            pieces.append(f"$(( ($(date +%s) {'' if name == 'now' else '* 1000 '}) {shift or ''} ))")
-            continue
-        organization, _, member = name.partition(".")
-        if organization in ("primary", "secondary") and member not in TARGET_VALUES:
-            pieces.append(shlex.quote(found[0]))
-            continue
-        variable = (
-            f"${{{'CONFORMANCE_' if organization in ('primary', 'secondary') else ''}{_variable(name)}}}"
-        )
-        value = f'"{variable}"' if not shift else f'"$(moved "{variable}" {shift})"'
-        for form in filter(None, forms.split("|")):
-            with contextlib.suppress(ValueError):
-                value = _formed(value, form)
-        pieces.append(value)
-    if at < len(text):
-        pieces.append(shlex.quote(text[at:]))
-    return "".join(pieces) or "''"
+    """A name that no variable of the script, and none of the environment, has."""
+    return "symbol_" + symbol.replace(".", "__")
 
 
 def _formed(value: str, form: str) -> str:
@@ -184,104 +161,151 @@ def _formed(value: str, form: str) -> str:
     return value
 
 
-def _bytes_to(file: str, source: dict[str, Any], name: str) -> list[str]:
-    """Commands that write a body into a file byte for byte."""
-    if f"{name}_base64" in source:
-        return [f"printf %s {shlex.quote(source[f'{name}_base64'])} | base64 -d > {file}"]
-    text = source.get(name, "")
-    if "\x00" in text:
-        return [f"printf %s {shlex.quote(base64.b64encode(text.encode()).decode())} | base64 -d > {file}"]
-    return [f"printf %s {_words(text)} > {file}"]
+class _Script:
+    """The commands of one script. Variables stand for the symbols that the file defines and for no others:
+    whatever else the environment holds is nothing that a file may name."""
 
+    def __init__(self, document: Document) -> None:
+        steps = document["steps"]
+        self._known = {
+            *document.get("fresh", {}),
+            *(name for step in steps for name in step.get("captures", {})),
+        }
+        self._known |= {
+            f"sent_{step['id']}.{name}" for step in steps for name in ("signature", "timestamp", "nonce")
+        }
 
-def _step(step: Step) -> list[str]:
-    auth = step.get("auth", {})
-    owner = f"CONFORMANCE_{step['organization'].upper()}"
-    at, body = step["id"], f'"$WORK/body_{step["id"]}"'
-    has_body = "body" in step or "body_base64" in step
-    lines = ["", f"# step {at}: {_comment(step.get('purpose', ''))} (then {step['answered']['status']})"]
-    if wait := step.get("wait"):
-        lines.append(f"sleep {wait}")
-    lines += _bytes_to(body, step, "body")
-    signed_body = body
-    if "signed_body" in auth or "signed_body_base64" in auth:
-        signed_body = f'"$WORK/signed_{at}"'
-        lines += _bytes_to(signed_body, auth, "signed_body")
-    timestamp = (
-        _words(auth["timestamp"])
-        if "timestamp" in auth
-        else f"$(( $(date +%s) + {auth.get('timestamp_offset', 0)} ))"
-    )
-    nonce = _words(auth["nonce"]) if "nonce" in auth else "$(hexadecimal 16)"
-    signed_target = f'"$PREFIX"{_words(auth["signed_target"])}' if "signed_target" in auth else '"$target"'
-    separator = shlex.quote(auth.get("separator", ""))
-    secret = f'"${{{owner}_SECRET}}"'
-    if "secret" in auth:
-        found = SECRET.fullmatch(auth["secret"])
-        secret = f'"${{CONFORMANCE_{found[1].upper()}_SECRET}}"' if found else shlex.quote(auth["secret"])
-    parts = [
-        shlex.quote(auth.get("signed_method", step["method"])),
-        signed_target,
-        _words(auth["signed_timestamp"]) if "signed_timestamp" in auth else '"$timestamp"',
-        _words(auth["signed_nonce"]) if "signed_nonce" in auth else '"$nonce"',
-    ]
-    joined = "".join(part + separator if separator != "''" else part for part in parts)
-    lines += [
-        f'target="$PREFIX"{_words(step["target"])}',
-        f"timestamp={timestamp}",
-        f"nonce={nonce}",
-        f"signature=$( {{ printf %s {joined}; cat {signed_body}; }} | sign {secret})",
-    ]
-    signature = '"$signature"'
-    if auth.get("mangle"):
-        signature = _mutated(auth["mangle"])
-    if "signature" in auth:
-        signature = _words(auth["signature"])
-    values = {
-        signing.API_KEY: _words(auth["api_key"]) if "api_key" in auth else f'"${{{owner}_API_KEY}}"',
-        signing.TIMESTAMP: '"$timestamp"',
-        signing.NONCE: '"$nonce"',
-        signing.SIGNATURE: signature,
-    }
-    lines += [f"SENT_{at}_SIGNATURE=$signature SENT_{at}_TIMESTAMP=$timestamp SENT_{at}_NONCE=$nonce"]
-    lines += _curl(step, values, has_body)
-    for symbol, place in step.get("captures", {}).items():
-        lines.append(f'{_variable(symbol)}=$(first "$WORK/answer_{at}" {shlex.quote(str(place[-1]))})')
-    return lines
+    def words(self, text: str) -> str:
+        """A text as one word of bash: literal pieces in single quotes, symbols as variables in double ones."""
+        pieces, at = [], 0
+        for found in SYMBOL.finditer(text):
+            if found.start() > at:
+                pieces.append(shlex.quote(text[at : found.start()]))
+            name, shift, forms = found.groups()
+            at = found.end()
+            if name in ("now", "now_ms"):
+                pieces.append(f"$(( ($(date +%s) {'' if name == 'now' else '* 1000 '}) {shift or ''} ))")
+                continue
+            variable = self._of_target(name) or (_variable(name) if name in self._known else "")
+            if not variable:
+                pieces.append(shlex.quote(found[0]))
+                continue
+            variable = f"${{{variable}}}"
+            value = f'"{variable}"' if not shift else f'"$(moved "{variable}" {shift})"'
+            for form in filter(None, forms.split("|")):
+                with contextlib.suppress(ValueError):
+                    value = _formed(value, form)
+            pieces.append(value)
+        if at < len(text):
+            pieces.append(shlex.quote(text[at:]))
+        return "".join(pieces) or "''"
 
+    def _of_target(self, symbol: str) -> str:
+        """The environment's variable for a value of the target file; empty for all else, secrets too."""
+        organization, _, member = symbol.partition(".")
+        named = organization in ("primary", "secondary") and member in TARGET_VALUES
+        return f"CONFORMANCE_{organization}_{member}".upper() if named else ""
 
-def _curl(step: Step, values: dict[str, str], has_body: bool) -> list[str]:
-    auth, at = step.get("auth", {}), step["id"]
-    rename = NAME_CASES[auth.get("name_case", "")]
-    arguments = [
-        "curl -sS --path-as-is --globoff --max-redirs 0 --max-time 30",
-        f"-X {step['method']}",
-        "-H 'Accept: application/json'",
-    ]
-    for name, value in values.items():
-        if name in auth.get("omit", ()):
-            continue
-        # curl sends a header with an empty value only if it ends in a semicolon.
-        arguments.append(
-            f"-H {shlex.quote(rename(name) + ';')}"
-            if name in auth.get("empty", ())
-            else f"-H '{rename(name)}: '{value}"
+    def bytes_to(self, file: str, source: dict[str, Any], name: str) -> list[str]:
+        """Commands that write a body into a file byte for byte."""
+        if f"{name}_base64" in source:
+            return [f"printf %s {shlex.quote(source[f'{name}_base64'])} | base64 -d > {file}"]
+        text = source.get(name, "")
+        if "\x00" in text:
+            return [f"printf %s {shlex.quote(base64.b64encode(text.encode()).decode())} | base64 -d > {file}"]
+        return [f"printf %s {self.words(text)} > {file}"]
+
+    def step(self, step: Step) -> list[str]:
+        auth = step.get("auth", {})
+        owner = f"CONFORMANCE_{step['organization'].upper()}"
+        at, body = step["id"], f'"$WORK/body_{step["id"]}"'
+        has_body = "body" in step or "body_base64" in step
+        lines = ["", f"# step {at}: {_comment(step.get('purpose', ''))} (then {step['answered']['status']})"]
+        if wait := step.get("wait"):
+            lines.append(f"sleep {wait}")
+        lines += self.bytes_to(body, step, "body")
+        signed_body = body
+        if "signed_body" in auth or "signed_body_base64" in auth:
+            signed_body = f'"$WORK/signed_{at}"'
+            lines += self.bytes_to(signed_body, auth, "signed_body")
+        timestamp = (
+            self.words(auth["timestamp"])
+            if "timestamp" in auth
+            else f"$(( $(date +%s) + {auth.get('timestamp_offset', 0)} ))"
         )
-    if has_body:
-        content_type = step.get("content_type", "application/json")
-        arguments.append(f"-H {shlex.quote('Content-Type:' + (f' {content_type}' if content_type else ''))}")
-        arguments.append(f'--data-binary @"$WORK/body_{at}"')
-    elif step["method"] != "GET":
-        arguments.append("-H 'Content-Length: 0'")
-    if "idempotency_key" in step:
-        key = step["idempotency_key"]
-        arguments.append(f"-H 'Idempotency-Key: '{_words(key)}" if key else "-H 'Idempotency-Key;'")
-    arguments += [f"-H {_words(f'{name}: {value}')}" for name, value in step.get("headers", [])]
-    arguments += [f'-o "$WORK/answer_{at}"', r"-w '%{http_code}\n'", '"$ORIGIN$target"']
-    command = " \\\n  ".join(arguments)
-    shown = f'cat "$WORK/answer_{at}" 2>/dev/null; echo'
-    opening = shlex.quote(f"{at}  {step['method']} ")
-    intro = f'printf %s {opening}"$target  -> "'
-    if "together" in step:
-        return [f'( {command} > "$WORK/status_{at}"; {intro}; cat "$WORK/status_{at}"; {shown} ) &']
-    return [intro, command, shown]
+        nonce = self.words(auth["nonce"]) if "nonce" in auth else "$(hexadecimal 16)"
+        signed_target = (
+            f'"$PREFIX"{self.words(auth["signed_target"])}' if "signed_target" in auth else '"$target"'
+        )
+        separator = shlex.quote(auth.get("separator", ""))
+        secret = f'"${{{owner}_SECRET}}"'
+        if "secret" in auth:
+            found = SECRET.fullmatch(auth["secret"])
+            secret = f'"${{CONFORMANCE_{found[1].upper()}_SECRET}}"' if found else shlex.quote(auth["secret"])
+        parts = [
+            shlex.quote(auth.get("signed_method", step["method"])),
+            signed_target,
+            self.words(auth["signed_timestamp"]) if "signed_timestamp" in auth else '"$timestamp"',
+            self.words(auth["signed_nonce"]) if "signed_nonce" in auth else '"$nonce"',
+        ]
+        joined = "".join(part + separator if separator != "''" else part for part in parts)
+        lines += [
+            f'target="$PREFIX"{self.words(step["target"])}',
+            f"timestamp={timestamp}",
+            f"nonce={nonce}",
+            f"signature=$( {{ printf %s {joined}; cat {signed_body}; }} | sign {secret})",
+        ]
+        signature = '"$signature"'
+        if auth.get("mangle"):
+            signature = _mutated(auth["mangle"])
+        if "signature" in auth:
+            signature = self.words(auth["signature"])
+        values = {
+            signing.API_KEY: self.words(auth["api_key"]) if "api_key" in auth else f'"${{{owner}_API_KEY}}"',
+            signing.TIMESTAMP: '"$timestamp"',
+            signing.NONCE: '"$nonce"',
+            signing.SIGNATURE: signature,
+        }
+        lines += [f"{_variable(f'sent_{at}.{name}')}=${name}" for name in ("signature", "timestamp", "nonce")]
+        lines += self.curl(step, values, has_body)
+        for symbol, place in step.get("captures", {}).items():
+            lines.append(f'{_variable(symbol)}=$(first "$WORK/answer_{at}" {shlex.quote(str(place[-1]))})')
+        return lines
+
+    def curl(self, step: Step, values: dict[str, str], has_body: bool) -> list[str]:
+        auth, at = step.get("auth", {}), step["id"]
+        rename = NAME_CASES[auth.get("name_case", "")]
+        arguments = [
+            "curl -sS --path-as-is --globoff --max-redirs 0 --max-time 30",
+            f"-X {step['method']}",
+            "-H 'Accept: application/json'",
+        ]
+        for name, value in values.items():
+            if name in auth.get("omit", ()):
+                continue
+            # curl sends a header with an empty value only if it ends in a semicolon.
+            arguments.append(
+                f"-H {shlex.quote(rename(name) + ';')}"
+                if name in auth.get("empty", ())
+                else f"-H '{rename(name)}: '{value}"
+            )
+        if has_body:
+            content_type = step.get("content_type", "application/json")
+            arguments.append(
+                f"-H {shlex.quote('Content-Type:' + (f' {content_type}' if content_type else ''))}"
+            )
+            arguments.append(f'--data-binary @"$WORK/body_{at}"')
+        elif step["method"] != "GET":
+            arguments.append("-H 'Content-Length: 0'")
+        if "idempotency_key" in step:
+            key = step["idempotency_key"]
+            arguments.append(f"-H 'Idempotency-Key: '{self.words(key)}" if key else "-H 'Idempotency-Key;'")
+        arguments += [f"-H {self.words(f'{name}: {value}')}" for name, value in step.get("headers", [])]
+        arguments += [f'-o "$WORK/answer_{at}"', r"-w '%{http_code}\n'", '"$ORIGIN$target"']
+        command = " \\\n  ".join(arguments)
+        shown = f'show "$WORK/answer_{at}"'
+        opening = shlex.quote(f"{at}  {step['method']} ")
+        intro = f'printf %s {opening}"$target  -> "'
+        if "together" in step:
+            return [f'( {command} > "$WORK/status_{at}"; {intro}; cat "$WORK/status_{at}"; {shown} ) &']
+        return [intro, command, shown]

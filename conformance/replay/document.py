@@ -5,15 +5,18 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from conformance._files import written
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, SPEC
 from conformance.judging.expectations import ExpectationError, from_plain
 from conformance.replay.symbols import filled
 from conformance.target.file import Target
+from conformance.wire import json_text
 from conformance.wire.messages import Call, call_from_plain
 
 #: The number of the files' form; it grows when an older suite could not read them.
@@ -27,6 +30,12 @@ TARGET_VALUES = ("customer_id", "other_customer_id", "funded_account_id", "api_k
 #: The only place of a secret, as the key of a signature.
 SECRET = re.compile(r"\{\{(primary|secondary)\.secret\}\}")
 
+#: Bytes of a file, steps that are sent at one moment, and seconds that all steps wait: what runs write stays
+#: far below.
+LARGEST = 64 * 1024 * 1024
+MOST_TOGETHER = 100
+LONGEST_WAIT = 3600
+
 Document = dict[str, Any]
 Step = dict[str, Any]
 
@@ -38,21 +47,48 @@ class ReplayError(Exception):
 @functools.cache
 def _validator() -> Any:
     import jsonschema
+    from jsonschema.validators import extend
 
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA.read_bytes()))
+    kind = jsonschema.Draft202012Validator
+    # Python's $ also stands before a last line feed, and its JSON has whole numbers that are no int.
+    whole = kind.TYPE_CHECKER.redefine("integer", lambda checker, value: type(value) is int)
+    strict: Any = extend(  # type: ignore[no-untyped-call]
+        kind, {"pattern": _pattern}, type_checker=whole
+    )
+    return strict(json.loads(SCHEMA.read_bytes()))
+
+
+def _pattern(validator: Any, pattern: str, text: Any, schema: Any) -> Iterator[Any]:
+    """The keyword `pattern`, as ECMA 262 has it."""
+    import jsonschema
+
+    if isinstance(text, str) and not re.search(re.sub(r"\$$", r"\\Z", pattern), text):
+        yield jsonschema.ValidationError(f"{text[:60]!r} does not match {pattern!r}")
 
 
 def load(path: Path) -> Document:
     """A replay file, checked against replay.schema.json. Raises ReplayError."""
     try:
-        document = json.loads(path.read_text("utf-8"))
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
     except FileNotFoundError:
         raise ReplayError(
             f"{path}: there is no such replay file; a run writes them into reports/replays."
         ) from None
     except OSError as error:
         raise ReplayError(f"{path}: the replay file cannot be read ({error.strerror}).") from None
-    except (ValueError, RecursionError):
+    if len(content) > LARGEST:
+        raise ReplayError(
+            f"{path}: no replay file: it has more than {LARGEST:,} bytes; runs write smaller ones."
+        )
+    try:
+        document = json_text.parse(content)
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise ReplayError(
+            f"{path}: no replay file: one of its texts has half a character (a surrogate)."
+        ) from None
+    except ValueError:
         raise ReplayError(
             f"{path}: this is not JSON, so no replay file; name one that a run has written."
         ) from None
@@ -77,6 +113,16 @@ def check(document: Any, name: str) -> None:
         raise ReplayError(
             f"{name}: the rule {document['rule']} is not in the catalogue of this version of the suite."
         )
+    called = {step.get("operation") for step in document["steps"]} - {None, *OPERATIONS}
+    if called:
+        raise ReplayError(f"{name}: no replay file: there is no operation {min(called)[:60]!r}.")
+    together = Counter(step["together"] for step in document["steps"] if "together" in step)
+    if max(together.values(), default=0) > MOST_TOGETHER:
+        raise ReplayError(
+            f"{name}: no replay file: more than {MOST_TOGETHER} steps are sent at the same moment."
+        )
+    if sum(step.get("wait", 0) for step in document["steps"]) > LONGEST_WAIT:
+        raise ReplayError(f"{name}: no replay file: its steps wait more than {LONGEST_WAIT} s together.")
     identifiers = [step["id"] for step in document["steps"]]
     if len(set(identifiers)) != len(identifiers):
         raise ReplayError(f"{name}: no replay file: two steps have the same id.")
@@ -120,5 +166,5 @@ def call_of(step: Step, value: Callable[[str], str | None], target: Target) -> C
             if name in step
         }
         return call_from_plain({**kept, **plain})
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, ArithmeticError) as error:
         raise ReplayError(f"step {step['id']} cannot be sent: {error}.") from None

@@ -18,6 +18,10 @@ from conformance.wire.messages import MISSING, Exchange
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 
 
+#: Characters of an answered value that a symbol may stand for.
+LONGEST_VALUE = 100_000
+
+
 @dataclass
 class Replayed:
     """What came of a replay: the verdict, what was got or why it is undecided, and the exchanges by step."""
@@ -62,7 +66,7 @@ class _Values:
         """Takes what a step's answer is named for; that it is not there matters only where it is used."""
         for symbol, place in step.get("captures", {}).items():
             value = exchange.get(*place)
-            if value is MISSING or not isinstance(value, str):
+            if value is MISSING or not isinstance(value, str) or len(value) > LONGEST_VALUE:
                 where = ".".join(map(str, place))
                 self.missing[symbol] = (
                     f"step {step['id']} was answered {exchange.described()} without {where}"

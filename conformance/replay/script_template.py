@@ -32,8 +32,10 @@ MUTATIONS: dict[str, list[str]] = json.loads("{}")
 
 BASE = urllib.parse.urlsplit(os.environ.get("CONFORMANCE_BASE_URL", "http://127.0.0.1:8000").rstrip("/"))
 SYMBOL = re.compile(
-    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]+(?:\.[0-9]+)?)?((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]+)?)*)\}\}"
+    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12}(?:\.[0-9]{1,12})?)?"
+    r"((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]{1,512})?)*)\}\}"
 )
+TARGET_VALUES = ("customer_id", "other_customer_id", "funded_account_id", "api_key")
 HEADERS = ("X-API-Key", "X-Timestamp", "X-Nonce", "X-Signature")
 CASES: dict[str, Callable[[str], str]] = {
     "": str,
@@ -113,15 +115,25 @@ def replaced(found: re.Match[str]) -> str:
         text = str(int(time.time()) * (1000 if name == "now_ms" else 1))
     elif organization in ("primary", "secondary"):
         # Secrets sign, and stand nowhere else.
-        text = None if member == "secret" else os.environ.get("CONFORMANCE_" + name.replace(".", "_").upper())
+        variable = "CONFORMANCE_" + name.replace(".", "_").upper()
+        text = os.environ.get(variable) if member in TARGET_VALUES else None
     else:
         text = KNOWN.get(name)
     if text is None:
         return found[0]
-    text = moved(text, shift) if shift else text
-    for form in filter(None, forms.split("|")):
-        text = formed(text, form)
+    try:
+        text = moved(text, shift) if shift else text
+        for form in filter(None, forms.split("|")):
+            text = formed(text, form)
+    except (ValueError, IndexError, OverflowError, ZeroDivisionError):
+        pass  # What has no such form stays as it is.
     return text
+
+
+def shown(text: str) -> str:
+    """A text for a terminal: all that is invisible or steers it is spelled out."""
+    kept = (letter if letter.isprintable() or letter in "\n\t" else ascii(letter)[1:-1] for letter in text)
+    return "".join(kept)
 
 
 def mutated(signature: str, mutation: str) -> str:
@@ -198,12 +210,14 @@ def send(step: dict[str, Any], answers: dict[str, Answer]) -> None:
     connection = kind(BASE.hostname or "127.0.0.1", BASE.port, timeout=30)
     setattr(connection, "_validate_path", lambda path: None)  # noqa: B010 (what is sent may be no URL)
     try:
+        if not re.fullmatch("/[!-~]*", target):
+            raise ValueError("what the target holds cannot stand in a request line")
         connection.putrequest(step["method"], target.encode().decode("latin-1"), skip_accept_encoding=True)
         for name, value in headers:
             connection.putheader(name, value.encode())
         connection.endheaders(body)
         answer = connection.getresponse()
-        answers[step["id"]] = (target, body, answer.status, answer.read())
+        answers[step["id"]] = (target, body, answer.status, answer.read(4 << 20))
     except (OSError, ValueError, http.client.HTTPException) as error:
         answers[step["id"]] = (target, body, None, str(error).encode())
     finally:
@@ -219,7 +233,7 @@ def judged(answers: dict[str, Answer]) -> bool | None:
     try:
         error = json.loads(content)["error"]
         named = {"type": error["type"], "code": error["code"]}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         named = {"type": None, "code": None}
     kind = expectation["kind"]
     if kind == "accepted":
@@ -236,9 +250,9 @@ def judged(answers: dict[str, Answer]) -> bool | None:
 
 def show(step: dict[str, Any], answer: Answer) -> None:
     target, body, status, content = answer
-    print(f"{step['id']}  {step['method']} {target}  ({step.get('purpose', '')})")
-    print(f"   > {body.decode('utf-8', 'backslashreplace')[:2000]}")
-    print(f"   < {status} {content.decode('utf-8', 'backslashreplace')[:2000]}")
+    print(shown(f"{step['id']}  {step['method']} {target}  ({step.get('purpose', '')})"))
+    print(shown(f"   > {body.decode('utf-8', 'backslashreplace')[:2000]}"))
+    print(shown(f"   < {status} {content.decode('utf-8', 'backslashreplace')[:2000]}"))
 
 
 def captured(step: dict[str, Any], content: bytes) -> bool:
@@ -247,7 +261,7 @@ def captured(step: dict[str, Any], content: bytes) -> bool:
             value = json.loads(content)
             for name in place:
                 value = value[name]
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             return False
         KNOWN[symbol] = str(value)
     return True
@@ -279,8 +293,8 @@ def main() -> int:
             group.append(steps.pop(0))
         if not perform(group, answers):
             return 2
-    print(f"{DOCUMENT['rule']} on {DOCUMENT['operation']}")
-    print(f"expected  {DOCUMENT['expected']}\nthen got  {DOCUMENT['got']}")
+    print(shown(f"{DOCUMENT['rule']} on {DOCUMENT['operation']}"))
+    print(shown(f"expected  {DOCUMENT['expected']}\nthen got  {DOCUMENT['got']}"))
     good = judged(answers)
     if good is None:
         print("judge by the answers above, or with: conformance replay FILE")

@@ -19,7 +19,8 @@ from typing import Any
 from conformance.contract import timestamps
 
 SYMBOL = re.compile(
-    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]+(?:\.[0-9]+)?)?((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]+)?)*)\}\}"
+    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12}(?:\.[0-9]{1,12})?)?"
+    r"((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]{1,512})?)*)\}\}"
 )
 
 _UUID = re.compile(
@@ -37,6 +38,9 @@ IDENTIFIER = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{8,}")
 
 #: Timestamps as near to one another as this, in seconds, are taken to be said of one another.
 NEAR = 3600
+
+#: Characters that the symbols of one text may stand for together.
+LONGEST = 16 * 1024 * 1024
 
 #: Values shorter than this may stand anywhere by chance.
 SHORTEST = 6
@@ -127,14 +131,22 @@ def changed(text: str, forms: str) -> str:
 
 
 def rendered(text: str, value: Callable[[str], str | None]) -> str:
-    """The text with its symbols replaced; those that `value` does not know (None) stay as they are."""
+    """The text with its symbols replaced; those that `value` does not know (None) stay as they are.
+
+    Raises ValueError where that makes more than LONGEST characters."""
+    length = 0
 
     def replaced(found: re.Match[str]) -> str:
+        nonlocal length
         name, shift, forms = found.groups()
         known = value(name)
         if known is None:
             return found[0]
-        return changed(moved(known, shift) if shift else known, forms)
+        made = changed(moved(known, shift) if shift else known, forms)
+        length += len(made)
+        if length > LONGEST:
+            raise ValueError(f"its symbols stand for more than {LONGEST:,} characters")
+        return made
 
     return SYMBOL.sub(replaced, text)
 
@@ -150,13 +162,17 @@ def filled(plain: Any, value: Callable[[str], str | None]) -> Any:
 
 def moved(text: str, shift: str) -> str:
     """A timestamp, or a number of seconds, moved by `+N` or `-N` seconds."""
-    if text.isdigit():
+    if text.isascii() and text.isdigit() and len(text) < 20:
         return str(int(text) + int(Fraction(shift)))
     instant = timestamps.parse(text)
     if instant is None:
         return text
     later = instant + Fraction(shift)
-    start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(later // 1))
+    try:
+        start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(later // 1))
+    except OverflowError:
+        # Before year 1 or after year 9999.
+        return text
     digits = len(shift.partition(".")[2])
     found = _STAMP.fullmatch(text)
     digits = max(digits, len(found[1]) if found and found[1] else 0)

@@ -41,6 +41,13 @@ def main() -> int:
     parser.add_argument(
         "--fuzz", action="store_true", help="with the generated requests, which take twice the time"
     )
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="OPERATION",
+        help="only its checks: a tenth of the time",
+    )
     parser.add_argument("--show", action="store_true", help="print the output of runs with a problem")
     options = parser.parse_args()
     part, parts = map(int, options.shard.split("/"))
@@ -54,9 +61,11 @@ def main() -> int:
         return 0
     print("| mode | s | MB | exit | requests | verdict |\n|---|---|---|---|---|---|", flush=True)
     wrong: list[Outcome] = []
+    chosen_tests = [] if options.fuzz else ["-m", "not fuzz"]
+    chosen_tests += [word for operation in options.only for word in ("--operation", operation)]
     for mode in chosen:
         with tempfile.TemporaryDirectory() as folder:
-            outcome = run(mode, Path(folder), *([] if options.fuzz else ["-m", "not fuzz"]))
+            outcome = run(mode, Path(folder), *chosen_tests)
         print(row(outcome), flush=True)
         if outcome.problems:
             wrong.append(outcome)

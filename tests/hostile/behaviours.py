@@ -135,6 +135,10 @@ def many_headers(turn: Turn) -> None:
     turn.answer(turn.right(), {f"X-{number}": b"y" * 20 for number in range(turn.scale.headers)})
 
 
+def too_many_headers(turn: Turn) -> None:
+    turn.answer(turn.right(), {f"X-{number}": b"y" * 200 for number in range(4 * turn.scale.headers)})
+
+
 def long_header(turn: Turn) -> None:
     turn.answer(turn.right(), {"X-Long": b"y" * (turn.scale.large // 2)})
 

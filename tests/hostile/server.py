@@ -30,7 +30,7 @@ class Scale:
 
     pause: float = 1.0
     large: int = 100_000_000
-    headers: int = 10_000
+    headers: int = 2_500
     after: int = 40
 
 

@@ -176,7 +176,7 @@ class _Script:
         }
 
     def words(self, text: str) -> str:
-        """A text as one word of bash: what is literal in single quotes, symbols as variables in double ones."""
+        """A text as one word of bash: literal pieces in single quotes, symbols as variables."""
         pieces, at = [], 0
         for found in SYMBOL.finditer(text):
             if found.start() > at:

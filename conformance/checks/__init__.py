@@ -17,10 +17,14 @@ def load_checks() -> dict[str, Check]:
     return CHECKS
 
 
-def plan(rules: set[str] | None = None, operations: set[str] | None = None) -> Iterator[tuple[Check, str]]:
-    """Every check on every operation it covers, narrowed to some rules and operations, in the order of a
-    run."""
+def plan(
+    rules: set[str] | None = None, operations: set[str] | None = None, *, deep: bool = False
+) -> Iterator[tuple[Check, str]]:
+    """Every check on every operation it covers, narrowed to some rules and operations, in the order of a run;
+    those of deep runs only where `deep` says so."""
     for check in sorted(load_checks().values(), key=lambda check: check.last):
+        if check.deep and not deep:
+            continue
         for operation in check.operations:
             if operations is not None and operation not in operations:
                 continue

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
-from conformance.fixtures.lists import MORE_PAIRS, large_list
+from conformance.fixtures.lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large_list
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -40,17 +41,35 @@ def test_walking_pages(ctx: CheckContext) -> None:
 def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
     """Walks a list of 101 elements, and asks for more of them at once than a page may hold."""
     list_fixture = large_list(ctx.run, ctx.operation.id)
-    reading = read_at_all_sizes(ctx, list_fixture.call, (50, 10, 1))
-    _judge_walks(ctx, reading)
-    _judge_numbers(ctx, reading)
-    walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
-    ctx.judge("list.complete", Listed("what was created", list(list_fixture.created)), *walked)
+    _judge_long(ctx, list_fixture, (50, 10, 1))
     for value in ("0", "-1", "101", "1000"):
         probe = ctx.send(
             list_fixture.call.with_query([("size", value)]),
             f"size={value} of {len(list_fixture.created)} elements",
         )
         pagination.size_in_range(ctx, probe, f"size={value} of {len(list_fixture.created)} elements")
+
+
+@check(
+    "list.walk",
+    "list.pages",
+    "list.echo",
+    "list.complete",
+    operations=("listPayoutDestinations", "listVirtualAccounts"),
+    deep=True,
+)
+def test_very_long_list(ctx: CheckContext) -> None:
+    """Walks a list of 501 elements: six of the greatest pages, and samples of smaller ones."""
+    _judge_long(ctx, large_list(ctx.run, ctx.operation.id, LONGEST_LIST), (50, 7))
+
+
+def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[int]) -> None:
+    """Judges a list by walking it at the greatest size and at these, and by what is known to be in it."""
+    reading = read_at_all_sizes(ctx, list_fixture.call, sizes)
+    _judge_walks(ctx, reading)
+    _judge_numbers(ctx, reading)
+    walked = [exchange for done in reading.walks for exchange in done.page_exchanges]
+    ctx.judge("list.complete", Listed("what was created", list(list_fixture.created)), *walked)
 
 
 def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:

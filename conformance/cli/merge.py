@@ -70,6 +70,7 @@ def merged(parts: Sequence[Document]) -> Document:
     """The results document of the whole. Raises ValueError for parts that do not belong together."""
     _same(parts, "version of the suite", lambda part: part.suite.version)
     _same(parts, "--fail-on", lambda part: part.verdict.fail_on)
+    _same(parts, "--effort", lambda part: part.run.effort)
     if not all(part.run.embedded for part in parts):
         _same(parts, "base_url", lambda part: part.target.base_url if part.target else "none")
     results = Results(None)
@@ -80,6 +81,13 @@ def merged(parts: Sequence[Document]) -> Document:
         for number, exchange in part.exchanges.items():
             exchanges[int(number) + shift] = replace(exchange, number=int(number) + shift)
     results.selection = _selection(parts)
+    results.effort = parts[0].run.effort
+    results.judged_in_part = {
+        (rule, operation)
+        for part in parts
+        for rule, operations in part.run.judged_in_part.items()
+        for operation in operations
+    }
     document = build(results, None, _info(parts))
     # What no Results holds: these are taken from the parts as they are.
     return replace(

@@ -8,11 +8,17 @@ it tests:
         ...
 
 It runs once on every operation its rules cover; which those are is said in spec/rules.yaml only.
+
+A check that only time can bring to its point is a generator: it yields how many seconds are to pass, and goes
+on when they have. A run does other things meanwhile, so it may be later.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import inspect
+import time
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
@@ -22,14 +28,17 @@ from conformance.harness.context import CheckContext
 from conformance.judging.findings import Finding, Inconclusive, NotApplicable
 from conformance.target.applicability import absent, unmet
 
-CheckFunction = Callable[[CheckContext], None]
+#: A check as it is written; one that waits yields seconds.
+Waits = Generator[float, None, None]
+CheckFunction = Callable[[CheckContext], Waits | None]
 
 
 @dataclass(frozen=True)
 class Check:
     """A check: its name, the rules it cites, and the operations it runs on, in document order.
 
-    One that looks back at what a run sent first runs `last`, after all others.
+    One that looks back at what a run sent first runs `last`, after all others. A `deep` one costs so much
+    that only runs of that effort have it; one that `waits` yields while time has to pass.
     """
 
     name: str
@@ -37,6 +46,12 @@ class Check:
     rules: tuple[str, ...]
     operations: tuple[str, ...]
     last: bool = False
+    deep: bool = False
+
+    @property
+    def waits(self) -> bool:
+        """Whether it needs time to pass."""
+        return inspect.isgeneratorfunction(self.function)
 
     def rules_on(self, operation: str) -> list[Rule]:
         """The cited rules that cover an operation."""
@@ -47,7 +62,7 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(
-    *rules: str, operations: tuple[str, ...] | None = None, last: bool = False
+    *rules: str, operations: tuple[str, ...] | None = None, last: bool = False, deep: bool = False
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Marks a function as the check of these rules, on their operations (or on those of them that are named).
 
@@ -62,34 +77,73 @@ def check(
             if operation in covered and (operations is None or operation in operations)
         )
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        marked = Check(name, function, rules, chosen, last)
+        marked = Check(name, function, rules, chosen, last, deep)
         CHECKS[name] = marked
-        function.conformance_check = marked  # type: ignore[attr-defined]
-        return function
+        collected = _plain(function) if marked.waits else function
+        collected.conformance_check = marked  # type: ignore[attr-defined]
+        return collected
 
     return mark
 
 
-def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:
-    """Runs one check on one operation; returns its findings and the numbers of its exchanges.
+def _plain(function: CheckFunction) -> CheckFunction:
+    """The same as no generator: pytest collects none."""
+
+    @functools.wraps(function)
+    def waiting(ctx: CheckContext) -> None:
+        for seconds in function(ctx) or ():
+            time.sleep(seconds)
+
+    del waiting.__wrapped__
+    return waiting
+
+
+class RunningCheck:
+    """A check at work on one operation, which may stop to wait.
 
     Whatever a server answers ends up in findings; only a mistake of the suite itself raises.
     """
-    applicable, findings = [], []
-    for rule in check.rules_on(operation):
-        alone = CheckContext(run, OPERATIONS[operation], [rule], check.name)
-        if reason := absent(rule, operation, run.target):
-            findings += alone.findings(NotApplicable(reason))
-        elif lacking := unmet(rule, run.target):
-            findings += alone.findings(Inconclusive(*lacking))
-        else:
-            applicable.append(rule)
-    if not applicable:
-        return findings, []
-    ctx = CheckContext(run, OPERATIONS[operation], applicable, check.name)
-    stop = None
-    try:
-        check.function(ctx)
-    except (Inconclusive, NotApplicable) as end:
-        stop = end
-    return findings + ctx.findings(stop), ctx.exchanges
+
+    def __init__(self, check: Check, operation: str, run: RunContext) -> None:
+        applicable = []
+        self._without: list[Finding] = []
+        for rule in check.rules_on(operation):
+            context = CheckContext(run, OPERATIONS[operation], [rule], check.name)
+            if reason := absent(rule, operation, run.target):
+                self._without += context.findings(NotApplicable(reason))
+            elif lacking := unmet(rule, run.target):
+                self._without += context.findings(Inconclusive(*lacking))
+            else:
+                applicable.append(rule)
+        self._context = CheckContext(run, OPERATIONS[operation], applicable, check.name)
+        self._steps = self._written(check) if applicable else iter(())
+        self._stop: Inconclusive | NotApplicable | None = None
+
+    def _written(self, check: Check) -> Iterator[float]:
+        try:
+            yield from check.function(self._context) or ()
+        except (Inconclusive, NotApplicable) as end:
+            self._stop = end
+
+    def go_on(self) -> float | None:
+        """Runs until time has to pass; returns how many seconds, or None at the end."""
+        return next(self._steps, None)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What it has come to."""
+        return self._without + self._context.findings(self._stop)
+
+    @property
+    def exchanges(self) -> list[int]:
+        """The numbers of its exchanges."""
+        return self._context.exchanges
+
+
+def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:
+    """Runs one check on one operation, waits included; returns its findings and the numbers of its
+    exchanges."""
+    running = RunningCheck(check, operation, run)
+    while (seconds := running.go_on()) is not None:
+        time.sleep(seconds)
+    return running.findings, running.exchanges

@@ -18,6 +18,7 @@ from conformance.diagnosis.examine import latency, preflight
 from conformance.fixtures.samples import run_label
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import CHECK, Tally
+from conformance.plugin.effort import Effort, in_part
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.lanes import suggested
 from conformance.plugin.limits import allowance
@@ -61,6 +62,9 @@ class Controller:
             raise
         self.results = Results(self.target)
         self.results.selection = options.selection
+        self.results.effort = str(options.effort)
+        if options.effort is Effort.QUICK:
+            self.results.judged_in_part = in_part()
         self.ran = 0
         #: How many processes run checks.
         self.workers = 1

@@ -85,7 +85,7 @@ def measure() -> dict[str, dict[str, Any]]:
     tables by name."""
     from conformance.checks import plan
     from conformance.fixtures.run_context import RunContext
-    from conformance.harness.check import run_check
+    from conformance.harness.check import RunningCheck, run_check
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
     from conformance.target.file import build
@@ -110,6 +110,15 @@ def measure() -> dict[str, dict[str, Any]]:
         if any(made):
             created.setdefault(check.name, {})[operation] = made
     answers = _least(kinds, costs)
+    for check, operation in plan(deep=True):
+        if check.deep:
+            before, running = _sent(run), RunningCheck(check, operation, run)
+            # What a server remembers is of no interest here, so no time has to pass.
+            while running.go_on() is not None:
+                pass
+            sent, *made = _since(before, run)
+            costs.setdefault(check.name, {})[operation] = sent
+            created.setdefault(check.name, {})[operation] = made
     return {"costs": costs, "creations": created, "answers": answers, "generated": _explored(run)}
 
 

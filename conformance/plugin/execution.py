@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conformance._private import parse_one_at_a_time
-from conformance.harness.check import Check
+from conformance.harness.check import Check, RunningCheck
 from conformance.harness.exploration import Exploration
 from conformance.judging.findings import Finding
-from conformance.plugin import costs
+from conformance.plugin import ordering
+from conformance.plugin.deferred import Deferred
 from conformance.plugin.lanes import Lanes, shares
 from conformance.plugin.worker import Worker
 
 #: Workers that one process may have, so that no two of a run have one number.
 MOST_WORKERS = 64
-
-#: Modules of checks whose requests may bring a server down, and of the generated ones; they come last, so
-#: that a server that dies has been judged in all else.
-LAST = ("test_hostile", "test_hostile_values", "test_histories", "test_model", "test_fuzz")
-
-#: What a part of the generated requests costs, in requests; nobody knows beforehand.
-GENERATED = 300
 
 Test = tuple[Check | Exploration, str]
 
@@ -39,51 +34,66 @@ class Executed:
     error: BaseException | None = None
 
 
-def rank(nodeid: str) -> int:
-    """Where a test stands among those that come late: 0 for all others."""
-    module = nodeid.partition("::")[0].rpartition("/")[2].removesuffix(".py")
-    return LAST.index(module) + 1 if module in LAST else 0
-
-
-def weight(nodeid: str) -> float:
-    """How early a test should begin: the longest first, but what may bring a server down behind all else."""
-    cost = float(costs.of(nodeid) or GENERATED)
-    return cost - 1e6 * (rank(nodeid) > 0)
-
-
 def share(nodeids: Sequence[str], process: int, processes: int) -> list[int]:
-    """The indexes of the tests that one of several processes runs, where lanes run ahead: the same in all."""
+    """The indexes of the tests that one of several processes runs, where it has to know them
+    from the beginning: the same in all."""
     if process >= processes:
         return []
-    weights = [abs(costs.of(nodeid) or GENERATED) for nodeid in nodeids]
-    return shares(weights, processes)[process]
+    return shares([ordering.cost(nodeid) for nodeid in nodeids], processes)[process]
 
 
 class Executor:
-    """Runs the tests of this process. `make` makes a worker by its number within the process; with more than
-    one lane, `begin` starts with all tests ahead of time."""
+    """Runs the tests of this process. `make` makes a worker by its number within the process; `begin` starts
+    ahead of time with the checks that wait, and with more than one lane with all other tests."""
 
-    def __init__(self, make: Callable[[int], Worker], lanes: int = 1) -> None:
+    def __init__(
+        self,
+        make: Callable[[int], Worker],
+        lanes: int = 1,
+        *,
+        deferred: Callable[[], Deferred[Executed]] = Deferred,
+    ) -> None:
         self.lanes = lanes
         self._make = make
+        self._defer = deferred
         self._ahead: Lanes[Worker, Executed] | None = None
+        self._deferred: Deferred[Executed] | None = None
+        #: The worker of the checks that wait.
+        self._patient: Worker | None = None
         #: The worker of tests that no lane runs.
         self._own: Worker | None = None
 
-    def begin(self, tests: Iterable[tuple[str, Test]]) -> None:
-        """Starts the lanes with tests by their node ids, where there are any."""
-        loading = _Loading()
-        jobs = [(nodeid, weight(nodeid), _job(test, loading)) for nodeid, test in tests]
-        if self.lanes > 1 and len(jobs) > 1:
+    def begin(self, tests: Sequence[tuple[str, Test]]) -> None:
+        """Starts with tests by their node ids, in the order of the run."""
+        waiting = [(nodeid, test) for nodeid, test in tests if _waits(test)]
+        if waiting:
+            self._deferred = self._defer()
+            self._deferred.start([(nodeid, functools.partial(self._steps, test)) for nodeid, test in waiting])
+        others = [(nodeid, test) for nodeid, test in tests if not _waits(test)]
+        if self.lanes > 1 and len(others) > 1:
+            weights = ordering.for_lanes([nodeid for nodeid, _ in others], self.lanes)
             # What threads import at the same moment they may see half-made, or not at all.
             import conformance.replay  # noqa: F401
 
             parse_one_at_a_time()
+            loading = _Loading()
             self._ahead = Lanes(self.lanes, self._make)
-            self._ahead.start(jobs)
+            self._ahead.start(
+                [
+                    (nodeid, weight, _job(test, loading))
+                    for (nodeid, test), weight in zip(others, weights, strict=True)
+                ]
+            )
+
+    def _steps(self, test: Test) -> _Steps:
+        if self._patient is None:
+            self._patient = self._make(self.lanes + 1)
+        return _Steps(test, self._patient)
 
     def run(self, nodeid: str, test: Test) -> Executed:
         """What a test comes to, run now or ahead of time."""
+        if self._deferred is not None and self._deferred.knows(nodeid):
+            return self._deferred.result(nodeid)
         if self._ahead is not None and self._ahead.knows(nodeid):
             return self._ahead.result(nodeid)
         return _job(test)(self.own)
@@ -99,21 +109,56 @@ class Executor:
     def workers(self) -> list[Worker]:
         """The workers that there are."""
         ahead = self._ahead.workers.values() if self._ahead is not None else ()
-        return [*ahead, *([self._own] if self._own is not None else [])]
+        return [*ahead, *(worker for worker in (self._own, self._patient) if worker is not None)]
 
     @property
     def runs_ahead(self) -> bool:
         """Whether lanes run tests before pytest asks for them."""
         return self._ahead is not None
 
+    def defers(self, nodeid: str) -> bool:
+        """Whether a test runs beside the others, because it waits."""
+        return self._deferred is not None and self._deferred.knows(nodeid)
+
     def stop(self) -> None:
         """Begins nothing more."""
+        if self._deferred is not None:
+            self._deferred.stop()
         if self._ahead is not None:
             self._ahead.stop()
 
     def totals(self) -> list[dict[str, Any]]:
         """The last words of all workers."""
         return [worker.totals() for worker in self.workers]
+
+
+def _waits(test: Test) -> bool:
+    return isinstance(test[0], Check) and test[0].waits
+
+
+class _Steps:
+    """A check that waits, as a worker runs it. It is not run again where it fails: that would wait as
+    long."""
+
+    def __init__(self, test: Test, worker: Worker) -> None:
+        check, operation = test
+        assert isinstance(check, Check)
+        self._worker, self._name = worker, check.name
+        self._running = RunningCheck(check, operation, worker.run)
+        self._error: Exception | None = None
+
+    def go_on(self) -> float | None:
+        try:
+            return self._running.go_on()
+        except Exception as mistake:
+            self._error = mistake
+            return None
+
+    def result(self) -> Executed:
+        findings: list[Finding] = []
+        if self._error is None:
+            findings = self._worker.concluded(self._running.findings, self._running.exchanges)
+        return Executed(findings, self._worker.payload(self._name, findings), self._worker, self._error)
 
 
 class _Loading:

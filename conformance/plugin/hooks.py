@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.plugin import options, selection
+from conformance.plugin.effort import Effort, in_quick
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -190,7 +191,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if not tests or not judges or _workers_run_them(config):
         return None
     executor = _executor(config)
-    if executor.lanes > 1:
+    if executor.lanes > 1 or config.stash[_OPTIONS].effort is Effort.DEEP:
         from conformance.plugin.execution import share
 
         if hasattr(config, "workerinput"):
@@ -198,7 +199,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             chosen = share([item.nodeid for item in session.items], process, processes)
             mine = {session.items[index].nodeid for index in chosen}
             tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
-        executor.begin((item.nodeid, ours) for item, ours in tests)
+        executor.begin([(item.nodeid, ours) for item, ours in tests])
     return None
 
 
@@ -239,13 +240,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> None:
-    items.sort(key=_looks_back)
     given = config.stash[_OPTIONS]
+    if given.effort is not Effort.DEEP:
+        # Nobody left them out: they are no part of such a run.
+        items[:] = [item for item in items if not _deep(item)]
     if given.selected:
-        from conformance.plugin.execution import rank
-
-        items.sort(key=lambda item: rank(item.nodeid) if _ours(item) else 0)
-    if given.shard is None and given.scope.cases is None:
+        items.sort(key=_place)
+    if given.shard is None and given.scope.cases is None and given.effort is not Effort.QUICK:
         return
     left = [item for item in items if not _wanted(item, given)]
     gone = set(left)
@@ -261,7 +262,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from conformance.plugin.plan import plan
 
         nodeids = [item.nodeid for item in session.items if _ours(item)]
-        session.config.stash[_PLAN] = plan(nodeids, given.fuzz_examples, given.fuzz_time)
+        session.config.stash[_PLAN] = plan(nodeids, given.examples, given.fuzz_time)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -273,10 +274,22 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.write_line(line)
 
 
-def _looks_back(item: pytest.Item) -> bool:
-    """Whether a test belongs at the end of a run, as it looks back at what was sent first."""
+def _place(item: pytest.Item) -> tuple[Any, ...]:
+    """Where a test stands in a run: what waits is asked for last, and what looks back at what was sent stands
+    behind all of its rank."""
+    from conformance.plugin.ordering import place, rank
+
     ours = _ours(item)
-    return bool(getattr(ours[0], "last", False)) if ours else False
+    if ours is None:
+        return (False,)
+    waits, looks_back = (getattr(ours[0], name, False) for name in ("waits", "last"))
+    return waits, rank(item.nodeid), looks_back, place(item.nodeid)
+
+
+def _deep(item: pytest.Item) -> bool:
+    """Whether only deep runs have a test."""
+    ours = _ours(item)
+    return bool(ours and getattr(ours[0], "deep", False))
 
 
 def _wanted(item: pytest.Item, given: options.Options) -> bool:
@@ -285,7 +298,13 @@ def _wanted(item: pytest.Item, given: options.Options) -> bool:
         return True
     if given.shard is not None and not selection.in_shard(item.nodeid, given.shard):
         return False
+    if given.effort is Effort.QUICK and not (_is_check(item) and in_quick(ours[0].name, ours[1])):
+        return False
     return given.scope.wants(getattr(item, "function", None), ours[1])
+
+
+def _is_check(item: pytest.Item) -> bool:
+    return hasattr(getattr(item, "function", None), "conformance_check")
 
 
 def _ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from conformance.plugin import selection
+from conformance.plugin.effort import DEEP_EXAMPLES, Effort
 
 #: Asks for the embedded reference server on purpose.
 EMBEDDED = "embedded"
@@ -127,6 +128,12 @@ _OPTIONS: Mapping[str, dict[str, Any]] = {
         "type": _duration,
         "help": "end the run after so long and report what it has found; the rest is inconclusive "
         "([limits] run_timeout)",
+    },
+    "effort": {
+        "choices": [str(effort) for effort in Effort],
+        "default": str(Effort.FULL),
+        "help": "how much to do: quick (what catches most in at most 1,000 requests), full, or deep (waits "
+        "of minutes, long lists, more generated requests) (default: full)",
     },
     "fail-on": {
         "choices": ("required", "implied"),
@@ -270,6 +277,7 @@ class Options:
     dry_run: bool
     read_only: bool
     lanes: int | None
+    effort: Effort
     fail_on_implied: bool
     report_dir: str | None
     scope: selection.Scope
@@ -290,6 +298,13 @@ class Options:
     def controls(self) -> bool:
         """Whether this process decides about a run."""
         return self.selected and not self.worker and not self.idle
+
+    @property
+    def examples(self) -> int | None:
+        """Generated cases for each part, where it is not the usual number. Where time is the limit, the
+        number of them is none."""
+        deep = self.effort is Effort.DEEP and self.fuzz_time is None
+        return self.fuzz_examples or (DEEP_EXAMPLES if deep else None)
 
     @property
     def failing(self) -> tuple[str, ...]:
@@ -331,6 +346,7 @@ def parse(config: pytest.Config) -> Options:
         read_only=value("read-only"),
         limits={key: value(name) for name, key in LIMITS.items() if value(name) is not None},
         lanes=min(value("lanes"), MOST_LANES) if value("lanes") else None,
+        effort=Effort(value("effort")),
         fail_on_implied=value("fail-on") == "implied",
         report_dir=value("report-dir"),
         scope=scope,
@@ -377,6 +393,7 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         "lanes": value("lanes"),
         **{name: value(name) for name in LIMITS},
         "read-only": value("read-only"),
+        "effort": value("effort") if value("effort") != Effort.FULL else None,
         "shard": value("shard"),
         "rule": value("rule"),
         "operation": value("operation"),

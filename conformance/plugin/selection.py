@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from conformance.plugin.effort import Effort
+
 PACKAGE = Path(__file__).parents[1]
 CHECKS = PACKAGE / "checks"
 
@@ -58,6 +60,7 @@ def narrowed(config: Any) -> str:
     for name, value in (
         ("-k", option.keyword),
         ("-m", option.markexpr),
+        ("--effort", option.conformance_effort if option.conformance_effort == Effort.QUICK else ""),
         ("--shard", option.conformance_shard),
         ("--rule", " ".join(option.conformance_rule or ())),
         ("--operation", " ".join(option.conformance_operation or ())),

@@ -47,7 +47,7 @@ def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> 
     database = options.fuzz_database or str(folder / "examples")
     return FuzzSettings(
         seed=options.seed,
-        examples=options.fuzz_examples or DEFAULT_EXAMPLES,
+        examples=options.examples or DEFAULT_EXAMPLES,
         seconds=options.fuzz_time,
         database=None if database == "none" else database,
         worker=worker,
@@ -86,12 +86,16 @@ class Worker:
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """A check's findings and exchanges; failed ones are run once more to see whether they fail again."""
         findings, exchanges = run_check(check, operation, self.run)
-        findings = self._asked_for(presence.explained(self.run, findings, exchanges))
-        failed = [finding for finding in findings if finding.verdict.is_violation]
-        if failed:
-            self._save(failed, exchanges)
+        findings = self.concluded(findings, exchanges)
+        if failed := [finding for finding in findings if finding.verdict.is_violation]:
             self._confirm(check, operation, failed)
         return findings, exchanges
+
+    def concluded(self, findings: list[Finding], exchanges: list[int]) -> list[Finding]:
+        """What of a check's findings the run is about; the failed ones have their replay files."""
+        findings = self._asked_for(presence.explained(self.run, findings, exchanges))
+        self._save([finding for finding in findings if finding.verdict.is_violation], exchanges)
+        return findings
 
     def _confirm(self, check: Check, operation: str, failed: Iterable[Finding]) -> None:
         if self._confirming <= 0:

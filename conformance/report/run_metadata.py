@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from conformance._text import listed
+from conformance.judging.findings import Verdict
 from conformance.results.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
+from conformance.results.model import QUICK
 
 
 def facts(document: Document) -> list[tuple[str, str]]:
@@ -19,6 +21,8 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("Waits for a rate limit", f"{run.retries:,} ({run.waited:g} s)" if run.retries else ""),
         ("Suite", f"{document.suite.name} {document.suite.version}"),
         *((f"Option {name}", value) for name, value in run.options.items()),
+        ("Effort", run.effort),
+        ("Rules left out", _left_out(document)),
         ("Narrowed by", run.selection),
         ("Interrupted", run.interrupted),
         ("Server lost", document.lost),
@@ -37,6 +41,14 @@ def _announced(told: AnnouncedRecord) -> str:
     if not told.requests:
         return ""
     return f"{told.requests:,} requests, {told.created:,} created, {told.payouts:,} payouts"
+
+
+def _left_out(document: Document) -> str:
+    """The rules of which a quick run judged nothing."""
+    if document.run.effort != QUICK:
+        return ""
+    judged = {case.rule for case in document.cells if case.verdict is not Verdict.NOT_RUN}
+    return ", ".join(rule.id for rule in document.rules if rule.id not in judged)
 
 
 def _target(target: TargetRecord | None) -> list[tuple[str, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -180,7 +180,18 @@ def _run(results: Results, run: RunInfo, redactor: Redactor) -> RunRecord:
         created=len(results.made),
         payouts=sum(made.operation == "createPayout" for made in results.made),
         announced=AnnouncedRecord(*results.announced),
+        effort=results.effort,
+        judged_in_part=_by_rule(results.judged_in_part),
     )
+
+
+def _by_rule(cases: Collection[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Cases as rule -> operations, in the catalogue's order."""
+    found = {
+        rule.id: tuple(operation for operation in rule.operations if (rule.id, operation) in cases)
+        for rule in RULES.values()
+    }
+    return {rule: operations for rule, operations in found.items() if operations}
 
 
 def _time(seconds: float) -> str:

@@ -40,7 +40,9 @@ class AnnouncedRecord:
 @dataclass(frozen=True)
 class RunRecord:
     """How the run went. `selection` says how the user narrowed it, `interrupted` why it ended early, `folder`
-    where its reports are, as seen from where it was started."""
+    where its reports are, as seen from where it was started. `effort` is quick, full or deep;
+    `judged_in_part` has the cases, rule -> operations, that only some of their checks judged in a quick run.
+    What it left out is not run."""
 
     started: str
     ended: str
@@ -61,6 +63,8 @@ class RunRecord:
     created: int = 0
     payouts: int = 0
     announced: AnnouncedRecord = AnnouncedRecord(0, 0, 0)
+    effort: str = "full"
+    judged_in_part: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,10 @@ KEPT_SIGNED = 1000
 KEPT_HEADERS = 60
 
 
+#: Names of how much a run does.
+QUICK, FULL, DEEP = "quick", "full", "deep"
+
+
 @dataclass
 class CaseResult:
     """One rule on one operation; its verdict is the most severe of its findings.
@@ -97,6 +101,10 @@ class Results:
         #: Operations that do not exist, and how the server says so.
         self.missing: dict[str, str] = {}
         self.selection = ""
+        #: How much the run did: quick, full or deep.
+        self.effort = FULL
+        #: Of a quick run, the cases that only some of their checks judged.
+        self.judged_in_part: set[tuple[str, str]] = set()
         self.timings: dict[int, Timing] = {}
         for rule in RULES.values():
             for operation in rule.operations:

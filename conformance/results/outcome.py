@@ -8,12 +8,12 @@ from functools import cached_property
 from conformance._text import count, listed
 from conformance.contract.needs import first
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import Level
+from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import VIOLATIONS, Verdict
 from conformance.results.causes import causes
 from conformance.results.document import DifferenceRecord
 from conformance.results.known_failures import KnownFailures, Stale
-from conformance.results.model import CaseResult, Results
+from conformance.results.model import QUICK, CaseResult, Results
 from conformance.results.pinned_choices import PinnedChoices
 
 #: Name of a verdict -> exit status. Only `conforms` says that a server of the user's keeps to every rule.
@@ -65,6 +65,8 @@ def decide(
     changed = pinned.compare(results) if pinned else []
     decision = _Decision(results, fail_on, stale, changed, interrupted, embedded)
     name, title, sentence = decision.verdict()
+    if results.effort == QUICK:
+        title = f"quick run: {'no violation' if name == 'partial' else title}"
     return Outcome(name, title, sentence, tuple(decision.notes(name)))
 
 
@@ -229,7 +231,7 @@ class _Decision:
 
     def notes(self, name: str) -> list[str]:
         """What the sentence of the verdict of this name leaves out."""
-        results, notes = self.results, []
+        results, notes = self.results, self._left_out()
         if results.lost and name != "incomplete":
             notes.append(f"the server was lost during the run ({results.lost})")
         if self.fail_on is Level.REQUIRED and (warned := results.with_verdict(Verdict.WARNING)):
@@ -246,6 +248,24 @@ class _Decision:
                 f"{count(len(self.changed), 'choice differs', 'choices differ')} from the pinned ones"
             )
         return notes
+
+    def _left_out(self) -> list[str]:
+        """What a quick run did not judge, or not wholly."""
+        results = self.results
+        if results.effort != QUICK:
+            return []
+        judged = {case.rule for case in results.cells.values() if case.verdict is not Verdict.NOT_RUN}
+        rules = [rule.id for rule in RULES.values() if rule.level is not Level.OPEN and rule.id not in judged]
+        cases = results.with_verdict(Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED))
+        partly = [
+            case for case in results.judged_in_part if results.cells[case].verdict is not Verdict.NOT_RUN
+        ]
+        whole = f"{count(len(rules), 'rule')} ({listed(rules, 12)})" if rules else "no rule"
+        return [
+            f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all, "
+            f"and judged {count(len(partly), 'case')} by some of their checks only; "
+            "a full run judges all"
+        ]
 
     def _not_applicable(self) -> list[str]:
         """How many cases do not apply, and what makes them so."""

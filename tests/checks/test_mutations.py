@@ -95,7 +95,7 @@ def planned(operation: str) -> list[Mutation]:
 
 def checks_of(operation: str) -> list[Check]:
     """The checks of an operation, the likeliest first."""
-    checks = [check for check in load_checks().values() if operation in check.operations]
+    checks = [check for check in load_checks().values() if operation in check.operations and not check.deep]
     return sorted(
         checks,
         key=lambda check: FIRST.index(module) if (module := check.name.partition(".")[0]) in FIRST else 99,

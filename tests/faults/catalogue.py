@@ -69,6 +69,7 @@ SECTIONS = (
     "databases",
     "deployments",
     "spellings",
+    "memory",
 )
 
 

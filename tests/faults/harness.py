@@ -83,7 +83,7 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
     run, outcome = run_on_fault(behaviour), Outcome()
     results = Results(run.target)
     for check, operation in checks:
-        for finding in _run(check, operation, run, outcome):
+        for finding in run_one(check, operation, run, outcome):
             results.add(finding)
     _passive(run, outcome)
     for (rule, operation), tally in run.invariants.tallies.items():
@@ -113,15 +113,15 @@ def catch(fault: Fault) -> Outcome:
 def stimuli(fault: Fault, run: RunContext, outcome: Outcome) -> Iterator[None]:
     own = checks_of(fault.rule, fault.operation)
     for check in own:
-        _run(check, fault.operation, run, outcome)
+        run_one(check, fault.operation, run, outcome)
         yield
     if fault.rule not in INVARIANTS:
         return
     for _ in _valid_calls(fault.operation, run):
         yield
     for check in sorted(load_checks().values(), key=_last):
-        if fault.operation in check.operations and check not in own:
-            _run(check, fault.operation, run, outcome)
+        if fault.operation in check.operations and check not in own and not check.deep:
+            run_one(check, fault.operation, run, outcome)
             yield
 
 
@@ -152,7 +152,8 @@ def _valid_calls(operation: str, run: RunContext) -> Iterator[None]:
     yield
 
 
-def _run(check: Check, operation: str, run: RunContext, outcome: Outcome) -> list[Finding]:
+def run_one(check: Check, operation: str, run: RunContext, outcome: Outcome) -> list[Finding]:
+    """A check's findings on one operation, taken into an outcome along with a mistake of the suite."""
     try:
         findings, _ = run_check(check, operation, run)
     except Exception as error:  # A check that a hostile answer makes raise is itself a finding here.

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from conformance.plugin.execution import LAST, rank, share, weight
+from conformance.plugin.execution import share
+from conformance.plugin.ordering import LAST, for_lanes, rank
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
@@ -72,7 +73,8 @@ NODES = [
 
 def test_what_may_bring_a_server_down_comes_last() -> None:
     assert [rank(node) for node in NODES] == [1, 0, len(LAST), 0]
-    order = sorted(NODES, key=lambda node: -weight(node))
+    weights = dict(zip(NODES, for_lanes(NODES, 2), strict=True))
+    order = sorted(NODES, key=lambda node: -weights[node])
     assert set(order[:2]) == {NODES[1], NODES[3]}
 
 

@@ -22,6 +22,7 @@ LIGHT = {
     "conformance",
     "conformance._private",
     "conformance.plugin",
+    "conformance.plugin.effort",
     "conformance.plugin.hooks",
     "conformance.plugin.options",
     "conformance.plugin.selection",

@@ -1,0 +1,323 @@
+"""Levels of effort: what a quick run runs and says of itself, and how a deep one waits."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from conformance.checks import load_checks, plan
+from conformance.contract.rules import RULES, Level
+from conformance.harness.check import Check
+from conformance.harness.exploration import Exploration, FuzzSettings
+from conformance.judging.findings import Verdict
+from conformance.plugin import costs, effort, ordering, worker
+from conformance.plugin.deferred import Deferred
+from conformance.plugin.execution import Executor
+from conformance.plugin.options import Options
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.serving.listener import served
+from conformance.target.file import Target, build
+from tests.faults.catalogue import Fault, load
+from tests.faults.harness import judge
+from tests.kill_matrix import describe, in_order, stored
+from tests.kill_selection import Kills, Tried, chosen, inferred, ordered, table
+from tests.support.running import faulty, run, write_target
+from tests.variants.hurry import hurried
+
+# ---------------------------------------------------------------------- the table
+
+
+def test_the_table_names_the_tests_that_there_are() -> None:
+    """`python -m tests.kill_matrix --write` makes it anew; until then a new check is in no quick run."""
+    there = {(check.name, operation) for check, operation in plan()}
+    known = set(effort.kills().worth)
+    assert known <= there
+    assert len(known) > 0.95 * len(there)
+
+
+def test_a_quick_run_says_something_of_each_operation_and_of_all_that_matters_most() -> None:
+    quick = effort.kills().quick
+    assert {operation for _, operation in quick} == {
+        operation for rule in RULES.values() for operation in rule.operations
+    }
+    judged = {rule.id for check, operation in in_order(quick) for rule in check.rules_on(operation)}
+    required = [rule.id for rule in RULES.values() if rule.level is Level.REQUIRED]
+    assert len(judged & set(required)) > 0.5 * len(required)
+
+
+FAULTS = {fault.id: fault for fault in load() if fault.rule == "list.walk" and "list" in fault.operation}
+WALK, MORE = "test_lists.test_walking_pages", "test_lists.test_more_elements_than_a_page_holds"
+
+
+def made_up() -> Kills:
+    """Every fault trips the walk on its operation, and the first kind the long list, too."""
+    first = next(iter(FAULTS.values())).kind
+    return Kills(
+        FAULTS, {name: [WALK, *([MORE] if fault.kind == first else [])] for name, fault in FAULTS.items()}
+    )
+
+
+def test_what_catches_most_new_kinds_for_a_request_comes_first() -> None:
+    kills = made_up()
+    operations = sorted({fault.operation for fault in FAULTS.values()})
+    prices = {(WALK, operation): 10 for operation in operations} | {(MORE, operations[0]): 1}
+    order = ordered(kills, prices)
+    assert sorted(order) == sorted(prices)
+    # Ten times as cheap, and of one kind only: the walk catches many.
+    assert order[0][0] == WALK
+    rows = {(row[0], row[1]): row[2:] for row in table(kills, order, 1)["tests"]}
+    assert sum(first for _, _, first in rows.values()) == len(kills.kinds(FAULTS))
+    assert rows[MORE, operations[0]][1] == 0, "nothing trips the long list alone"
+
+
+def test_a_quick_run_is_measured_as_a_whole() -> None:
+    kills = made_up()
+    operations = sorted({fault.operation for fault in FAULTS.values()})
+    prices = {(WALK, operation): 10 for operation in operations}
+    order = ordered(kills, prices)
+    # What tests share costs each of them more when they are few.
+    selection = chosen(kills, order, 35, prices, lambda tests: 15 * len(tests))
+    assert (len(selection.tests), selection.requests) == (2, 30)
+    assert selection.faults == {
+        name for name, fault in FAULTS.items() if (WALK, fault.operation) in selection.tests
+    }
+    assert any("of" in line for line in describe(kills, selection))
+
+
+def test_what_was_not_tried_is_taken_from_another_operation() -> None:
+    kind = next(iter(FAULTS.values())).kind
+    same = [name for name, fault in FAULTS.items() if fault.kind == kind]
+    known = {same[0]: Tried({WALK, MORE}, {WALK, MORE}), same[1]: Tried({WALK}, set())}
+    found = inferred(FAULTS, known, lambda fault: {WALK})
+    assert set(found) == set(same)
+    assert [found[name] for name in same[:3]] == [{WALK, MORE}, set(), {WALK}]
+
+
+def test_a_line_cut_short_is_left_out_of_the_store(tmp_path: Path) -> None:
+    store = tmp_path / "matrix.jsonl"
+    name = next(iter(FAULTS))
+    line = f'["{name}", ["{WALK}"], []]\n["{name}", ["{MORE}"], ["{MORE}"]]\n'
+    store.write_text(f'{line}["unknown fault", [], []]\n["{name[:9]}', "utf-8")
+    assert stored(store) == {name: Tried({WALK, MORE}, {MORE})}
+
+
+# ---------------------------------------------------------------------- the order of a run
+
+
+def nodeid(check: str, operation: str) -> str:
+    module, _, name = check.partition(".")
+    return f"conformance/checks/{module}.py::{name}[{operation}]"
+
+
+def test_tests_that_catch_more_come_first_within_their_module_and_modules_stay_together() -> None:
+    nodes = [nodeid(check.name, operation) for check, operation in plan()]
+    nodes.sort(key=ordering.place)
+    modules = [node.partition("::")[0] for node in nodes]
+    assert len([a for a, b in itertools.pairwise(modules) if a != b]) + 1 == len(set(modules))
+    worth = effort.kills().worth
+    places = [worth[costs.named(node)].place for node in nodes if node.startswith(modules[0])]
+    assert places == sorted(places)
+
+
+def test_own_checks_come_before_what_is_known() -> None:
+    assert ordering.place("mine/test_gateway.py::test_limit[createPayout]") < ordering.place(
+        nodeid(*next(iter(effort.kills().worth)))
+    )
+
+
+def test_lanes_begin_with_the_long_and_keep_the_order_of_the_rest() -> None:
+    nodes = [nodeid(check.name, operation) for check, operation in plan()]
+    weights = ordering.for_lanes(nodes, 16)
+    order = sorted(range(len(nodes)), key=lambda index: -weights[index])
+    usual = [index for index in order if not ordering.rank(nodes[index])]
+    assert order[: len(usual)] == usual, "what may bring a server down comes behind all else"
+    requests = [ordering.cost(nodes[index]) for index in usual]
+    longest = next(index for index, cost in enumerate(requests) if cost != max(requests[index:]))
+    assert requests[:longest] == sorted(requests[:longest], reverse=True)
+    rest = usual[longest:]
+    share = sum(requests) / 16
+    assert rest == sorted(rest) and max(requests[longest:]) <= share * ordering.LONG
+
+
+# ---------------------------------------------------------------------- quick
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return run("--effort", "quick", "--target", "embedded", folder=tmp_path_factory.mktemp("quick"))
+
+
+def test_a_quick_run_keeps_to_its_requests(quick: Any) -> None:
+    assert quick.status == 0, quick.output
+    assert 500 < quick.results["run"]["requests"] <= effort.QUICK_REQUESTS
+
+
+def test_a_quick_run_says_that_it_was_one_and_what_it_left_out(quick: Any) -> None:
+    results = quick.results
+    assert (results["run"]["effort"], results["verdict"]["name"]) == ("quick", "partial")
+    assert results["verdict"]["title"] == "quick run: no violation"
+    left = {(case["rule"], case["operation"]) for case in results["cells"] if case["verdict"] == "not run"}
+    judged = {(case["rule"], case["operation"]) for case in results["cells"]} - left
+    rules = {rule for rule, _ in left} - {rule for rule, _ in judged}
+    assert left and rules
+    written = [
+        (quick.folder / name).read_text("utf-8") for name in ("report.html", "summary.md", "badge.svg")
+    ]
+    for text in (quick.output, *written):
+        assert "quick run" in " ".join(text.split())
+    assert ", ".join(rule for rule in RULES if rule in rules) in written[0]
+    partly = {(rule, one) for rule, some in results["run"]["judged_in_part"].items() for one in some}
+    assert partly == effort.in_part() and partly & judged
+
+
+class TakesAnySignature(Behaviour):
+    """Accepts every signature."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return True
+
+
+def test_a_violation_in_a_quick_run_is_told_as_one(tmp_path: Path) -> None:
+    server, tables = faulty(TakesAnySignature())
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        outcome = run("--target", str(target), "--effort", "quick", "--rule", "auth", folder=tmp_path / "out")
+    assert outcome.status == 1, outcome.output
+    assert outcome.results["verdict"]["title"].startswith("quick run: ")
+
+
+def test_quick_runs_catch_most_kinds_of_mistakes(quiet: None) -> None:
+    """Each on one of its operations; a sample: `python -m tests.kill_matrix --prove N` tries more."""
+    quick = effort.kills().quick
+    tests = {operation: [test for test in quick if test[1] == operation] for _, operation in quick}
+    kinds: dict[tuple[str, str], list[Fault]] = {}
+    for fault in load():
+        kinds.setdefault((fault.rule, fault.kind), []).append(fault)
+    sample = [kinds[kind] for kind in sorted(kinds)[7::300]]
+    caught = [
+        any(judge(fault.make(), in_order(tests.get(fault.operation, ()))).broken for fault in faults)
+        for faults in sample
+    ]
+    assert sum(caught) > 0.6 * len(sample)
+
+
+# ---------------------------------------------------------------------- deep
+
+
+def test_only_deep_runs_have_the_checks_that_wait(tmp_path: Path) -> None:
+    listed = {
+        level: run("--effort", level, "--collect-only", "-q", "-m", "not fuzz", folder=tmp_path).output
+        for level in ("full", "deep")
+    }
+    deep = [check.name.partition(".")[2] for check in load_checks().values() if check.deep]
+    assert deep
+    for name in deep:
+        assert f"::{name}[" in listed["deep"] and f"::{name}[" not in listed["full"]
+
+
+def test_deep_runs_generate_more_unless_a_number_or_a_time_is_given(tmp_path: Path) -> None:
+    def examples(level: effort.Effort, **options: Any) -> int:
+        usual = {"fuzz_database": None, "fuzz_examples": None, "fuzz_time": None, "seed": 1, "effort": level}
+        given = Mock(spec=Options, **(usual | options))
+        given.examples = Options.examples.fget(given)  # type: ignore[attr-defined]
+        return worker.fuzz_settings(given, tmp_path, 0, 1).examples
+
+    assert examples(effort.Effort.DEEP) == effort.DEEP_EXAMPLES > examples(effort.Effort.FULL)
+    assert examples(effort.Effort.DEEP, fuzz_examples=3) == 3
+    assert examples(effort.Effort.DEEP, fuzz_time=9.0) == examples(effort.Effort.FULL)
+
+
+class Steps:
+    """Waits as long as it is told, and notes when it went on."""
+
+    def __init__(self, waits: list[float], clock: list[float]) -> None:
+        self.waits, self.clock, self.times = iter(waits), clock, []  # type: ignore[var-annotated]
+
+    def go_on(self) -> float | None:
+        self.times.append(self.clock[0])
+        return next(self.waits, None)
+
+    def result(self) -> list[float]:
+        return self.times
+
+
+def test_waits_pass_at_the_same_time() -> None:
+    clock = [0.0]
+
+    def wait(seconds: float) -> bool:
+        clock[0] += seconds
+        return False
+
+    deferred = Deferred[list[float]](clock=lambda: clock[0], wait=wait)
+    deferred.start([("short", lambda: Steps([30, 30], clock)), ("long", lambda: Steps([50, 240], clock))])
+    assert deferred.result("long") == [0, 50, 290]
+    assert deferred.result("short") == [0, 30, 60]
+    assert clock[0] == 290
+
+
+def test_a_run_that_ends_waits_no_longer() -> None:
+    deferred = Deferred[list[float]]()
+    deferred.start([("long", lambda: Steps([1e6], [0.0]))])
+    deferred.stop()
+    with pytest.raises(RuntimeError, match="the run ended before"):
+        deferred.result("long")
+
+
+def test_a_mistake_is_told_to_whoever_asks_and_to_nobody_else() -> None:
+    deferred = Deferred[list[float]]()
+    deferred.start([("bad", lambda: Steps(["soon"], [0.0])), ("good", lambda: Steps([], [0.0]))])  # type: ignore[list-item]
+    with pytest.raises(TypeError):
+        deferred.result("bad")
+    assert deferred.result("good") == [0.0]
+
+
+NONCES, OTHER = "test_memory.test_nonces_after_a_while", "test_authentication.test_missing_headers"
+
+
+@pytest.fixture
+def forgetful() -> Iterator[Target]:
+    """A server that remembers nonces of listWallets for 180 seconds; waiting moves its clock, and ours."""
+    (fault,) = [
+        fault
+        for fault in load()
+        if (fault.rule, fault.operation, fault.value) == ("auth.nonce-replay", "listWallets", 180)
+    ]
+    server, tables = faulty(fault.make())
+    with hurried(), served(server, threads=True) as url:
+        yield build(tables(url), "forgetful")
+
+
+def test_checks_that_wait_run_beside_the_others(forgetful: Target) -> None:
+    others_ran = threading.Event()
+
+    def wait(seconds: float) -> bool:
+        assert others_ran.wait(60), "the other tests do not wait for this one"
+        time.sleep(seconds)
+        return False
+
+    def make(number: int) -> worker.Worker:
+        return worker.Worker(forgetful, index=number, workers=1, settings=FuzzSettings(1))
+
+    executor = Executor(make, deferred=lambda: Deferred(clock=lambda: time.monotonic(), wait=wait))
+    checks = load_checks()
+    tests: list[tuple[str, tuple[Check | Exploration, str]]] = [
+        (nodeid(name, "listWallets"), (checks[name], "listWallets")) for name in (NONCES, OTHER)
+    ]
+    begin = time.monotonic()
+    executor.begin(tests)
+    executor.run(*tests[1])
+    others_ran.set()
+    executed = executor.run(*tests[0])
+    executor.stop()
+    assert executor.defers(tests[0][0]) and not executor.defers(tests[1][0])
+    (finding,) = executed.findings
+    assert finding.verdict is Verdict.FAILED and "290 s before" in finding.expected
+    assert 290 <= time.monotonic() - begin < 470

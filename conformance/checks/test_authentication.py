@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from conformance.contract import signing
 from conformance.fixtures.account import new_key, unknown_like
 from conformance.fixtures.samples import digits
-from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, common_fixture
+from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, Margins, common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.expectations import Refused
@@ -19,10 +19,6 @@ from conformance.wire.messages import Call, Exchange
 
 #: Seconds that a timestamp may be off (section 8).
 WINDOW = 300
-
-#: How far beyond, or within, that a probe is: where the answer's Date header proves the distance, where it
-#: cannot because of a slow answer, and where the server sends none.
-PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
 @check("auth.accepts-valid")
@@ -118,12 +114,13 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
             status=401,
         )
 
+    margins = Margins.of(ctx)
     for sign, direction in ((-1, "old"), (1, "ahead")):
-        seconds = WINDOW + (PROVEN if clock.calibrated else UNCALIBRATED)
+        seconds = WINDOW + margins.first
         answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
         age = _age(answer)
-        if not answer.refused and clock.calibrated and not (age and (age[0] > WINDOW or age[1] < -WINDOW)):
-            seconds = WINDOW + CALIBRATED
+        if not answer.refused and margins.second and not (age and (age[0] > WINDOW or age[1] < -WINDOW)):
+            seconds = WINDOW + margins.second
             answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
         judge(answer, f"a timestamp {seconds} s {direction}")
     for what, timestamp in (
@@ -138,18 +135,18 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
 def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     """Timestamps just under 300 seconds in the past and in the future pass authentication."""
     probes = AuthProbes(ctx)
-    clock = ctx.run.clock
+    margins = Margins.of(ctx)
     for sign, direction in ((-1, "old"), (1, "ahead")):
-        seconds = WINDOW - (PROVEN if clock.calibrated else UNCALIBRATED)
+        seconds = WINDOW - margins.first
         what = f"a timestamp {seconds} s {direction}"
         answer = ctx.send(probes.valid().signed(timestamp_offset=sign * seconds), what)
         age = _age(answer)
         if (
             answer.refused_authentication
-            and clock.calibrated
+            and margins.second
             and not (age and age[0] > -WINDOW and age[1] < WINDOW)
         ):
-            seconds = WINDOW - CALIBRATED
+            seconds = WINDOW - margins.second
             what = f"a timestamp {seconds} s {direction}"
             answer = ctx.send(probes.valid().signed(timestamp_offset=sign * seconds), what)
         ctx.authenticated("auth.timestamp-accepted", answer, what)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
@@ -13,6 +16,7 @@ from conformance.fixtures.cache import Key
 from conformance.fixtures.run_context import RunContext, refusal_of_valid
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
+from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange, to_json
 
 _FIXTURE = Key[AccountFixture]("the fixture of the checks of authentication")
@@ -57,6 +61,11 @@ def earliest(ctx: CheckContext) -> Exchange | None:
         ):
             return exchange
     return None
+
+
+#: How far beyond, or within, that a probe is: where the answer's Date header proves the distance, where it
+#: cannot because of a slow answer, and where the server sends none.
+PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
 class AuthProbes:
@@ -203,3 +212,23 @@ def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
     )
     yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
     yield "with a line feed after it", body + b"\n"
+
+
+@dataclass(frozen=True)
+class Margins:
+    """How many seconds a probe stays from the edge of the window, and how many a second one does where the
+    answer does not prove the distance (0: there is none)."""
+
+    first: int
+    second: int = 0
+
+    @staticmethod
+    def of(ctx: CheckContext) -> Margins:
+        """The margins for a server whose clock is known as far as it shows."""
+        if not ctx.run.clock.calibrated:
+            return Margins(UNCALIBRATED)
+        with contextlib.suppress(Inconclusive):
+            _ = common_fixture(ctx.run).account_id
+        gap = math.ceil(apart(ctx.run.record.values()))
+        # Which of two clocks looks at timestamps is not known.
+        return Margins(CALIBRATED + gap) if gap else Margins(PROVEN, CALIBRATED)

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.lateness import look_until
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
@@ -176,7 +177,13 @@ class Watch:
         if self._traits.moves_money:
             return self._balances_now()
         if self._traits.changes:
-            look = self.send(call(self._traits.read_by, dict(self._path())), "the beneficiary as it is")
+            reading = call(self._traits.read_by, dict(self._path()))
+            look = look_until(
+                self.run.cache,
+                self._traits.read_by,
+                lambda: self.send(reading, "the beneficiary as it is"),
+                lambda seen: seen.status != 404,
+            )
             shown = look.document if look.succeeded and isinstance(look.document, dict) else None
             return self._seen(look, shown)
         if self._traits.shared:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from email.utils import parsedate_to_datetime
 
-from conformance.contract.timestamps import step
+from conformance.contract.timestamps import parse, step
 from conformance.wire.messages import Exchange
 
 
@@ -35,6 +35,33 @@ class ServerClock:
     def now(self) -> int:
         """Server time in Unix epoch seconds."""
         return int(time.time() + self.offset)
+
+
+#: Seconds between two clocks beyond which one of them shows something else than the time.
+_SAME_TIME = 60.0
+
+
+def apart(exchanges: Iterable[Exchange]) -> float:
+    """How many seconds the clock of Date headers, which may be a gateway's, and the clock that stamps new
+    resources are apart at least; 0 where that does not show."""
+    gaps = [gap for exchange in exchanges if (gap := _gap(exchange)) is not None]
+    least = min(gaps, default=0.0)
+    return least if least <= _SAME_TIME else 0.0
+
+
+def _gap(exchange: Exchange) -> float | None:
+    if not (exchange.method == "POST" and exchange.succeeded):
+        return None
+    created, shown = parse(exchange.get("created")), exchange.header("date")
+    try:
+        date = parsedate_to_datetime(shown or "").timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if created is None:
+        return None
+    stamped = float(created)
+    # Either may be cut to the second, and written before or after the other.
+    return max(0.0, stamped - date - 1, date - exchange.elapsed - stamped - 1)
 
 
 #: Added to a wait: coarse sleeps and clocks that are being adjusted.

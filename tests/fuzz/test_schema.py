@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -45,11 +46,12 @@ def requests(seed: int) -> list[tuple[str | None, str, bytes | None, str | None]
 
 
 def _stable(call: Call) -> tuple[str | None, str, bytes | None, str | None]:
-    """What of a call the seed decides: ids, keys and the markers of samples are new each time."""
+    """What of a call the seed decides: ids, keys, markers and amounts of samples are new each time."""
     try:
-        body: bytes | None = json.dumps(
-            {**call.document, "description": "", "name": ""}, sort_keys=True
-        ).encode()
+        document = {**call.document, "description": "", "name": ""}
+        if re.fullmatch("1[0-9][.][0-9]{2}", str(document.get("amount"))):
+            document["amount"] = "a sample's"
+        body: bytes | None = json.dumps(document, sort_keys=True).encode()
     except (TypeError, ValueError, RecursionError):
         body = None
     return call.operation, call.query, body, call.content_type

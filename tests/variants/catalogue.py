@@ -17,7 +17,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
 
-from . import answers, bodies, demands, jobs, lists, networks, resources
+from . import answers, bodies, demands, jobs, lists, networks, policies, resources
 from . import authentication as auth
 from .choice import BREAKS, CHOICES, compose
 
@@ -366,6 +366,31 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         "busy", (jobs.OtherClients, jobs.BalancesSettle, jobs.StatusesReviewed, answers.MembersEverywhere)
     ),
+    Variant(
+        "policies",
+        (
+            policies.PayeesReviewed,
+            policies.InTheRed,
+            policies.FrozenWhenDisabled,
+            policies.BodyBeforeKey,
+            policies.SecondsInLists,
+            policies.LongOddIds,
+            policies.MembersWithin,
+        ),
+        unreached=("disableBeneficiary",),
+    ),
+    Variant(
+        "few of each",
+        (policies.FewOfEach, policies.DailyLimit),
+        unreached=(
+            "createPayoutDestination",
+            "listPayoutDestinations",
+            "createVirtualAccount",
+            "listVirtualAccounts",
+            "createPayout",
+        ),
+    ),
+    Variant("reads behind", (policies.ReadsBehind,)),
     Variant("others pay", (jobs.OthersPay, jobs.JobsVerify)),
     Variant(
         "cut", (answers.MillisecondsCut, jobs.ListsSoon, answers.NullBankDetails, answers.ShortListItems)
@@ -401,10 +426,11 @@ EXCLUSIVE = (
         "TrailingZeros",
         "MillisecondsCut",
         "MillisecondsRounded",
+        "SecondsInLists",
     },
     {"ListsSoon", "ListsLate"},
     {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},
-    {"UuidIds", "NumericIds", "UlidIds"},
+    {"UuidIds", "NumericIds", "UlidIds", "LongOddIds"},
 )
 
 #: Choices that go with another target file.

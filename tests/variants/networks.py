@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
+from email.utils import formatdate
 
 import httpx
 
@@ -113,6 +114,63 @@ class FrontEnd(httpx.BaseTransport):
         return self.inner.handle_request(request)
 
 
+class Router(httpx.BaseTransport):
+    """A router that answers other spellings and methods of a path before anybody is authenticated: it shows
+    where the right one is, or that there is none, and serves nothing."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        target: bytes = request.extensions.get("target", request.url.raw_path)
+        path, mark, query = target.partition(b"?")
+        if request.method == "OPTIONS":
+            allowed = {"Access-Control-Allow-Origin": "*", "Access-Control-Allow-Methods": "GET, POST, PATCH"}
+            return httpx.Response(204, headers=allowed)
+        if request.method == "HEAD":
+            return httpx.Response(405, headers={"Allow": "GET"})
+        if b"//" in path or (path.endswith(b"/") and len(path) > 1):
+            there = re.sub(rb"/+", b"/", path).rstrip(b"/") + mark + query
+            page = b"<html><head><title>308 Permanent Redirect</title></head></html>"
+            headers = {"Location": there.decode("latin-1"), "Content-Type": "text/html"}
+            return httpx.Response(308, headers=headers, content=page)
+        return self.inner.handle_request(request)
+
+
+class Storms(httpx.BaseTransport):
+    """Once in a while a gateway refuses everything for two seconds, and says so by a date."""
+
+    #: Requests between storms, and seconds that one takes.
+    EVERY, LASTS = 700, 2.0
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+        self._requests = 0
+        self._until = 0.0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        self._requests += 1
+        now = time.time()
+        if self._requests % self.EVERY == 0:
+            self._until = now + self.LASTS
+        if now < self._until:
+            when = formatdate(self._until + 1, usegmt=True)
+            return httpx.Response(429, headers={"Retry-After": when}, json=TOO_MANY)
+        return self.inner.handle_request(request)
+
+
+class GatewayDate(httpx.BaseTransport):
+    """A gateway dates answers by its own clock, which is six seconds ahead."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self.inner.handle_request(request)
+        response.headers["Date"] = formatdate(time.time() + 6, usegmt=True)
+        return response
+
+
 @choice()
 class LikeAllAnswers(Behaviour):
     """Every answer, errors too, has the same further members beside numbers of its own."""
@@ -139,4 +197,5 @@ BETWEEN: dict[str, Wrapped] = {
     "limited in front": LimitedInFront,
     "loses some": LosesNow,
     "front end": FrontEnd,
+    "gateway": lambda inner: Router(Storms(GatewayDate(inner))),
 }

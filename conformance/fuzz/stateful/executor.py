@@ -58,14 +58,16 @@ class Driver(Repeater, Walker):
             and operation != "createPayout"
             and (operation != "createWallet" or pairs_are_free(self.run))
         ):
-            self._accepted(operation, exchange)
+            self._accepted(operation, exchange, payee)
         if exchange.refused:
             self._refused(operation, body)
         elif exchange.succeeded and isinstance(exchange.document, dict):
             self._created(operation, body, exchange, payee, plain=verdict.plain)
         return exchange
 
-    def _accepted(self, operation: str, exchange: Exchange) -> None:
+    def _accepted(self, operation: str, exchange: Exchange, payee: Payee | None = None) -> None:
+        if exchange.refused and self._may_refuse(operation, payee):
+            return
         rule = (
             "idempotency.key-accepted"
             if exchange.error_code == "invalid_idempotency_key"
@@ -77,6 +79,20 @@ class Driver(Repeater, Walker):
             Accepted("a request that keeps every stated limit"),
             exchange,
         )
+
+    def _may_refuse(self, operation: str, payee: Payee | None) -> bool:
+        """Whether the server has a reason of its own to refuse a sound request: the beneficiary is disabled,
+        or there are as many as it lets there be, so that it refuses the sample as well."""
+        if payee is not None and payee.disabled:
+            return True
+        if not TRAITS[operation].creates or operation == "createWallet":
+            return False
+        ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
+        sample = AccountFixture(self.run, account_id=self.ids["account_id"]).body(operation)
+        again = self.send(call(operation, ids, sample), "is the sound request accepted?")
+        # What it may have made the model does not know.
+        self.lost = self.lost or again.refused
+        return again.refused
 
     def _created(
         self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
@@ -134,7 +150,7 @@ class Driver(Repeater, Walker):
                 exchange,
             )
         elif verdict.plain:
-            self._accepted("updateBeneficiary", exchange)
+            self._accepted("updateBeneficiary", exchange, payee)
         if exchange.succeeded:
             if verdict.plain and self._differs(payee, changes):
                 self._moved(payee, exchange, "beneficiary.update-moves-updated", "updateBeneficiary")

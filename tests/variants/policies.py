@@ -1,0 +1,155 @@
+"""What a payment system may decide for itself, where the specification is silent: how many and how much, what
+a reviewed or disabled payee may still do, when a read shows what is new."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.resources import KINDS
+from conformance.reference.store import Balance
+
+from .choice import choice
+
+
+@choice()
+class PayeesReviewed(Behaviour):
+    """Every third beneficiary is taken out of use for a review as soon as it was made."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._made = 0
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        if KINDS[ctx.operation] == "beneficiary" and ctx.record is not None:
+            self._made += 1
+            if self._made % 3 == 0:
+                reviewed = {**ctx.record, "status": "inactive", "updated": self.touched(ctx, ctx.record)}
+                ctx.store.update(reviewed)
+
+
+@choice()
+class FrozenWhenDisabled(Behaviour):
+    """A disabled beneficiary can neither be changed nor get a destination."""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        frozen = ctx.operation in ("updateBeneficiary", "createPayoutDestination")
+        if frozen and ctx.beneficiary and ctx.beneficiary["status"] == "disabled":
+            raise Refusal("invalid_field", "The beneficiary is disabled.", code="beneficiary_disabled")
+
+
+@choice()
+class FewOfEach(Behaviour):
+    """A beneficiary has at most 14 destinations, an account at most 14 virtual accounts."""
+
+    most = 14
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        if ctx.operation in ("createPayoutDestination", "createVirtualAccount"):
+            there = ctx.store.select(KINDS[ctx.operation], self.parent(ctx)["id"])
+            if len(there) >= self.most:
+                raise Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
+
+
+@choice("payout.insufficient-funds")
+class DailyLimit(Behaviour):
+    """An account pays out so much a day and no more."""
+
+    limit = Decimal(60)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._paid: dict[str, Decimal] = {}
+
+    def check_funds(self, ctx: Context) -> None:
+        super().check_funds(ctx)
+        account = self.parent(ctx)["id"]
+        asked = Decimal(str(ctx.values.get("amount")))
+        if self._paid.get(account, Decimal(0)) + asked > self.limit:
+            raise Refusal("insufficient_funds", "The limit of the day is reached.", code="limit_exceeded")
+
+    def create_payout(self, ctx: Context) -> None:
+        super().create_payout(ctx)
+        account = self.parent(ctx)["id"]
+        asked = Decimal(str(ctx.values.get("amount")))
+        self._paid[account] = self._paid.get(account, Decimal(0)) + asked
+
+
+@choice()
+class InTheRed(Behaviour):
+    """What an account has is less than nothing, as fees are taken whatever there is."""
+
+    def balance(self, ctx: Context, balance: Balance) -> dict[str, Any]:
+        shown = super().balance(ctx, balance)
+        return {**shown, "available_balance": "-12.40", "total_balance": "-12.40"}
+
+
+@choice()
+class BodyBeforeKey(Behaviour):
+    """The body is looked at before the idempotency key is."""
+
+    def replay(self, ctx: Context) -> Response | None:
+        kept = ctx.body, ctx.values
+        if ctx.request.method == "POST" and ctx.operation != "disableBeneficiary":
+            self.validate(ctx)
+        ctx.body, ctx.values = kept
+        return super().replay(ctx)
+
+
+@choice()
+class ReadsBehind(Behaviour):
+    """What was made a second and a half ago or less is not there yet for those who read it."""
+
+    behind = 1_500_000
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        self._late(ctx.beneficiary, ctx)
+        super().show_beneficiary(ctx)
+
+    def show_virtual_account(self, ctx: Context) -> None:
+        self._late(ctx.virtual_account, ctx)
+        super().show_virtual_account(ctx)
+
+    def _late(self, record: Record | None, ctx: Context) -> None:
+        if record is not None and record["created"] > ctx.now - self.behind:
+            raise Refusal("missing_child")
+
+
+@choice()
+class SecondsInLists(Behaviour):
+    """Lists show whole seconds, everything else all digits; filters know them all."""
+
+    def item(self, ctx: Context, kind: str, record: Record) -> Any:
+        item = super().item(ctx, kind, record)
+        cut = {name: f"{item[name][:19]}Z" for name in ("created", "updated") if name in item}
+        return {**item, **cut}
+
+
+@choice()
+class LongOddIds(Behaviour):
+    """Ids are long, and hold every character that a path takes unencoded."""
+
+    def new_id(self, ctx: Context, kind: str) -> str:
+        return f"{super().new_id(ctx, kind)}-Az.9~_{super().new_id(ctx, kind).partition('_')[2]}"
+
+
+@choice("http.extra-fields")
+class MembersWithin(Behaviour):
+    """Nested objects carry members of the server's own, which change with every answer."""
+
+    def _more(self, value: Any, ctx: Context) -> Any:
+        if isinstance(value, dict):
+            return {**{name: self._more(member, ctx) for name, member in value.items()}, "_served": ctx.now}
+        return [self._more(item, ctx) for item in value] if isinstance(value, list) else value
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        document = response.document if response.body else None
+        return response.with_document(self._more(document, ctx)) if isinstance(document, dict) else response

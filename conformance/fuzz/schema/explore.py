@@ -152,12 +152,12 @@ class Fuzzer:
             self._shown(case, verdict, exchange)
 
     def _takes_no_more(self) -> bool:
-        """Whether the sound request is refused in the same place as well: how many of a kind may be in one
+        """Whether the valid request is refused in the same place as well: how many of a kind may be in one
         is not stated."""
         if not TRAITS[self.operation].creates:
             return False
         fixture = self.fixtures.fixture
-        again = self.run.send(fixture.client, fixture.call(self.operation), "is the sound request accepted?")
+        again = self.run.send(fixture.client, fixture.call(self.operation), "is the valid request accepted?")
         self.recorder.keep(again)
         self.fixtures.renew()
         return again.refused

@@ -81,7 +81,7 @@ class Driver(Repeater, Walker):
         )
 
     def _may_refuse(self, operation: str, payee: Payee | None) -> bool:
-        """Whether the server has a reason of its own to refuse a sound request: the beneficiary is disabled,
+        """Whether the server has a reason of its own to refuse a valid request: the beneficiary is disabled,
         or there are as many as it lets there be, so that it refuses the sample as well."""
         if payee is not None and payee.disabled:
             return True
@@ -89,7 +89,7 @@ class Driver(Repeater, Walker):
             return False
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
         sample = AccountFixture(self.run, account_id=self.ids["account_id"]).body(operation)
-        again = self.send(call(operation, ids, sample), "is the sound request accepted?")
+        again = self.send(call(operation, ids, sample), "is the valid request accepted?")
         # What it may have made the model does not know.
         self.lost = self.lost or again.refused
         return again.refused

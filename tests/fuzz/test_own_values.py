@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from conformance.fixtures.samples import marker
 from conformance.fuzz.schema.bodies import ValidBody, judge_body
 from conformance.fuzz.schema.own_values import marked, owned, renewed
 
@@ -45,7 +46,9 @@ def test_generated_values_carry_a_word_and_keep_their_length_at_the_limit() -> N
             verdict = judge_body("createAccount", sent, valid)
             assert verdict.plain and verdict.document is not None
             assert verdict.document["name"] != name
-            assert len(verdict.document["name"]) == len(name) + (15 if len(name) < 240 else 0)
+            assert len(verdict.document["name"]) == len(name) + (
+                len(f" {marker()}") if len(name) < 230 else 0
+            )
 
 
 def test_generated_addresses_stay_plain() -> None:

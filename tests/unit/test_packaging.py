@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import re
 import sys
 import tomllib
 from importlib import metadata
@@ -62,3 +64,47 @@ def test_metadata_is_complete() -> None:
     minors = {text.rpartition(" ")[2] for text in PROJECT["classifiers"] if ":: 3." in text}
     assert {"3.11", "3.12", "3.13"} <= minors
     assert PROJECT["authors"] and PROJECT["keywords"] and PROJECT["description"]
+
+
+# ---------------------------------------------------------------------- what is installed
+
+SBOM = json.loads((ROOT / ".docker" / "sbom.cdx.json").read_text("utf-8"))
+COMPONENTS = {canonicalize_name(entry["name"]): entry for entry in SBOM["components"]}
+
+
+def test_sbom_has_the_versions_of_the_constraints() -> None:
+    text = (ROOT / "constraints.txt").read_text("utf-8")
+    pins = {
+        canonicalize_name(name): version for name, version in re.findall(r"(?m)^([^#=\s]+)==(\S+)$", text)
+    }
+    assert {name: entry["version"] for name, entry in COMPONENTS.items()} == {
+        name: pins[name] for name in COMPONENTS
+    }, "run .ci/sbom"
+
+
+def test_sbom_has_all_that_the_suite_needs() -> None:
+    waiting, seen = declared(), set[str]()
+    while waiting:
+        name = waiting.pop()
+        seen.add(name)
+        needed = map(Requirement, metadata.requires(name) or ())
+        waiting |= {
+            canonicalize_name(requirement.name)
+            for requirement in needed
+            if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        } - seen
+    assert seen == set(COMPONENTS), "run .ci/sbom"
+
+
+def test_sbom_names_licences_that_allow_any_use() -> None:
+    """None that reaches beyond the files that it covers."""
+    allowed = re.compile("MIT|BSD|Apache|MPL-2.0|Mozilla Public License 2|PSF-2.0|ISC")
+    for name, entry in COMPONENTS.items():
+        assert entry["licenses"], name
+        for licence in entry["licenses"]:
+            named = licence.get("expression") or licence["license"].get("id") or licence["license"]["name"]
+            assert allowed.search(named), (name, named)
+
+
+def test_sbom_tells_nothing_of_the_machine_that_made_it() -> None:
+    assert not re.search(r"file:|/root|/home|/tmp", json.dumps(SBOM))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,32 @@ def read_toml(path: Path, what: str, error: type[Exception]) -> tuple[str, dict[
         return text, tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         raise error(f"{path}: the {what} is not valid TOML: {problem}.") from None
+
+
+def read_json(
+    path: Path,
+    what: str,
+    source: str,
+    error: type[Exception],
+    *,
+    most: int | None = None,
+    parse: Callable[[bytes], Any] = json.loads,
+) -> Any:
+    """The JSON value in a file of `most` bytes. Raises `error` with one paragraph; `source` says where such
+    files are from."""
+    try:
+        with path.open("rb") as file:
+            content = file.read() if most is None else file.read(most + 1)
+    except FileNotFoundError:
+        raise error(f"{path}: there is no such {what}; {source}.") from None
+    except OSError as problem:
+        raise error(f"{path}: the {what} cannot be read ({problem.strerror}).") from None
+    if most is not None and len(content) > most:
+        raise error(f"{path}: not a {what}: it has more than {most:,} bytes; runs write smaller ones.")
+    try:
+        return parse(content)
+    except (ValueError, RecursionError):
+        raise error(f"{path}: this is not JSON, so not a {what}; {source}.") from None
 
 
 def written(path: Path, text: str, *, private: bool = False) -> Path:

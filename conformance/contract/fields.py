@@ -10,6 +10,20 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS, response_schema
 
+#: Text fields whose content is the client's own choice.
+FREE_TEXT = (
+    "name",
+    "title",
+    "first_name",
+    "middle_name",
+    "last_name",
+    "display_name",
+    "company_name",
+    "note",
+    "label",
+    "description",
+)
+
 
 @dataclass(frozen=True)
 class Field:

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fixtures import samples
@@ -34,20 +35,8 @@ _ALTERNATIVES: dict[str, tuple[str, ...]] = {
     "network": ("polygon", "ethereum"),
 }
 
-#: Fields that hold free text, so that any letter may change.
-_FREE = (
-    "name",
-    "first_name",
-    "middle_name",
-    "last_name",
-    "display_name",
-    "company_name",
-    "note",
-    "label",
-    "account_name",
-    "description",
-)
-
+#: Fields any letter of which may change: a title may be one of a list, the holder of an account not.
+_FREE = (*(name for name in FREE_TEXT if name != "title"), "account_name")
 
 #: A letter that ASCII and Latin-1 have not: whoever writes it in one of these shows it like any other.
 _LETTER = "\u0436"

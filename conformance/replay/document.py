@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from conformance._files import written
+from conformance._files import read_json, written
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, SPEC
 from conformance.judging.expectations import ExpectationError, from_plain
@@ -68,29 +68,13 @@ def _pattern(validator: Any, pattern: str, text: Any, schema: Any) -> Iterator[A
 
 def load(path: Path) -> Document:
     """A replay file, checked against replay.schema.json. Raises ReplayError."""
+    source = "a run writes them into reports/replays"
+    document = read_json(path, "replay file", source, ReplayError, most=LARGEST, parse=json_text.parse)
     try:
-        with path.open("rb") as file:
-            content = file.read(LARGEST + 1)
-    except FileNotFoundError:
-        raise ReplayError(
-            f"{path}: there is no such replay file; a run writes them into reports/replays."
-        ) from None
-    except OSError as error:
-        raise ReplayError(f"{path}: the replay file cannot be read ({error.strerror}).") from None
-    if len(content) > LARGEST:
-        raise ReplayError(
-            f"{path}: no replay file: it has more than {LARGEST:,} bytes; runs write smaller ones."
-        )
-    try:
-        document = json_text.parse(content)
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         raise ReplayError(
             f"{path}: no replay file: one of its texts has half a character (a surrogate)."
-        ) from None
-    except ValueError:
-        raise ReplayError(
-            f"{path}: this is not JSON, so no replay file; name one that a run has written."
         ) from None
     check(document, str(path))
     loaded: Document = document

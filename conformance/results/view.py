@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from conformance._files import read_json
 from conformance._text import clean, count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level
@@ -61,19 +61,8 @@ def load(path: Path) -> Document:
     """The results document in a file, or in the results.json of a folder. Raises DocumentError."""
     if path.is_dir():
         path = path / "results.json"
-    try:
-        data = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise DocumentError(
-            f"{path}: there is no such file; a run writes results.json into its report folder."
-        ) from None
-    except OSError as error:
-        raise DocumentError(f"{path}: the results cannot be read ({error.strerror}).") from None
-    except (ValueError, RecursionError):
-        raise DocumentError(
-            f"{path}: this is not JSON, so not the results of a run; name a results.json."
-        ) from None
-    return _typed(data, path)
+    source = "a run writes results.json into its report folder"
+    return _typed(read_json(path, "results file", source, DocumentError), path)
 
 
 def _typed(data: Any, path: Path) -> Document:

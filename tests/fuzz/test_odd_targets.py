@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.fuzz.schema.cases import is_odd
+from conformance.wire.grammar import is_odd
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_a_damaged_result_is_named_by_its_place(folder: Path, capsys: pytest.Cap
 def test_a_missing_result_and_a_folder_that_can_not_be_written(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no such file" in failing(capsys, "report", str(folder / "none.json"))
+    assert "no such results file" in failing(capsys, "report", str(folder / "none.json"))
     (folder / "file").write_text("", "utf-8")
     assert "cannot be written" in failing(
         capsys, "report", str(folder), "--html", str(folder / "file" / "report.html")

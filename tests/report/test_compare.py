@@ -164,7 +164,7 @@ def test_a_gate_fails_when_something_broke_and_not_when_it_was_mended(
         (["{0}"], ["at least two"]),
         (["{0}", "{1}", "--name", "a"], ["--name", "2 results"]),
         (["{0}", "{1}", "--name", "a", "--name", "a"], ["differ"]),
-        (["{0}", "none.json"], ["none.json", "no such file"]),
+        (["{0}", "none.json"], ["none.json", "no such results file"]),
     ],
 )
 def test_wrong_usage_is_one_clear_paragraph(

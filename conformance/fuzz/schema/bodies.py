@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from dataclasses import field as dataclass_field
 from typing import Any
 
-from conformance.contract.fields import Field, request_fields
+from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.fixtures.corpora.forms import (
@@ -27,23 +27,6 @@ from conformance.fixtures.corpora.forms import (
 from conformance.fixtures.corpora.texts import UNASSIGNED_CODES
 from conformance.judging.comparison import same, show
 from conformance.judging.reasons import Reason
-
-#: Text fields whose content is the client's own choice; all other fields are plain only as the sample has
-#: them.
-FREE_TEXT = frozenset(
-    {
-        "name",
-        "title",
-        "first_name",
-        "middle_name",
-        "last_name",
-        "display_name",
-        "company_name",
-        "note",
-        "label",
-        "description",
-    }
-)
 
 #: Those that name a person: a digit in them may be refused.
 PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})

@@ -84,25 +84,6 @@ def own_path(operation: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, OWN) for name in OPERATIONS[operation].path_parameters)
 
 
-#: A segment of a path that every front end and router takes for one: plain characters, or encoded ones that
-#: are no slash, backslash, dot or control character.
-_SEGMENT = re.compile(
-    r"(?!\.{1,2}$)(?:[A-Za-z0-9._~!$&()*+,=:@-]"
-    r"|%(?!2[EFef]|5[Cc]|[01][0-9A-Fa-f]|7[Ff])[0-9A-Fa-f]{2}){1,200}"
-)
-
-#: A query that RFC 3986 allows, without NUL.
-_QUERY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
-
-
-def is_odd(target: str) -> bool:
-    """Whether a front end may refuse a target in words of its own, or a router take it for another path than
-    the operation's: what no grammar of URIs allows, and segments that mean more than their characters."""
-    path, _, query = target.partition("?")
-    segments = path.split("/")[1:]
-    return not all(_SEGMENT.fullmatch(segment) for segment in segments) or not _QUERY.fullmatch(query)
-
-
 def call_of(case: Case, ids: dict[str, str], body: bytes | None) -> Call:
     """The call of a case with ids in its path, in the form in which they are sent."""
     described = OPERATIONS[case.operation]

@@ -15,7 +15,7 @@ from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.schema import mutations
 from conformance.fuzz.schema.bodies import BodyVerdict, odd_address
-from conformance.fuzz.schema.cases import Case, call_of, is_odd
+from conformance.fuzz.schema.cases import Case, call_of
 from conformance.fuzz.schema.expected_response import expect
 from conformance.fuzz.schema.explicit_cases import cases
 from conformance.fuzz.schema.generation import Generator
@@ -37,6 +37,7 @@ from conformance.judging.expectations import (
 from conformance.judging.findings import Finding, Verdict
 from conformance.judging.invariants import HIDDEN_FIELDS
 from conformance.judging.reasons import ExpectedAnswer
+from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Exchange
 
 #: Boundary cases for each generated one that is asked for: they cost no drawing.

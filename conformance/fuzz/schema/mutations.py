@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from conformance.contract import fields
+from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.corpora import amounts, bodies, headers, ids, queries, texts
 from conformance.fixtures.corpora import fields as corpus
 from conformance.fixtures.corpora.dates import DATES
 from conformance.fixtures.corpora.value import values
-from conformance.fuzz.schema.bodies import FREE_TEXT, ValidBody
+from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.schema.cases import (
     ENCODED,
     FOREIGN,

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.contract.fields import Field, request_fields
+from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
 from conformance.fixtures.corpora.forms import PLAIN_LETTERS
-from conformance.fuzz.schema.bodies import FREE_ADDRESS, FREE_TEXT, UNSTATED_LENGTH, ValidBody
+from conformance.fuzz.schema.bodies import FREE_ADDRESS, UNSTATED_LENGTH, ValidBody
 
 ACCEPT, REJECT = "must-accept", "must-reject"
 

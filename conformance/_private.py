@@ -7,9 +7,11 @@ says so first, when a new version is tried.
 from __future__ import annotations
 
 import ast
+import contextlib
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -60,6 +62,16 @@ def import_as_compiled(pluginmanager: pytest.PytestPluginManager, package: str) 
     marked = getattr(getattr(pluginmanager, "rewrite_hook", None), "_must_rewrite", None)
     if isinstance(marked, set):
         marked.discard(package)
+
+
+def keep_cache_in(config: pytest.Config, folder: Path) -> None:
+    """Lets pytest write its cache into a folder, unless its settings name a place. Has to be called before
+    plugins are configured. Assumes _inicache, in which settings that were read are remembered; without it the
+    cache is in the root folder."""
+    remembered = getattr(config, "_inicache", None)
+    with contextlib.suppress(KeyError, ValueError):
+        if isinstance(remembered, dict) and config.getini("cache_dir") == ".pytest_cache":
+            remembered["cache_dir"] = str(folder)
 
 
 def option_names(parser: pytest.Parser) -> frozenset[str]:

@@ -35,6 +35,10 @@ _TAKEN: pytest.StashKey[Collection[str]] = pytest.StashKey()
 _PAYLOAD = pytest.StashKey[dict[str, Any]]()
 
 
+#: Names the folder in which hypothesis keeps what it remembers.
+_STORAGE = "HYPOTHESIS_STORAGE_DIRECTORY"
+
+
 class Violation(AssertionError):
     """The server breaks a rule; the text is what a terminal shows. In other plugins' reports it is a failed
     assertion, not a broken test."""
@@ -71,6 +75,22 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
         from conformance._private import choose_root_again
 
         choose_root_again(early_config)
+    if folder := selection.alone(early_config):
+        _leave_nothing_beside(folder, early_config)
+
+
+def _leave_nothing_beside(folder: Path, config: pytest.Config) -> None:
+    """Keeps what pytest and hypothesis remember in the folder of the reports, not beside the user's files."""
+    from conformance._private import keep_cache_in
+
+    keep_cache_in(config, folder / ".pytest_cache")
+    if _STORAGE not in os.environ:
+        os.environ[_STORAGE] = str(folder / ".hypothesis")
+        config.add_cleanup(_forget_storage)
+
+
+def _forget_storage() -> None:
+    os.environ.pop(_STORAGE, None)
 
 
 def pytest_configure(config: pytest.Config) -> None:

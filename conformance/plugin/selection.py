@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,20 @@ def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
     return path in PACKAGE.parents and not {"site-packages", "dist-packages"} & set(
         PACKAGE.relative_to(path).parts
     )
+
+
+def alone(config: Any) -> Path | None:
+    """The folder of the reports of a run that consists of an installed suite's checks alone; None for others,
+    whose caches are their own affair."""
+    known = config.known_args_namespace
+    folder: Path = config.invocation_params.dir
+    words = [str(word).partition("::")[0] for word in known.file_or_dir]
+    if own_checkout(folder) or not words:
+        return None
+    if not all(within(word, folder, bool(known.pyargs)) for word in words):
+        return None
+    chosen = getattr(known, "conformance_report_dir", None) or os.environ.get("CONFORMANCE_REPORT_DIR")
+    return folder / (chosen or "reports")
 
 
 def narrowed(config: Any) -> str:

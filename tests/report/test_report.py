@@ -8,10 +8,10 @@ import os
 import re
 import stat
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 from xml.etree import ElementTree
 
 import pytest
@@ -30,7 +30,7 @@ from conformance.results import evidence
 from conformance.results.building import build
 from conformance.results.causes import causes
 from conformance.results.codec import from_json, to_json
-from conformance.results.document import Document, ExchangeRecord, FindingRecord
+from conformance.results.document import Document, ExchangeRecord
 from conformance.results.known_failures import Entry, KnownFailures
 from conformance.results.latency import latency
 from conformance.results.model import Results, Timing
@@ -599,6 +599,38 @@ def test_every_member_of_the_results_is_described_and_every_one_that_is_written_
     for name, definition in schema["$defs"].items():
         walk(definition, name)
     assert undescribed == []
-    assert {field.name for field in fields(Document)} == set(schema["properties"])
-    for record, definition in ((FindingRecord, "finding"), (ExchangeRecord, "exchange")):
-        assert {field.name for field in fields(record)} == set(schema["$defs"][definition]["properties"])
+
+
+def _alternatives(schema: Any) -> list[Any]:
+    """The schemas that a schema leads to: by reference, as an alternative, for the entries of a list."""
+    if "$ref" in schema:
+        whole: Any = SCHEMA.schema
+        schema = {**schema, **whole["$defs"][schema["$ref"].rpartition("/")[2]]}
+    found = [schema]
+    for alternative in [*schema.get("anyOf", ()), schema.get("items"), schema.get("additionalProperties")]:
+        if isinstance(alternative, dict):
+            found += _alternatives(alternative)
+    return found
+
+
+def _records(kind: Any) -> list[Any]:
+    """The record types in an annotation."""
+    if is_dataclass(kind):
+        return [kind]
+    return [record for argument in get_args(kind) for record in _records(argument)]
+
+
+def test_every_record_has_the_members_that_the_schema_describes() -> None:
+    seen: set[str] = set()
+
+    def compare(record: Any, schema: Any, place: str) -> None:
+        [described] = [one for one in _alternatives(schema) if "properties" in one]
+        hints = get_type_hints(record)
+        assert {field.name for field in fields(record)} == set(described["properties"]), place
+        seen.add(record.__name__)
+        for name, hint in hints.items():
+            for inner in _records(hint):
+                compare(inner, described["properties"][name], f"{place}/{name}")
+
+    compare(Document, SCHEMA.schema, "")
+    assert {"FindingRecord", "ExchangeRecord", "TimelineRow", "BodyRecord", "DifferenceRecord"} <= seen

@@ -37,6 +37,16 @@ def test_pytest_keeps_its_choice_where_it_is_looked_for(pytestconfig: pytest.Con
     assert hasattr(pytestconfig, "_inicfg") or hasattr(pytestconfig, "inicfg")
 
 
+def test_the_cache_goes_where_it_is_sent(
+    pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(pytestconfig._inicache, "cache_dir", ".pytest_cache")
+    _private.keep_cache_in(pytestconfig, Path("reports/cache"))
+    assert pytestconfig.getini("cache_dir") == str(Path("reports/cache"))
+    _private.keep_cache_in(pytestconfig, Path("another"))
+    assert pytestconfig.getini("cache_dir") == str(Path("reports/cache"))
+
+
 def test_the_root_is_chosen_again(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = pytestconfig.rootpath, pytestconfig.inipath
     monkeypatch.setattr(pytestconfig, "_rootpath", Path("/elsewhere"))

@@ -1,0 +1,65 @@
+"""A run leaves its reports in a user's folder and nothing else."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.running import ROOT, environment
+
+OWN = """
+from hypothesis import given, strategies
+
+
+@given(strategies.integers())
+def test_own(number):
+    assert number < 9
+"""
+
+
+def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A run as an installed suite's user starts it: no option of ours, no settings but the folder's."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=folder,
+        env=environment(PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def names(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+GENERATED = (
+    "--pyargs", "conformance", "--target", "embedded", "-k", "test_schema_fuzzing and listWallets",
+    "--fuzz-examples", "2",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("more", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_generated_requests_leave_nothing_beside_the_reports(more: tuple[str, ...], tmp_path: Path) -> None:
+    done = pytest_in(tmp_path, *GENERATED, *more)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert names(tmp_path) == {"reports"}
+    # It is kept all the same, so that --last-failed and the like work.
+    assert (tmp_path / "reports" / ".pytest_cache" / "v" / "cache").is_dir()
+
+
+def test_a_place_that_the_user_chose_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "pytest.ini").write_text("[pytest]\ncache_dir = mine\n", "utf-8")
+    pytest_in(tmp_path, *GENERATED, "--report-dir", "elsewhere", "--collect-only")
+    assert names(tmp_path) <= {"pytest.ini", "mine", "elsewhere"}
+
+
+def test_where_other_tests_run_too_everything_is_where_they_look_for_it(tmp_path: Path) -> None:
+    (tmp_path / "test_own.py").write_text(OWN, "utf-8")
+    pytest_in(tmp_path, "test_own.py", *GENERATED)
+    assert {".pytest_cache", ".hypothesis"} <= names(tmp_path)

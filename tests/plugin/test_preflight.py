@@ -19,7 +19,7 @@ from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import Target, TargetError, build
-from tests.variants.catalogue import Between
+from tests.variants.surroundings import Between
 
 
 def reference(change: dict[str, Any] | None = None, ahead: float = 0.0) -> tuple[Target, InProcessTransport]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import json
 import random
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +13,15 @@ from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
+from tests.variants.surroundings import (
+    Folded,
+    NoPayins,
+    OneAtATime,
+    PlainNotFound,
+    RateLimited,
+    crowded_customer,
+    crowded_neighbour,
+)
 
 from . import answers, bodies, demands, jobs, lists, networks, policies, resources
 from . import authentication as auth
@@ -54,138 +60,6 @@ class Variant:
     def breaks(self) -> set[str]:
         """The implied rules that it breaks."""
         return {rule for choice in self.choices for rule in BREAKS[choice]}
-
-
-# ---------------------------------------------------------------------- between client and server
-
-
-class Between(httpx.BaseTransport):
-    """Hands requests on to a server; subclasses answer some of them themselves."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self.inner = inner
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self.inner.handle_request(request)
-
-
-def _error(status: int, type: str, code: str, **headers: str) -> httpx.Response:
-    body = json.dumps({"error": {"type": type, "code": code, "message": "Try again."}})
-    return httpx.Response(
-        status, headers={"Content-Type": "application/json", **headers}, content=body.encode()
-    )
-
-
-class RateLimited(Between):
-    """Every ninth request is too many, and now and then the server is unavailable; both say when to come
-    back."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self._count = itertools.count(1)
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        number = next(self._count)
-        if number % 9 == 0:
-            return _error(429, "rate_limit_error", "too_many_requests", **{"Retry-After": "0"})
-        if number % 31 == 0:
-            return httpx.Response(
-                503, headers={"Retry-After": "0", "Content-Type": "text/html"}, content=b"<h1>busy</h1>"
-            )
-        return super().handle_request(request)
-
-
-class OneAtATime(Between):
-    """A second request with the same idempotency key is refused while the first is under way, and of several
-    creates of wallets at once all but one have to wait."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        super().__init__(inner)
-        self._busy: set[str] = set()
-        self._lock = threading.Lock()
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        key = request.headers.get("idempotency-key")
-        if key is None:
-            return super().handle_request(request)
-        with self._lock:
-            if key in self._busy:
-                return _error(409, "idempotency_error", "idempotency_key_in_use")
-            self._busy.add(key)
-        try:
-            return super().handle_request(request)
-        finally:
-            with self._lock:
-                self._busy.discard(key)
-
-
-class NoPayins(Between):
-    """Payins are not built yet."""
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path.endswith("/payins"):
-            return _error(501, "server_error", "not_implemented")
-        return super().handle_request(request)
-
-
-class PlainNotFound(Between):
-    """Undocumented paths and methods are answered by a web server that knows nothing of the API."""
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = super().handle_request(request)
-        if response.status_code == 405 or b"unknown_path" in response.read():
-            return httpx.Response(404, headers={"Content-Type": "text/html"}, content=b"<h1>Not Found</h1>")
-        return response
-
-
-class Folded(Between):
-    """Names of headers come in lower case and Content-Type twice as long as it need be."""
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        response = super().handle_request(request)
-        kind = response.headers.get("content-type")
-        if kind:
-            response.headers["content-type"] = f"{kind} ; charset=utf-8; profile=x"
-        return response
-
-
-# ---------------------------------------------------------------------- what is there before
-
-#: More accounts than a check reads to the end.
-CROWD = 25_000
-
-
-def _crowd(store: Store, customer: str, organization: str) -> None:
-    """Gives a customer thousands of accounts."""
-    instant = system_clock() - 10**12
-    with store.transaction():
-        for number in range(CROWD):
-            store.insert(
-                "account",
-                {
-                    "id": f"acc_crowd{number:024d}",
-                    "organization": organization,
-                    "parent": customer,
-                    "created": instant + number * 1000,
-                    "updated": instant + number * 1000,
-                    "status": "active",
-                    "name": f"One of many {number}",
-                },
-            )
-
-
-def _crowded_customer(store: Store, seeded: Seeded) -> None:
-    _crowd(store, seeded.primary.customer_id, _organization(store, seeded))
-
-
-def _crowded_neighbour(store: Store, seeded: Seeded) -> None:
-    _crowd(store, seeded.primary.other_customer_id, _organization(store, seeded))
-
-
-def _organization(store: Store, seeded: Seeded) -> str:
-    organization = store.organization(seeded.primary.api_key)
-    assert organization is not None
-    return organization.id
 
 
 # ---------------------------------------------------------------------- target files
@@ -408,8 +282,8 @@ VARIANTS: tuple[Variant, ...] = (
         ),
     ),
     Variant("first default stays", (demands.FirstDefaultStays,)),
-    Variant("crowded customer", (), fill=_crowded_customer),
-    Variant("crowded neighbour", (lists.NewestFirst,), fill=_crowded_neighbour),
+    Variant("crowded customer", (), fill=crowded_customer),
+    Variant("crowded neighbour", (lists.NewestFirst,), fill=crowded_neighbour),
     *(Variant(name, (), wrap=between) for name, between in networks.BETWEEN.items()),
     Variant("limited behind authentication", (networks.LimitedBehindAuthentication,)),
     Variant("alike in all answers", (networks.LikeAllAnswers,)),

@@ -1,0 +1,215 @@
+"""What the reference server makes of bodies: fields are checked, malformed bodies refused, odd ones taken."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from conformance.contract import signing
+from conformance.reference import fields, routes
+from conformance.reference.messages import Request
+from tests.support.reference_world import ADDRESS, BODIES, World
+
+
+def _bad_values(field: fields.Field) -> Iterator[Any]:
+    yield from (5, True, [], {}) if field.kind not in fields.TYPES else ("text", 5, [])
+    if field.max_length:
+        yield "é" * (field.max_length + 1)
+    match field.kind:
+        case "enum":
+            yield from ("other", "", field.choices[0].upper())
+        case "country":
+            yield from ("USA", "U", "ZZ", "1A", "", "U\n")
+        case "currency" | "destination_currency":
+            yield from ("US", "USDC", "ZZZ", "U$D", "", "USD ")
+        case "amount":
+            yield from ("0", "0.00", "-1", "abc", "", "NaN", "Infinity", "1.", ".5", "1,5", "1e3", " 1", "１")
+        case "address":
+            yield from ({"city": "x"}, {**ADDRESS, "city": None}, {**ADDRESS, "country": 5})
+        case "optional_address":
+            yield {"city": 5}
+
+
+@pytest.mark.parametrize("operation", fields.FIELDS)
+def test_every_field_is_checked(world: World, operation: str) -> None:
+    before, shown = world.rows(), world.make("getBeneficiary")
+    call = world.call(operation)
+    valid = []
+    for field in fields.FIELDS[operation]:
+        bad = [call.with_field(field.name, value) for value in _bad_values(field)]
+        if field.required:
+            bad += [call.without_field(field.name), call.with_field(field.name, None)]
+        for probe in bad:
+            assert world.send(probe).status == 422, (field.name, probe.body)
+        if field.max_length and field.name not in ("iban", "swift_code"):
+            valid.append((field.name, "é" * field.max_length))
+    assert (world.rows(), world.make("getBeneficiary")) == (before, shown)
+    for name, value in valid:
+        assert world.send(world.call(operation).with_field(name, value)).get(name) == value
+
+
+def test_fields_that_depend_on_others(world: World) -> None:
+    business = world.call("createBeneficiary").with_field("beneficiary_type", "business")
+    assert world.send(business).status == 422
+    assert world.send(business.with_field("company_name", "ACME")).get("company_name") == "ACME"
+    assert world.send(world.call("updateBeneficiary", {"beneficiary_type": "business"})).status == 422
+    wallet = {"country": "US", "type": "wallet", "currency": "USDC", "wallet_address": "0x" + "ab" * 20}
+    assert world.send(world.call("createPayoutDestination", wallet)).status == 422
+    for currency in ("USDC", "USD"):
+        made = world.make("createPayoutDestination", {**wallet, "currency": currency, "network": "ethereum"})
+        assert made["wallet_address_masked"] == "0xab****abab"
+    assert world.make("createPayoutDestination", {"country": "US", "type": "card", "currency": "USD"})
+
+
+HOSTILE = [
+    b"",
+    b"{",
+    b"null",
+    b"true",
+    b"5",
+    b'"x"',
+    b"[]",
+    b"\xff\xfe{}",
+    b'{"name": "\xff"}',
+    b"\xef\xbb\xbf{}",
+    b'{"name": NaN}',
+    b'{"x": Infinity}',
+    b'{"name": "x"',
+    b"{'name': 'x'}",
+    b'{"name": "a\nb"}',
+    b'{"name": "\x00"}',
+    b"[" * 100_000,
+    b'{"a":' * 100_000,
+    b'{"name": ' + b"[" * 100_000,
+    b'{"x": ' + b"9" * 100_000 + b"}",
+    b'{"name": "\\ud800"}',
+    b'{"name": "x"} {}',
+    b"{} x",
+]
+
+
+@pytest.mark.parametrize("operation", fields.FIELDS)
+def test_malformed_bodies_are_refused(world: World, operation: str) -> None:
+    before = world.rows()
+    for body in HOSTILE:
+        if operation == "updateBeneficiary" and b"ud800" in body:
+            continue
+        exchange = world.send(world.call(operation).but(body=body))
+        assert exchange.refused and exchange.error_type == "validation_error", body[:40]
+    assert world.rows() == before
+
+
+def test_legal_oddities_are_answered(world: World) -> None:
+    for body in (
+        b'{"name": "a\\u0000b"}',
+        b'{"name": 1, "name": "last"}',
+        b'{"name": "x", "n": 1e400}',
+        b'{"name": "x", "\\ud800": "\\udfff"}',
+        b'{"name": "x", "__proto__": {}}',
+    ):
+        assert world.send(world.call("createAccount").but(body=body)).succeeded, body
+    address = {**ADDRESS, "\ud800": "\udfff", "deep": [[]]}
+    body = json.dumps({**BODIES["createBeneficiary"], "address": address}).encode()
+    assert world.send(world.call("createBeneficiary").but(body=body)).get("address") == ADDRESS
+    assert world.send(world.call("createAccount").but(body=b" " * 3_000_000)).status == 413
+    assert world.make("createAccount", {"name": "a\0b"})["name"] == "a\0b"
+
+
+def test_no_mutation_of_a_request_is_answered_with_5xx(world: World) -> None:
+    source = random.Random(7)
+    calls = [world.call(operation) for operation in routes.ROUTES]
+    for call in calls[:]:
+        if call.method == "GET":
+            calls.append(call.with_query("page=1&size=5&statuses=active&start_date=2026-01-01&currency=EUR"))
+    tenant = world.seeded.primary
+
+    def mutated(text: bytes) -> bytes:
+        data = bytearray(text)
+        for _ in range(source.randint(1, 4)):
+            place = source.randrange(len(data) + 1)
+            data[place : place + source.randint(0, 3)] = source.choice(
+                (
+                    b"",
+                    b"%",
+                    b"%zz",
+                    b"%00",
+                    b"\xff",
+                    b"\xc3\xa9",
+                    b"?",
+                    b"&",
+                    b"=",
+                    b"/",
+                    b'"',
+                    b"\\",
+                    b"{",
+                    b"[1]",
+                    b"null",
+                    b"9" * 30,
+                    b"-1",
+                    b"\\ud83d",
+                    b"\0",
+                    b"..",
+                    source.randbytes(3),
+                )
+            )
+        return bytes(data)
+
+    def odd(document: dict[str, Any]) -> dict[str, Any]:
+        name = source.choice([*document, "\ud800", "company_name", "network"])
+        value = document.get(name)
+        if isinstance(value, dict) and source.random() < 0.7:
+            return {**document, name: odd(value)}
+        return {
+            **document,
+            name: source.choice(
+                (
+                    None,
+                    True,
+                    -1,
+                    1.5,
+                    10**400,
+                    "",
+                    "\0",
+                    "\udfff",
+                    "🙂" * 60,
+                    [[]],
+                    {"\ud800": "\ud800"},
+                    "1e999999999",
+                    "-0",
+                    "9" * 100,
+                    "USD",
+                    "US",
+                    "wallet",
+                    "business",
+                )
+            ),
+        }
+
+    for number in range(4000):
+        call = source.choice(calls)
+        method, target, body = call.method, call.target.encode(), call.body or b""
+        match number % 5:
+            case 4:
+                body = json.dumps(odd(json.loads(body or b"{}"))).encode()
+            case 0:
+                target = mutated(target)
+            case 1:
+                body = mutated(body)
+            case 2:
+                method = source.choice(("GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS", "BREW"))
+        head = signing.signed_headers(
+            tenant.api_key, tenant.secret, method, target, body, timestamp=str(world.clock.now // 1_000_000)
+        )
+        headers = [(name.encode(), value.encode()) for name, value in head.items()]
+        headers.append((b"Idempotency-Key", str(uuid.uuid4()).encode()))
+        if number % 5 == 3:
+            place = source.randrange(len(headers))
+            headers[place] = (headers[place][0], mutated(headers[place][1]))
+        response = world.server.handle(Request(method, target, headers, body))
+        assert response.status < 500, (method, target, headers, body)
+        assert isinstance(response.document, dict)

@@ -1,0 +1,116 @@
+"""Which violations have one cause, and what each led to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
+from conformance.results.causes import causes
+from conformance.results.model import Results
+from tests.support.drawn_runs import runs
+from tests.support.report_samples import (
+    finding,
+    whole_run,
+)
+
+
+def test_a_rule_on_several_operations_is_one_cause() -> None:
+    cells = {
+        ("auth.signature", operation): Verdict.FAILED
+        for operation in RULES["auth.signature"].operations
+        if operation != "createPayin"
+    }
+    [cause] = causes(whole_run(cells))
+    assert (cause.rule, len(cause.cells), cause.consequences) == ("auth.signature", 15, [])
+
+
+def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
+    results = whole_run(
+        {
+            ("auth.nonce-replay", "createAccount"): Verdict.FAILED,
+            ("auth.nonce-replay-idempotent", "createAccount"): Verdict.FAILED,
+            ("auth.nonce-replay-idempotent", "createWallet"): Verdict.FAILED,
+        }
+    )
+    first, second = causes(results)
+    assert {(first.rule, first.cells[0].operation), (second.rule, second.cells[0].operation)} == {
+        ("auth.nonce-replay", "createAccount"),
+        ("auth.nonce-replay-idempotent", "createWallet"),
+    }
+    taken = next(cause for cause in (first, second) if cause.rule == "auth.nonce-replay").consequences
+    assert [(cell.rule, cell.operation) for cell in taken] == [
+        ("auth.nonce-replay-idempotent", "createAccount")
+    ]
+
+
+def test_a_chain_of_causes_ends_at_its_start() -> None:
+    cells = [(rule, "listWallets") for rule in ("list.pages", "list.walk", "list.race")]
+    [cause] = causes(whole_run(dict.fromkeys(cells, Verdict.FAILED)))
+    assert cause.rule == "list.pages"
+    assert {cell.rule for cell in cause.consequences} == {"list.walk", "list.race"}
+
+
+def test_what_a_violation_kept_from_being_judged_stands_with_it() -> None:
+    blocked = finding("list.walk", "listWallets", Verdict.INCONCLUSIVE, cause="http.no-server-error")
+    results = whole_run({("http.no-server-error", "createWallet"): Verdict.FAILED}, blocked)
+    [cause] = causes(results)
+    assert [cell.rule for cell in cause.consequences] == ["list.walk"]
+
+
+def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
+    shape = {("error.shape", "listAccounts"): Verdict.FAILED}
+    unshaped = finding(
+        "auth.signature",
+        "listAccounts",
+        Verdict.FAILED,
+        got="401 without error type and code",
+        without_error_body=True,
+    )
+    accepted = finding("auth.signature", "listAccounts", Verdict.FAILED, got="200 with a JSON body")
+    assert [cause.rule for cause in causes(whole_run(shape, unshaped))] == ["error.shape"]
+    assert {cause.rule for cause in causes(whole_run(shape, accepted))} == {"error.shape", "auth.signature"}
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(runs())
+def test_every_violation_is_in_exactly_one_cause(run: tuple[Results, dict[str, Any]]) -> None:
+    results, _ = run
+    found = causes(results)
+    grouped = [
+        (cell.rule, cell.operation)
+        for cause in found
+        for cell in [*cause.cells, *cause.consequences]
+        if cell.verdict.is_violation
+    ]
+    assert sorted(grouped) == sorted(key for key, cell in results.cells.items() if cell.verdict.is_violation)
+    assert all(cause.cells for cause in found)
+    assert all(cell.rule == cause.rule for cause in found for cell in cause.cells)
+
+
+def test_a_rule_about_other_operations_is_followed_wherever_it_is_broken() -> None:
+    [cause] = causes(
+        whole_run(
+            {
+                ("idempotency.conflict", "createWallet"): Verdict.FAILED,
+                ("idempotency.conflict-no-body", "disableBeneficiary"): Verdict.WARNING,
+            }
+        )
+    )
+    assert (cause.rule, len(cause.consequences)) == ("idempotency.conflict", 1)
+
+
+def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> None:
+    for rule in RULES.values():
+        assert not rule.follows or rule.level is not Level.OPEN
+        assert all(RULES[follow].level is not Level.OPEN for follow in rule.follows)
+        seen: set[str] = set()
+        todo = list(rule.follows)
+        while todo:
+            follow = todo.pop()
+            assert follow != rule.id
+            if follow not in seen:
+                seen.add(follow)
+                todo += RULES[follow].follows

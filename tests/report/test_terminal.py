@@ -1,0 +1,119 @@
+"""What a terminal, and GitHub's annotations, show of a run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
+from conformance.report import write
+from conformance.report.terminal import summary
+from conformance.results.building import build
+from conformance.results.model import Results
+from tests.support.report_samples import (
+    TARGET,
+    document,
+    finding,
+    run_info,
+    whole_run,
+)
+
+WALK = ("list.walk", "listWallets")
+
+
+def lines_of(results: Results, *, width: int = 100, verbose: bool = False, **changes: Any) -> list[str]:
+    made = document(results, **changes)
+    return [line for line, _ in summary(made, folder=changes.get("folder"), width=width, verbose=verbose)]
+
+
+def test_a_violation_takes_a_title_and_three_lines() -> None:
+    lines = lines_of(whole_run({WALK: Verdict.FAILED}), options={"target": "my server.toml"})
+    start = lines.index("1. list.walk on listWallets (required, section 8)")
+    assert lines[start + 1 : start + 4] == [
+        "   expected   a refusal (4xx)",
+        "   got        201 with a JSON body",
+        "   reproduce  pytest --pyargs conformance --rule list.walk@listWallets --target 'my server.toml'",
+    ]
+    assert lines[start + 4] == ""
+
+
+def test_a_replay_file_is_named_from_where_the_user_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    results = whole_run(
+        None, finding(*WALK, Verdict.FAILED, replay="replays/a.json", confirmed="not reproduced")
+    )
+    lines = lines_of(results, folder=tmp_path / "reports")
+    assert "   reproduce  conformance replay reports/replays/a.json" in lines
+    assert any("not reproduced alone; it is a violation all the same" in line for line in lines)
+    assert any(line.endswith("report: reports/report.html") for line in lines)
+
+
+@settings(max_examples=25, deadline=None)
+@given(text=st.text(max_size=300), width=st.integers(20, 200), verbose=st.booleans())
+def test_no_line_holds_a_control_character_or_starts_a_workflow_command(
+    text: str, width: int, verbose: bool
+) -> None:
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, expected=text, got=text, further=[text]),
+        finding("list.pages", "listWallets", Verdict.INCONCLUSIVE, summary=text, remedy=text),
+    )
+    for line in lines_of(results, width=width, verbose=verbose):
+        assert all(letter.isprintable() or letter == "\t" for letter in line)
+        assert "\n" not in line
+        assert not line.strip().startswith(("::", "##["))
+        assert line == line.rstrip()
+
+
+def test_what_a_server_says_can_not_start_a_command_on_a_wrapped_line() -> None:
+    got = "x" * 60 + " ::stop-commands::pwned"
+    lines = lines_of(whole_run(None, finding(*WALK, Verdict.FAILED, got=got)), width=80)
+    assert any("::stop-commands" in line for line in lines)
+    assert not any(line.strip().startswith("::") for line in lines)
+
+
+def test_many_violations_are_cut_unless_verbose() -> None:
+    cells = {
+        (rule.id, rule.operations[0]): Verdict.FAILED
+        for rule in RULES.values()
+        if rule.level is Level.REQUIRED and not rule.follows
+    }
+    short, long = lines_of(whole_run(cells)), lines_of(whole_run(cells), verbose=True)
+    assert any(re.match(r"and \d+ more broken rules", line) for line in short)
+    assert len(short) < 200 < len(long)
+
+
+def test_inconclusive_rules_are_grouped_by_reason_with_the_cure() -> None:
+    cells = {
+        ("tenancy.foreign-parent", operation): Verdict.INCONCLUSIVE
+        for operation in RULES["tenancy.foreign-parent"].operations
+    }
+    lines = lines_of(
+        whole_run({cell: verdict for cell, verdict in cells.items() if cell[1] != "createPayin"})
+    )
+    start = lines.index("   15 cases: the target file names no second organization")
+    assert lines[start + 1] == "   remedy     Fill in [secondary]."
+
+
+# ---------------------------------------------------------------------- GitHub
+
+
+def test_annotations_are_single_escaped_commands() -> None:
+    results = whole_run(
+        None,
+        finding(*WALK, Verdict.FAILED, got="a%b\r\n::error::c"),
+        finding("auth.unknown-key-status", "listAccounts", Verdict.WARNING),
+    )
+    found = write.annotations(document(results))
+    assert [line.partition(" ")[0] for line in found] == ["::error", "::error", "::warning"]
+    assert "a%25b" in found[1]
+    assert all("\n" not in line and "\r" not in line for line in found)
+    assert build(results, TARGET, run_info()).verdict.exit_status == 1

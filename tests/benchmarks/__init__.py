@@ -1,2 +1,1 @@
-"""Benchmarks of the property-based part: `python -m tests.benchmarks`. No timed tests: they print, they do
-not judge."""
+"""Benchmarks: `python -m tests.benchmarks`. No timed tests: they print, they do not judge."""

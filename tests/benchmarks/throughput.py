@@ -21,6 +21,7 @@ from conformance.plugin.embedded import EmbeddedServer
 from conformance.target.file import build
 
 from . import plain_run
+from .table import Row
 
 #: Where time goes: a part of a module's path -> what it is called.
 _LAYERS = (
@@ -105,8 +106,8 @@ def _layer(file: str) -> str:
     return next((label for part, label in _LAYERS if part in file), "Python's own library")
 
 
-def report(examples: int, seed: int) -> None:
-    """Prints the comparison; every run has a server of its own kind, fresh."""
+def report(examples: int, seed: int) -> Row:
+    """Prints the comparison and returns its ratio; every run has a server of its own kind, fresh."""
     warm_up()
     fuzzing = EXPLORATIONS["test_fuzz.test_schema_fuzzing"]
     with tempfile.TemporaryDirectory() as folder:
@@ -134,12 +135,19 @@ def report(examples: int, seed: int) -> None:
                 f"{plain.seconds - plain.sending:.1f} s more to start"
             )
             ratio = (mine.cases / mine.seconds) / (plain.cases / plain.sending)
-            print(f"ratio of cases a second, ours to st run, one worker each: {ratio:.1f}\n")
+            row = Row(
+                "generated cases a second over plain st run's, one worker each",
+                ratio,
+                ">= 2",
+                f"{mine.cases / mine.seconds:.0f} to {plain.cases / plain.sending:.0f}",
+            )
             print("where our schema fuzzing spends its time:")
             for layer, share in profile(tables, examples, seed):
                 print(f"  {share:4.0%}  {layer}")
+            print()
         finally:
             server.stop()
+    return row
 
 
 def _named(statuses: Counter[Any]) -> str:

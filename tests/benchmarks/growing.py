@@ -1,0 +1,60 @@
+"""`python -m tests.benchmarks.growing EXCHANGES`: a run of so many exchanges on a server in this process,
+each handed on as a worker does, and its report; prints bytes as JSON."""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from conformance.harness.exploration import FuzzSettings
+from conformance.judging.findings import Finding, Verdict
+from conformance.plugin.worker import Worker
+from conformance.report.write import write_all
+from conformance.results import codec
+from conformance.results.building import RunInfo, build
+from conformance.results.document import ExchangeRecord
+from conformance.results.model import Results, Timing
+from tests.support.runs import run_on
+
+#: Exchanges of one test.
+EACH = 50
+
+
+def main() -> None:
+    """Measures."""
+    number, run = int(sys.argv[1]), run_on()
+    worker = Worker(run.target, index=0, workers=1, settings=FuzzSettings(1))
+    worker.run = run
+    results, call = Results(run.target), run.shared().call("listAccounts")
+    begin = time.time()
+    for _ in range(number // EACH):
+        exchanges = [run.send(run.client(), call, "one of many").number for _ in range(EACH)]
+        finding = Finding(
+            "list.walk", "listAccounts", Verdict.FAILED, "growing", "broken", exchanges=exchanges, probes=EACH
+        )
+        _take(results, worker.payload("growing", [finding]))
+    with tempfile.TemporaryDirectory() as folder:
+        write_all(build(results, run.target, RunInfo(begin, time.time())), Path(folder))
+        sizes = {name: (Path(folder) / name).stat().st_size for name in ("results.json", "report.html")}
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"memory": memory, **sizes}))
+
+
+def _take(results: Results, payload: dict) -> None:  # type: ignore[type-arg]
+    """As the controller takes in what a worker hands on."""
+    for plain in payload["exchanges"]:
+        record = codec.from_json(ExchangeRecord, plain)
+        results.exchanges[record.number] = record
+    for plain in payload["findings"]:
+        results.add(Finding.from_plain(plain))
+    for number, *timing in payload["timings"]:
+        results.timings[number] = Timing(*timing)
+    results.sent = payload["sent"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Whether memory and report grow no faster than what is recorded: 1, 10 and 100 times as many exchanges."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from tests.support.running import ROOT, environment
+
+from .table import Row
+
+TIMES = (1, 10, 100)
+
+#: Exchanges of the smallest run.
+SMALLEST = 1000
+
+
+def report() -> Iterator[Row]:
+    """A row for memory and one for the report; each is growth over that of the exchanges, from 10 to 100
+    times."""
+    found = [_measured(times * SMALLEST) for times in TIMES]
+    for name, unit, scale in (
+        ("memory", "MB", 2**20),
+        ("results.json", "MB", 2**20),
+        ("report.html", "MB", 2**20),
+    ):
+        sizes = [measured[name] / scale for measured in found]
+        grown = (sizes[2] - sizes[0]) / max((sizes[1] - sizes[0]) * 11, 1e-9) if sizes[1] > sizes[0] else 0.0
+        figures = ", ".join(
+            f"{times * SMALLEST:,}: {size:.1f} {unit}" for times, size in zip(TIMES, sizes, strict=True)
+        )
+        yield Row(f"{name}, growth to 100 times over that to 10 times", grown, "<= 1.1 (linear)", figures)
+
+
+def _measured(exchanges: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.growing", str(exchanges)],
+        cwd=ROOT,
+        env=environment(PYTHONPATH=str(ROOT)),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured

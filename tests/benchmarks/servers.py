@@ -1,0 +1,100 @@
+"""Reference servers in processes of their own, near and far."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from conformance.plugin.embedded import EmbeddedServer
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.asgi import Application, Message, Protocol
+from conformance.reference.serving.listener import base_url, listen
+from tests.support.running import ROOT, environment, write_target
+
+
+class Far(Application):
+    """Answers late, and any number of requests at once: what a long way to a server does."""
+
+    latency = 0.0
+
+    async def __call__(
+        self,
+        scope: Message,
+        receive: Callable[[], Awaitable[Message]],
+        send: Callable[[Message], Awaitable[None]],
+    ) -> None:
+        if scope["type"] == "http" and self.latency:
+            await asyncio.sleep(self.latency)
+        await super().__call__(scope, receive, send)
+
+
+@contextlib.contextmanager
+def near() -> Iterator[dict[str, Any]]:
+    """The embedded server; gives the tables of the target file that goes with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = EmbeddedServer(Path(folder))
+        try:
+            yield server.tables()
+        finally:
+            server.stop()
+
+
+@contextlib.contextmanager
+def target(latency: float = 0.0) -> Iterator[Path]:
+    """The target file of a new server that answers so many seconds late."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "target.toml"
+        command = [sys.executable, "-m", "tests.benchmarks.servers", str(latency), str(path)]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment(PYTHONPATH=str(ROOT)))
+        try:
+            while not path.exists():
+                if process.poll() is not None:
+                    raise RuntimeError("the server of the benchmark did not start")
+                time.sleep(0.02)
+            yield path
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def main() -> None:
+    """Serves until it is terminated."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("latency", type=float)
+    parser.add_argument("target", type=Path)
+    options = parser.parse_args()
+    server, seeded = new_server()
+    with listen("127.0.0.1", 0) as bound:
+        application = Far(server)
+        application.latency = options.latency
+        part = options.target.with_suffix(".part")
+        write_target(part, target_tables(seeded, base_url(bound, "127.0.0.1")))
+        # Whole, or not at all: somebody waits for it.
+        os.replace(part, options.target)
+        configuration = uvicorn.Config(
+            application,
+            http=Protocol,
+            ws="none",
+            lifespan="off",
+            access_log=False,
+            log_level="error",
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=60,
+        )
+        uvicorn.Server(configuration).run(sockets=[bound])
+
+
+if __name__ == "__main__":
+    main()

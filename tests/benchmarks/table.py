@@ -1,0 +1,47 @@
+"""What benchmarks come to: rows of a Markdown table, each a ratio of two things measured in turns."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Row:
+    """A measurement: what, its value, what it should be, and the figures behind it. `value` is None where it
+    could not be measured."""
+
+    what: str
+    value: float | None
+    aim: str
+    figures: str
+
+
+def markdown(rows: Iterable[Row]) -> str:
+    """The rows as a table."""
+    lines = ["| what | ratio | aim | figures |", "|---|---:|---|---|"]
+    for row in rows:
+        value = "-" if row.value is None else f"{row.value:.2f}"
+        lines.append(f"| {row.what} | {value} | {row.aim} | {row.figures} |")
+    return "\n".join(lines)
+
+
+def in_turns(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:
+    """What each of several measures came to, in so many rounds of one after the other: what else the machine
+    does meanwhile then falls on all of them alike."""
+    found: list[list[float]] = [[] for _ in measures]
+    for _ in range(rounds):
+        for values, measure in zip(found, measures, strict=True):
+            values.append(measure())
+    return found
+
+
+def ratio(above: Sequence[float], below: Sequence[float]) -> float:
+    """The median of the ratios of each round."""
+    return statistics.median(one / other for one, other in zip(above, below, strict=True))
+
+
+def shown(values: Sequence[float]) -> str:
+    """The median of some seconds."""
+    return f"{statistics.median(values):.2f} s"

@@ -1,0 +1,144 @@
+"""Are verdicts the same however a run is spread? `python -m tests.equality`, from the root of a checkout.
+
+Judges the same server with one lane, with 16 lanes, in two processes (-n 2) and in three shards that are
+merged, each time new and with nothing in it, and prints each case that comes to another verdict than with one
+lane. The servers are faults of the catalogue, drawn by --seed, and conforming variants. Generated requests
+depend on what meets by chance, so that they are left out by default. Exit status 1 says that verdicts
+differed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shlex
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conformance.cli.merge import merged
+from conformance.reference.app import Server
+from conformance.reference.seed import Seeded, new_server, target_tables
+from conformance.reference.serving.listener import served
+from conformance.results import view
+from tests.faults.catalogue import Fault, load
+from tests.support.running import run, write_target
+from tests.variants.catalogue import VARIANTS, Variant
+
+#: Ways to spread a run -> the options of each of its parts.
+SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {
+    "one lane": (("--lanes", "1"),),
+    "16 lanes": (("--lanes", "16"),),
+    "-n 2": (("--lanes", "1", "-n", "2"),),
+    "3 merged shards": tuple(("--lanes", "1", "--shard", f"{part}/3") for part in (1, 2, 3)),
+}
+
+#: Rule and operation -> verdict.
+Verdicts = dict[tuple[str, str], str]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A server to judge: its name, what makes it anew, and what edits its target file."""
+
+    name: str
+    make: Callable[[], tuple[Server, Seeded]]
+    change: Callable[[dict[str, Any]], dict[str, Any]] = dict
+
+    @classmethod
+    def fault(cls, fault: Fault) -> Judged:
+        """A faulty server."""
+        return cls(fault.id, lambda: new_server(fault.make(), number=1))
+
+    @classmethod
+    def variant(cls, variant: Variant) -> Judged:
+        """A conforming server; only those that need nothing between them and the client."""
+        return cls(variant.name, lambda: new_server(variant.behaviour(), number=1), variant.change or dict)
+
+
+def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) -> Verdicts:
+    """What a run comes to that is spread so. Raises RuntimeError where it has no results."""
+    server, seeded = judged.make()
+    with served(server, threads=True) as url:
+        target = write_target(folder / "target.toml", judged.change(target_tables(seeded, url)))
+        parts = []
+        for number, more in enumerate(SPREADS[spread]):
+            reports = folder / f"{spread} {number}"
+            outcome = run(
+                "--target", str(target), "--seed", "1", *options, *more, folder=reports, timeout=900
+            )
+            # A part may have no test.
+            if outcome.status not in (0, 1, 5, 6):
+                raise RuntimeError(
+                    f"{judged.name}, {spread}: exit status {outcome.status}:\n{outcome.output[-2000:]}"
+                )
+            if (reports / "results.json").exists():
+                parts.append(view.load(reports))
+    document = merged(parts) if len(SPREADS[spread]) > 1 else parts[0]
+    return {case.key: str(case.verdict) for case in document.cells}
+
+
+def differences(
+    judged: Judged, options: Sequence[str], spreads: Sequence[str] = tuple(SPREADS)
+) -> Iterator[str]:
+    """A line for each case whose verdict depends on how the run was spread."""
+    first, *others = spreads
+    with tempfile.TemporaryDirectory() as folder:
+        usual = verdicts(judged, first, options, Path(folder))
+        for spread in others:
+            found = verdicts(judged, spread, options, Path(folder))
+            for rule, operation in sorted(usual.keys() | found.keys()):
+                was, now = (some.get((rule, operation), "absent") for some in (usual, found))
+                if was != now:
+                    yield f"{judged.name}: {rule} on {operation}: {was} with {first}, {now} with {spread}"
+
+
+def servers(faults: int, variants: int, seed: int) -> list[Judged]:
+    """Servers drawn at random."""
+    rng = random.Random(seed)
+    plain = [variant for variant in VARIANTS if not (variant.wrap or variant.ahead or variant.fill)]
+    chosen = [Judged.fault(fault) for fault in rng.sample(load(), faults)]
+    return chosen + [Judged.variant(variant) for variant in rng.sample(plain, min(variants, len(plain)))]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs what the command line asks for; returns the exit status."""
+    options = _parser().parse_args(arguments)
+    differed = 0
+    for judged in servers(options.faults, options.variants, options.seed):
+        begin = time.monotonic()
+        lines = list(differences(judged, options.options))
+        print(
+            "\n".join([*lines, f"{judged.name}: {len(lines)} differ, {time.monotonic() - begin:.0f} s"]),
+            flush=True,
+        )
+        differed += len(lines)
+    print(f"{differed} verdicts differ")
+    return 1 if differed else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.equality",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--faults", type=int, default=5, metavar="N", help="faulty servers (5)")
+    parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all that fit)")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="which are drawn (1)")
+    parser.add_argument(
+        "--options",
+        type=shlex.split,
+        default=["-m", "not fuzz"],
+        metavar="TEXT",
+        help="options of the runs (default: -m 'not fuzz')",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

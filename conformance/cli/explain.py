@@ -13,7 +13,6 @@ from conformance.cli.rules import described, find
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import SPEC, Level, Rule
 from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.wire.messages import Exchange
 
 #: The deliberately faulty servers, in a checkout.
 FAULTS = SPEC.parent / "tests" / "faults"
@@ -65,7 +64,7 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
             yield f"   and {len(faults) - 12} more"
     yield ""
     does = "chose so" if rule.level is Level.OPEN else "keeps the rule"
-    yield f"An exchange of {operation} with the reference server, which {does}"
+    yield f"Decisive on {operation}, with the reference server, which {does}"
     yield from textwrap.indent(_example(rule, operation), "   ").splitlines()
 
 
@@ -126,10 +125,9 @@ def _holds(values: Iterable[ast.expr], rule: str) -> bool:
 
 
 def _example(rule: Rule, operation: str) -> str:
-    """The decisive exchange of the rule's check with a reference server in this process."""
-    from conformance.checks import plan
+    """The exchanges by which a check decides about the rule, with a reference server in this process."""
+    from conformance.cli.example import decisive
     from conformance.fixtures.run_context import RunContext
-    from conformance.harness.check import run_check
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
     from conformance.report.transcript import transcript
@@ -140,26 +138,13 @@ def _example(rule: Rule, operation: str) -> str:
     server, seeded = new_server()
     target = build(target_tables(seeded, "http://reference"), "the reference server")
     run = RunContext(target, transport=InProcessTransport(server))
-    shown: Exchange | None = None
-    for check, covered in plan({rule.id}, {operation}):
-        findings, _ = run_check(check, covered, run)
-        shown = next(
-            (
-                run.record[number]
-                for finding in findings
-                if finding.rule == rule.id
-                for number in finding.exchanges
-                if number in run.record
-            ),
-            None,
-        )
-        if shown is not None:
-            break
-    if shown is None:
+    shown = decisive(run, rule.id, operation)
+    if not shown:
         try:
             fixture = run.fixture_for(operation)
-            shown = run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a valid request")
+            shown = [run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a valid request")]
         except (Inconclusive, NotApplicable) as end:
             return str(end)
-    purpose = f"{shown.purpose}:\n" if shown.purpose else ""
-    return purpose + transcript(exchange_record(shown, Redactor(target)))
+    redactor = Redactor(target)
+    texts = [(exchange.purpose, transcript(exchange_record(exchange, redactor))) for exchange in shown]
+    return "\n\n".join(f"{purpose}:\n{text}" if purpose else text for purpose, text in texts)

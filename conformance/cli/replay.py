@@ -63,11 +63,20 @@ def run(options: argparse.Namespace) -> int:
     try:
         document = load(options.file)
         if options.language:
-            sys.stdout.write(as_curl(document) if options.language == "curl" else as_python(document))
+            made = as_curl if options.language == "curl" else as_python
+            address = _address(options)
+            sys.stdout.write(made(document, address) if address else made(document))
             return 0
         return _replay(document, options)
     except (ReplayError, TargetError) as error:
         raise UsageError(str(error)) from None
+
+
+def _address(options: argparse.Namespace) -> str:
+    """Where the options say that the server is; empty where they do not. Raises TargetError."""
+    if options.base_url or not options.target:
+        return options.base_url or ""
+    return load_target(Path(options.target), os.environ).base_url
 
 
 def _replay(document: Document, options: argparse.Namespace) -> int:
@@ -76,6 +85,8 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
     target = load_target(Path(options.target) if options.target else None, os.environ, options.base_url)
     run = RunContext(target)
     print(_line(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}") + "\n")
+    if any(step.get("decisive") for step in document["steps"]):
+        print("* judged; the others only lead there\n")
     replayed = perform(document, run, lambda step, exchange: _show(step, exchange, run.redactor))
     print(f"expected   {_line(document['expected'])}")
     print(f"then got   {_line(document['got'])}")

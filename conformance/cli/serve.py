@@ -73,6 +73,11 @@ def run(options: argparse.Namespace) -> int:
         with contextlib.ExitStack() as stack:
             path = _database(options, stack)
             store = stack.enter_context(contextlib.closing(Store(path)))
+            if options.seed is not None and store.meta("seeded") is not None:
+                raise UsageError(
+                    f"--seed {options.seed}: the organizations in {options.database} are there already and "
+                    "stay as they are; leave --seed out, or name a new --database."
+                )
             seeded = seed(store, options.seed)
             bound = stack.enter_context(listen(options.host, options.port))
             text = target_text(seeded, base_url(bound, options.host, prefix))

@@ -401,7 +401,9 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         "-k": config.option.keyword,
         "-m": config.option.markexpr,
     }
-    return {name: _words(given) for name, given in named.items() if given or given == 0}
+    return {
+        name: _words(given) for name, given in named.items() if given or (given is not False and given == 0)
+    }
 
 
 def _words(given: str | Iterable[str] | float) -> str:

@@ -13,13 +13,22 @@ from conformance.replay.symbols import SYMBOL
 from conformance.wire.messages import NAME_CASES
 from conformance.wire.mutations import MUTATIONS
 
+#: Where a server listens of which nobody says where.
+BASE_URL = "http://127.0.0.1:8000"
+
 _HEAD = r"""#!/usr/bin/env bash
 # {title}
 # expected  {expected}
 # got       {got}
 # Needs bash, curl and openssl, and in the environment {variables}.
 set -u
-BASE_URL=${{CONFORMANCE_BASE_URL:-http://127.0.0.1:8000}}
+BASE_URL=${{CONFORMANCE_BASE_URL:-}}
+[ -n "$BASE_URL" ] || BASE_URL={base_url}
+for name in {credentials}; do
+  [ -n "${{!name-}}" ] && continue
+  echo "$name is not set in the environment; the requests are signed with it." >&2
+  exit 2
+done
 BASE_URL=${{BASE_URL%/}}
 HOST=${{BASE_URL#*://}}
 PREFIX=
@@ -78,9 +87,9 @@ def _piece(piece: str) -> str:
     return f'"${{signature:{int(start)}:{int(end) - int(start)}}}"'
 
 
-def as_curl(document: Document) -> str:
-    """The script. It takes base URL and credentials from the environment, under the names of the target
-    file. Raises ReplayError for what is not a replay file."""
+def as_curl(document: Document, base_url: str = BASE_URL) -> str:
+    """The script. It takes credentials from the environment, under the names of the target file, and an
+    address, too, that it prefers to the `base_url`. Raises ReplayError for what is not a replay file."""
     check(document, "the replay file")
     organizations = sorted({step["organization"] for step in document["steps"]})
     variables = [
@@ -98,6 +107,8 @@ def as_curl(document: Document) -> str:
             expected=_comment(document["expected"]),
             got=_comment(document["got"]),
             variables=", ".join(variables),
+            base_url=shlex.quote(base_url),
+            credentials=" ".join(name for name in variables if name.endswith(("_API_KEY", "_SECRET"))),
         )
     ]
     for name, form in document.get("fresh", {}).items():

@@ -26,11 +26,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-#: The replay file, and the table of mutations of signatures: put in where the script is made.
+#: The replay file, the table of mutations of signatures, and the address of the server where the environment
+#: names none: put in where the script is made.
 DOCUMENT: dict[str, Any] = json.loads("{}")
 MUTATIONS: dict[str, list[str]] = json.loads("{}")
+DEFAULTS: dict[str, str] = json.loads("{}")
 
-BASE = urllib.parse.urlsplit(os.environ.get("CONFORMANCE_BASE_URL", "http://127.0.0.1:8000").rstrip("/"))
+BASE = urllib.parse.urlsplit((os.environ.get("CONFORMANCE_BASE_URL") or DEFAULTS["base_url"]).rstrip("/"))
 SYMBOL = re.compile(
     r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12}(?:\.[0-9]{1,12})?)?"
     r"((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]{1,512})?)*)\}\}"
@@ -282,7 +284,19 @@ def perform(group: list[dict[str, Any]], answers: dict[str, Answer]) -> bool:
     return True
 
 
+def unset() -> list[str]:
+    """The credentials that the environment lacks."""
+    organizations = sorted({step["organization"].upper() for step in DOCUMENT["steps"]})
+    names = [f"CONFORMANCE_{name}_{kind}" for name in organizations for kind in ("API_KEY", "SECRET")]
+    return [name for name in names if not os.environ.get(name)]
+
+
 def main() -> int:
+    if missing := unset():
+        print(
+            f"{missing[0]} is not set in the environment; the requests are signed with it.", file=sys.stderr
+        )
+        return 2
     answers: dict[str, Answer] = {}
     steps = list(DOCUMENT["steps"])
     KNOWN.update({name: fresh(form) for name, form in DOCUMENT.get("fresh", {}).items()})

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from conformance.checks import load_checks
 from conformance.cli.main import main
 from conformance.fixtures.account import call, new_key
 from conformance.fixtures.run_context import RunContext
@@ -351,6 +352,8 @@ def test_unusable_files(content: str, message: str, tmp_path: Path) -> None:
 
 def test_the_schema_names_each_kind_of_expectation() -> None:
     schema = json.loads(SCHEMA.read_bytes())
+    # A kind is known where the module that has it was imported.
+    load_checks()
     assert set(schema["properties"]["expectation"]["properties"]["kind"]["enum"]) == KINDS.keys()
 
 
@@ -399,6 +402,7 @@ def test_command(
     target.write_text(target_text(seeded, url), "utf-8")
     assert main(["replay", str(file), "--target", str(target)]) == status
     shown = capsys.readouterr().out
+    assert "* judged; the others only lead there" in shown
     assert ("not reproduced" in shown) is (status == 0) and "auth.nonce-replay on getBeneficiary" in shown
     assert seeded.primary.secret not in shown
 
@@ -433,6 +437,23 @@ def test_curl_script(live: tuple[str, Seeded, int], file: Path, tmp_path: Path) 
     assert done.returncode == 0 and done.stderr == "", done.stderr
     codes = [line.rpartition("-> ")[2] for line in done.stdout.splitlines() if "-> " in line]
     assert codes == ["201", "200", "201", "200" if status else "401"], done.stdout
+
+
+def test_scripts_know_the_server_that_the_command_names(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CONFORMANCE_TARGET", raising=False)
+    for language, interpreter in (("curl", "bash"), ("python", sys.executable)):
+        assert main(["replay", str(file), "--as", language, "--base-url", "http://there.test:81/it's"]) == 0
+        script = tmp_path / language
+        script.write_text(capsys.readouterr().out, "utf-8")
+        assert "there.test:81" in script.read_text("utf-8")
+        done = subprocess.run(
+            [interpreter, str(script)], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "CONFORMANCE_PRIMARY_API_KEY is not set in the environment" in done.stderr, done.stderr
 
 
 def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:

@@ -181,3 +181,23 @@ def test_rules_of_every_kind_can_be_explained(capsys: pytest.CaptureFixture[str]
     text = capsys.readouterr().out
     assert "HTTP" not in text.splitlines()[0]
     assert " after " in text
+
+
+@pytest.mark.parametrize(
+    ("rule", "operation", "told"),
+    [
+        ("idempotency.replay", "createWallet", ["Idempotency-Key", "201 after"]),
+        ("auth.missing-header", "getBeneficiary", ["401 after", "missing_headers"]),
+        ("error.shape", "createAccount", ['"error": {']),
+        ("secrets.hidden", "createPayoutDestination", ["payout-destinations", "2"]),
+    ],
+)
+def test_example_of_a_rule_is_what_decides_about_it(
+    rule: str, operation: str, told: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explain", rule, "--operation", operation]) == 0
+    example = capsys.readouterr().out.partition("Decisive on ")[2]
+    assert all(words in example for words in told), example
+    if rule == "idempotency.replay":
+        keys = [line.split()[-1] for line in example.splitlines() if "Idempotency-Key:" in line]
+        assert len(keys) > 1 and len(set(keys)) == 1

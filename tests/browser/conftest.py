@@ -20,6 +20,11 @@ def chromium() -> str | None:
     return os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
 
 
+def flags() -> list[str]:
+    """What Chromium is started with: as root, as in containers, it starts only without its sandbox."""
+    return ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The browser; without network, so that a page that loads anything shows it."""
@@ -32,8 +37,6 @@ def browser() -> Iterator[Browser]:
             "no Chromium is installed: `apt-get install chromium`, or name one in the variable CHROMIUM"
         )
     with sync_api.sync_playwright() as playwright:
-        # Where tests run as root, as in containers, Chromium starts only without its sandbox.
-        arguments = ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=path, args=arguments)
+        browser = playwright.chromium.launch(executable_path=path, args=flags())
         yield browser
         browser.close()

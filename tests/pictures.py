@@ -1,0 +1,142 @@
+"""The pictures of the documents, made anew: `python -m tests.pictures [--folder DIR]`, from a checkout.
+
+The suite judges a reference server with three mistakes; the end of what it says on a terminal becomes an SVG,
+the first screen of its report a PNG. That needs rich and playwright (the `test` extra) and a Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.serving.listener import served
+from conformance.reference.store import Answer
+from tests.browser.conftest import chromium, flags
+from tests.support.running import environment, faulty, write_target
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ViewportSize
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "conformance" / "docs" / "pictures"
+
+#: What the pictured run judges.
+JUDGED = ("--operation", "createPayout", "-m", "not fuzz")
+
+#: The terminal, in letters, and the window, in pixels.
+COLUMNS = 100
+WINDOW: ViewportSize = {"width": 1200, "height": 860}
+
+
+class Mistaken(Behaviour):
+    """Takes any signature, pays again for a repeated key, and hides another organization's accounts."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return True
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        return None if ctx.operation == "createPayout" else super().stored_answer(ctx)
+
+    def on_foreign_parent(self, ctx: Context, kind: str, record: Record) -> Record:
+        return self.on_unknown_parent(ctx, kind, "")
+
+
+def judged(folder: Path, options: Sequence[str] = JUDGED) -> str:
+    """Runs the suite in a folder, which then has its reports; what it said, with the codes of its colours."""
+    server, tables = faulty(Mistaken())
+    with served(server, threads=True) as url:
+        write_target(folder / "target.toml", tables(url))
+        command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--color=yes"]
+        done = subprocess.run(
+            [*command, "--target", "target.toml", *options],
+            cwd=folder,
+            env=environment(COLUMNS=str(COLUMNS), PYTHONPATH=str(ROOT)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+    if done.returncode != 1:
+        sys.exit(f"the run ended with {done.returncode}:\n{done.stdout.decode('utf-8', 'replace')}")
+    return done.stdout.decode("utf-8")
+
+
+def terminal(said: str, options: Sequence[str] = JUDGED) -> str:
+    """The end of what a run said, from its numbers on, as an SVG that loads nothing."""
+    from rich.console import Console
+    from rich.text import Text
+
+    lines = said.splitlines()
+    begin = next(index for index, line in enumerate(lines) if "A case is one rule on one operation" in line)
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
+    console.print(f"$ pytest --target target.toml {shlex.join(options)}", highlight=False, markup=False)
+    console.print(Text.from_ansi("\n".join(lines[begin:])))
+    picture = console.export_svg(title="Financial Accounts API conformance", unique_id="terminal")
+    picture = re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL)
+    return _steady(picture.replace("Fira Code", "ui-monospace, Menlo, Consolas"))
+
+
+def report(browser: Browser, page: Path) -> dict[str, bytes]:
+    """The first screen of a report, and its first pair of exchanges, as PNGs by their file names."""
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / "report.html"
+        copy.write_text(_steady(page.read_text("utf-8")), "utf-8")
+        context = browser.new_context(viewport=WINDOW, color_scheme="light")
+        shown = context.new_page()
+        shown.goto(copy.as_uri())
+        pictures = {
+            "report.png": shown.screenshot(),
+            "exchanges.png": shown.locator("table.beside").first.screenshot(),
+        }
+        context.close()
+    return pictures
+
+
+def _steady(text: str) -> str:
+    """A text with one port, whichever the system chose."""
+    return re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:8000", text)
+
+
+def make(browser: Browser, folder: Path, options: Sequence[str] = JUDGED) -> list[Path]:
+    """Writes all pictures into a folder; the paths."""
+    with tempfile.TemporaryDirectory() as run:
+        said = judged(Path(run), options)
+        pictures = report(browser, Path(run) / "reports" / "report.html")
+    pictures["terminal.svg"] = terminal(said, options).encode()
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, picture in pictures.items():
+        (folder / name).write_bytes(picture)
+    return [folder / name for name in pictures]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Makes the pictures; returns the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.pictures", description=__doc__)
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where they go (default: the documents')")
+    options = parser.parse_args(arguments)
+    path = chromium()
+    if path is None:
+        print("No Chromium is installed: `apt-get install chromium`, or name one in the variable CHROMIUM.")
+        return 1
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=flags())
+        for picture in make(browser, options.folder):
+            print(f"{picture} ({picture.stat().st_size:,} bytes)")
+        browser.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -15,18 +15,11 @@ from referencing.jsonschema import DRAFT202012
 
 from conformance.contract.operations import OPERATIONS
 from tests.ecosystem.bundle import BUNDLED, SPEC, text
+from tests.support.spec_files import walk
 
 DOCUMENT: dict[str, Any] = json.loads(BUNDLED.read_bytes())
 SOURCE: dict[str, Any] = yaml.safe_load((SPEC / "openapi.yaml").read_bytes())
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
-
-
-def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value of a document with its path."""
-    yield path, value
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, member in inner:
-        yield from walk(member, (*path, str(key)))
 
 
 def described(operation: str) -> dict[str, Any]:

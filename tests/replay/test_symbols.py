@@ -1,0 +1,101 @@
+"""Symbols of replay files: how they stand for ids, moments and new values."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.replay import ReplayError
+from conformance.replay.document import call_of
+from conformance.replay.symbols import Names, fresh_like, moved, new_value, rendered
+from conformance.wire.messages import Call
+from tests.support.runs import run_on
+
+
+def test_symbols() -> None:
+    values = {
+        "account_1.id": "acc_1 x",
+        "wallet_1.created": "2025-01-01T00:00:00.5Z",
+        "now": "1000",
+        "nonce_1": "ab",
+    }
+    assert (
+        rendered("/v1/{{account_1.id}}?d={{account_1.id|encoded.20}}", values.get)
+        == "/v1/acc_1 x?d=acc_1%20x"
+    )
+    assert rendered("{{now+310}} {{now-5}}", values.get) == "1310 995"
+    assert rendered("{{wallet_1.created+0.000001}}", values.get) == "2025-01-01T00:00:00.500001Z"
+    assert rendered("{{nonce_1|upper}}", values.get) == "AB"
+    assert rendered("{{unknown}} {{}} {{7*7}}", values.get) == "{{unknown}} {{}} {{7*7}}", (
+        "others stay as they are"
+    )
+    assert moved("2025-01-01T00:00:00Z", "-1") == "2024-12-31T23:59:59Z"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "F47AC10B-58CC-1372-9567-0E02B2C3D479", "0123456789abcdef" * 2],
+)
+def test_fresh_values_keep_their_form(text: str) -> None:
+    form = fresh_like(text)
+    assert form is not None
+    made = new_value(form)
+    assert (
+        made != text
+        and len(made) == len(text)
+        and made.isupper() == text.isupper()
+        and fresh_like(made) == form
+    )
+    assert fresh_like("not-a-uuid") is None
+
+
+def test_computed_timestamps_become_relative() -> None:
+    names = Names()
+    names.known["2025-01-01T10:00:00.250Z"] = "wallet_1.created"
+    for text, symbol in (
+        ("2025-01-01T10%3A00%3A00.250Z", "{{wallet_1.created|encoded.3A}}"),
+        ("2025-01-01T10%3A00%3A00Z", "{{wallet_1.created|second|encoded.3A}}"),
+        ("2025-01-01T00:00:00Z", "{{wallet_1.created|day}}"),
+        ("2025-01-01T10%3A00%3A00.250001Z", "{{wallet_1.created+0.000001|encoded.3A}}"),
+        ("2020-01-01T10%3A00%3A00Z", "2020-01-01T10%3A00%3A00Z"),
+    ):
+        assert names.symbolized(f"?end_date={text}", target=True) == f"?end_date={symbol}"
+
+
+@pytest.mark.parametrize(
+    ("text", "symbol"),
+    [
+        ("acc_04e673dcb73f64af", "{{account_1.id}}"),
+        ("acc%5F04e673dcb73f64af", "{{account_1.id|encoded.5F}}"),
+        ("acc%5f04e673dcb73f64af", "{{account_1.id|encoded.5f}}"),
+        ("%61cc_04e673dcb73f64af", "{{account_1.id|at.0}}"),
+        ("acc_04e673dcb73f64a%66", "{{account_1.id|at.-1}}"),
+        ("ACC_04E673DCB73F64AF", "{{account_1.id|upper}}"),
+        ("acc_04e673dcb73f64a", "{{account_1.id|but.1}}"),
+        ("acc_04e673dcb73f64af0", "{{account_1.id}}0"),
+        ("acc_04e673dcb73f64ae", "acc_04e673dcb73f64ae"),
+    ],
+)
+def test_other_forms_of_ids_are_forms_of_their_symbols(text: str, symbol: str) -> None:
+    names = Names()
+    names.known["acc_04e673dcb73f64af"] = "account_1.id"
+    assert names.symbolized(f"/v1/accounts/{text}/wallets", target=True) == f"/v1/accounts/{symbol}/wallets"
+    assert rendered(symbol, {"account_1.id": "acc_04e673dcb73f64af"}.get) == text
+
+
+def test_calls_of_steps() -> None:
+    step = {
+        "id": "1",
+        "organization": "primary",
+        "method": "POST",
+        "target": "/x/{{a.id}}",
+        "body_base64": "//4=",
+        "content_type": None,
+        "idempotency_key": "{{key_1}}",
+        "auth": {"omit": ["X-Nonce"], "nonce": "{{n}}"},
+        "answered": {"status": 200},
+    }
+    target = run_on().target
+    made = call_of(step, lambda name: {"a.id": "1", "key_1": "k"}.get(name), target)
+    assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
+    with pytest.raises(ReplayError, match="step 1 cannot be sent"):
+        call_of({**step, "auth": {"unknown": 1}}, lambda name: None, target)

@@ -1,0 +1,29 @@
+"""The files under spec/ as documents, for tests of what stands in them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+
+from conformance.contract.operations import OPERATIONS, SPEC
+
+CATALOGUE = yaml.safe_load((SPEC / "rules.yaml").read_bytes())
+OPENAPI = yaml.safe_load((SPEC / "openapi.yaml").read_bytes())
+SCHEMAS = {path.name: json.loads(path.read_bytes()) for path in sorted((SPEC / "schemas").glob("*.json"))}
+
+
+def walk(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value of a document with its path."""
+    yield path, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, member in inner:
+        yield from walk(member, (*path, str(key)))
+
+
+def described(operation: str) -> dict[str, Any]:
+    """An operation's object in openapi.yaml."""
+    found: dict[str, Any] = OPENAPI["paths"][OPERATIONS[operation].path][OPERATIONS[operation].method.lower()]
+    return found

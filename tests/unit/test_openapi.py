@@ -1,0 +1,147 @@
+"""openapi.yaml says what section 4 of the specification says, and its examples and links hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from referencing import Registry
+from referencing.jsonschema import DRAFT202012
+
+from conformance.contract.operations import OPERATIONS, SPEC, response_problems, response_schema
+from conformance.contract.rules import OPERATION_SETS
+from tests.specification import ITEMS, PATHS
+from tests.support.spec_files import OPENAPI, SCHEMAS, described, walk
+
+
+def test_openapi_is_valid() -> None:
+    openapi_spec_validator = pytest.importorskip("openapi_spec_validator")
+    base = (SPEC / "openapi.yaml").as_uri()
+    found = openapi_spec_validator.OpenAPIV31SpecValidator(OPENAPI, base_uri=base).iter_errors()
+    assert [error.message for error in found] == []
+
+
+def test_operations_are_those_of_section_4() -> None:
+    assert {name: (operation.method, operation.path) for name, operation in OPERATIONS.items()} == PATHS
+
+
+def test_idempotency_key_is_a_header_of_every_post_and_of_nothing_else() -> None:
+    key = {"$ref": "#/components/parameters/Idempotency-Key"}
+    header = OPENAPI["components"]["parameters"]["Idempotency-Key"]
+    assert (header["in"], header["required"], header["schema"]["format"]) == ("header", True, "uuid")
+    for name, operation in OPERATIONS.items():
+        assert (key in described(name).get("parameters", [])) is operation.is_post, name
+
+
+def test_every_operation_needs_the_four_headers() -> None:
+    schemes = OPENAPI["components"]["securitySchemes"]
+    assert [schemes[name]["name"] for requirement in OPENAPI["security"] for name in requirement] == [
+        "X-API-Key",
+        "X-Timestamp",
+        "X-Nonce",
+        "X-Signature",
+    ]
+    assert {(scheme["type"], scheme["in"]) for scheme in schemes.values()} == {("apiKey", "header")}
+    assert not [name for name in OPERATIONS if "security" in described(name)]
+
+
+def test_every_operation_declares_success_and_refusals() -> None:
+    for name in OPERATIONS:
+        expected = {"2XX", "401", "403", "404", "429", "4XX", "503"}
+        takes = OPERATIONS[name]
+        expected |= {"409"} if takes.is_post else set()
+        expected |= {"422"} if takes.is_post or takes.request_schema or takes.is_list else set()
+        expected |= {"413"} if OPERATIONS[name].request_schema else set()
+        expected |= {"501"} if name == "createPayin" else set()
+        assert set(described(name)["responses"]) == expected, name
+
+
+def test_examples_fit_their_schemas() -> None:
+    contents = {"openapi.yaml": OPENAPI, **{f"schemas/{name}": schema for name, schema in SCHEMAS.items()}}
+    registry: Registry[Any] = Registry().with_contents(contents.items(), default_specification=DRAFT202012)
+    shown: Counter[str] = Counter()
+    for path, value in walk(OPENAPI):
+        for key, example in _examples(value):
+            pointer = "/".join(step.replace("~", "~0").replace("/", "~1") for step in (*path, "schema"))
+            judge = Draft202012Validator({"$ref": f"openapi.yaml#/{pointer}"}, registry=registry)
+            assert [error.message for error in judge.iter_errors(example)] == [], f"{path} {key}"
+            shown["/".join(path[:3])] += 1
+    for name, operation in OPERATIONS.items():
+        place = f"paths/{operation.path}/{operation.method.lower()}"
+        assert shown[place] >= (2 if operation.request_schema else 1), name
+
+
+def _examples(value: Any) -> Iterator[tuple[str, Any]]:
+    """The examples beside a schema, references to shared ones followed."""
+    if not isinstance(value, dict) or "schema" not in value:
+        return
+    if "example" in value:
+        yield "example", value["example"]
+    for key, example in value.get("examples", {}).items():
+        if "$ref" in example:
+            example = OPENAPI["components"]["examples"][example["$ref"].rpartition("/")[2]]
+        yield key, example["value"]
+
+
+def test_links_fill_the_path_of_an_operation() -> None:
+    links = OPENAPI["components"]["links"]
+    for name, link in links.items():
+        assert set(link["parameters"]) == set(OPERATIONS[link["operationId"]].path_parameters), name
+    successes = [described(operation)["responses"]["2XX"] for operation in OPERATIONS]
+    used = {name for success in successes for name in success.get("links", {})}
+    assert used >= {"getBeneficiary", "getVirtualAccount", "getAccountBalances", *OPERATION_SETS["list"]}
+
+
+@pytest.mark.parametrize("operation", ITEMS)
+def test_lists_are_the_envelope_of_section_8(operation: str) -> None:
+    found, envelope = response_schema(operation), SCHEMAS["list_envelope.json"]
+    assert (found["type"], found["x-rule"]) == (envelope["type"], envelope["x-rule"])
+    assert found["required"] == envelope["required"] == list(found["properties"])
+    for name, schema in envelope["properties"].items():
+        assert {key: value for key, value in found["properties"][name].items() if key != "items"} == schema
+
+
+@pytest.mark.parametrize(
+    ("operation", "change", "rule"),
+    [
+        ("getVirtualAccount", {"currency": "EURO"}, "format.fields"),
+        ("getVirtualAccount", {"created": "0001-01-01T00:00:00Z"}, "format.timestamp"),
+        ("getVirtualAccount", {"created": "0000-12-31T00:00:00Z"}, "format.timestamp"),
+        ("getVirtualAccount", {"created": "0002-01-01T00:00:00Z"}, ""),
+        ("getVirtualAccount", {"bank_details": {"iban": None, "ibans": None, "bic": None}}, ""),
+        ("getVirtualAccount", {"bank_details": {"ibans": [None]}}, "format.bank-details"),
+        ("getVirtualAccount", {"bank_details": {"iban": "none"}}, "format.iban"),
+        ("getVirtualAccount", {"bank_details": {"ibans": ["DE89 3704 0044 0532 0130 00"]}}, ""),
+        ("getBeneficiary", {"country_code": "USA"}, "format.fields"),
+        ("getBeneficiary", {"country_code": "us"}, ""),
+        ("createPayoutDestination", {"currency": "USDC"}, "format.fields"),
+        ("createPayoutDestination", {"type": "wallet", "currency": "USDC"}, ""),
+        ("createPayoutDestination", {"type": "card", "currency": "USDC"}, ""),
+        ("createPayoutDestination", {"account_number_last4": "12345"}, "format.fields"),
+        ("createPayoutDestination", {"account_number_last4": "42"}, ""),
+        ("listWallets", {"total": 1.0}, "list.envelope"),
+        ("listWallets", {"total": True}, "list.envelope"),
+    ],
+)
+def test_answers_hold_codes_instants_and_integers_of_the_documented_form(
+    operation: str, change: dict[str, Any], rule: str
+) -> None:
+    content = described(operation)["responses"]["2XX"]["content"]["application/json"]
+    example = next(value for _, value in _examples(content))
+    assert response_problems(operation, example) == []
+    assert {problem.rule for problem in response_problems(operation, {**example, **change})} == {rule} - {""}
+
+
+def test_the_currency_of_a_fiat_balance_has_three_letters() -> None:
+    content = described("getAccountBalances")["responses"]["2XX"]["content"]["application/json"]
+    example = content["example"]
+    balance = example["balances"][0]
+    for change, found in (
+        ({"currency": "DOLLAR"}, {"/balances/0/currency"}),
+        ({"currency": "USDC", "currency_type": "crypto"}, set()),
+    ):
+        document = {**example, "balances": [{**balance, **change}]}
+        assert {problem.pointer for problem in response_problems("getAccountBalances", document)} == found

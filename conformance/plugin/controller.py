@@ -24,6 +24,7 @@ from conformance.plugin.lanes import suggested
 from conformance.plugin.limits import allowance
 from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import Numbers, Plan
+from conformance.plugin.selection import judged_by
 from conformance.plugin.waiting import wait_for
 from conformance.results import codec
 from conformance.results.document import Document, ExchangeRecord, MadeRecord
@@ -77,6 +78,8 @@ class Controller:
         #: (rule, operation) -> worker -> its tally.
         self._tallies: dict[tuple[str, str], dict[int, Tally]] = {}
         self._broken: set[tuple[str, str]] = set()
+        #: Tests whose process died, by node id, as long as no other has run them.
+        self.unfinished: set[str] = set()
 
     @property
     def embedded(self) -> bool:
@@ -227,6 +230,9 @@ class Controller:
         for key in self._tallies:
             self.results.add(self._passive_finding(key))
         self._tallies.clear()
+        for nodeid in sorted(self.unfinished):
+            for finding in _not_finished(nodeid):
+                self.results.add(finding)
 
     # ------------------------------------------------------------------ writing
 
@@ -279,6 +285,18 @@ class Controller:
         """The status that the run ends with, once it is finished."""
         status = self.document.verdict.exit_status if self.document else 3
         return 3 if self.problems and status == 0 else status
+
+
+def _not_finished(nodeid: str) -> list[Finding]:
+    """What a check that died with its process has to say of its rules: that it came to nothing."""
+    check, operation = judged_by(nodeid) or (None, "")
+    if check is None:
+        return []
+    summary = "the process that ran the check died: it was killed, perhaps for its memory"
+    return [
+        Finding(rule.id, operation, Verdict.INCONCLUSIVE, check.name, summary, remedy="Run it again.")
+        for rule in check.rules_on(operation)
+    ]
 
 
 def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None]:

@@ -8,7 +8,10 @@ import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from conformance.harness.check import Check
 
 from conformance.plugin.effort import Effort
 
@@ -114,6 +117,20 @@ def scope(nodeid: str) -> str:
     module, _, rest = nodeid.partition("::")
     _, bracket, parameter = rest.rpartition("[")
     return f"{module}[{parameter}" if bracket else module
+
+
+def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
+    """The check and the operation of a test of the suite, no check for an exploration; None for others'
+    tests."""
+    # Only a run whose process died asks.
+    from conformance.checks import load_checks
+
+    path, _, test = nodeid.partition("::")
+    module = path.rpartition("/")[2].removesuffix(".py")
+    name, _, parameter = test.removesuffix("]").partition("[")
+    if not path.endswith(f"checks/{module}.py") or not (CHECKS / f"{module}.py").exists():
+        return None
+    return load_checks().get(f"{module}.{name}"), parameter
 
 
 def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:

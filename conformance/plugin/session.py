@@ -35,6 +35,9 @@ _LEGEND = (
     "- not applicable or without occasion"
 )
 
+#: What pytest-xdist calls the phase of a test whose process died.
+CRASHED = "???"
+
 _INTERRUPTED = {
     pytest.ExitCode.INTERRUPTED: "by the user or the system",
     pytest.ExitCode.INTERNAL_ERROR: "by an error inside pytest",
@@ -111,28 +114,22 @@ class Run:
         """Keeps tests that share set-up in one worker, unless the user chose how to share out tests."""
         if config.getoption("dist") != "load":
             return None
-        if self.controller.lanes > 1:
-            from conformance.plugin.scheduling import by_share
+        from conformance.plugin.scheduling import by_scope, by_share
 
-            return by_share(config, log)
-        from xdist.scheduler import LoadScopeScheduling
-
-        # pytest-xdist has no types.
-        class ByScope(LoadScopeScheduling):  # type: ignore[misc]
-            def _split_scope(self, nodeid: str) -> str:
-                return selection.scope(nodeid)
-
-        return ByScope(config, log)
+        return by_share(config, log) if self.controller.lanes > 1 else by_scope(config, log)
 
     # ------------------------------------------------------------------ while it runs
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         payload = getattr(report, "conformance", None)
+        if payload is None and report.when == CRASHED and self._crashed(report):
+            return
         if payload is None:
             if report.failed and not hasattr(report, "conformance_passive"):
                 self._others_failed = True
             return
+        self.controller.unfinished.discard(report.nodeid)
         if payload.get("error"):
             self.controller.results.errors.append(payload["error"])
         elif report.failed and (reason := self._all_known(payload["findings"])):
@@ -147,6 +144,16 @@ class Run:
         for finding in self.controller.take(payload):
             if finding.verdict in self.controller.options.failing:
                 self._report_passive(finding)
+
+    def _crashed(self, report: pytest.TestReport) -> bool:
+        """Whether a test is the suite's own whose process died; it is no violation, and may run again."""
+        if selection.judged_by(report.nodeid) is None:
+            return False
+        self.controller.unfinished.add(report.nodeid)
+        report.outcome = "skipped"
+        report.longrepr = (report.location[0], 0, f"Skipped: {report.longrepr}")
+        report.conformance_passive = "inconclusive"  # type: ignore[attr-defined]
+        return True
 
     def _all_known(self, findings: Iterable[dict[str, Any]]) -> str:
         """The reason why all of a test's failures are known; empty if one is not."""
@@ -181,7 +188,8 @@ class Run:
     def pytest_report_teststatus(self, report: pytest.TestReport) -> Any:
         payload = getattr(report, "conformance", None)
         shown = payload.get("shown") if payload else getattr(report, "conformance_passive", None)
-        if shown == "known" or (payload and not report.failed and shown in CATEGORIES):
+        ours = payload is not None or hasattr(report, "conformance_passive")
+        if shown == "known" or (ours and not report.failed and shown in CATEGORIES):
             return CATEGORIES[shown]
         return None
 

@@ -140,7 +140,7 @@ def too_many_headers(turn: Turn) -> None:
 
 
 def long_header(turn: Turn) -> None:
-    turn.answer(turn.right(), {"X-Long": b"y" * (turn.scale.large // 2)})
+    turn.answer(turn.right(), {"X-Long": b"y" * min(turn.scale.large // 2, 2_000_000)})
 
 
 # ---------------------------------------------------------------------- other protocols and hosts

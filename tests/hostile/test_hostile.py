@@ -92,6 +92,7 @@ def test_every_check_comes_to_a_verdict(mode: Mode) -> None:
 #: Whole runs, on a few checks so that they are quick.
 WHOLE = {
     "dies": ["--rule", "auth.header-case"],
+    "a killed worker": ["--rule", "auth.header-case"],
     "disk full": ["--rule", "auth.header-case@listWallets"],
 }
 

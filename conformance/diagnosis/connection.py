@@ -69,8 +69,8 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
     if all(answer.throttled for answer in answers):
         examination.found(
             "rate limit",
-            f"{base_url} answers {listed.status} to everything, although the suite waited. Lower [limits] "
-            "requests_per_second, or wait until the limit is lifted.",
+            f"{base_url} answers {listed.status} to everything, although the suite waited. Lower "
+            "--rate ([limits] requests_per_second), or wait until the limit is lifted.",
         )
         return True
     if any(b"plain HTTP request was sent to HTTPS port" in answer.response_body for answer in answers):

@@ -13,6 +13,7 @@ from typing import Any
 from conformance._files import read_json, written
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, SPEC
+from conformance.judging import invariants, pages  # noqa: F401 - files hold their expectations, too
 from conformance.judging.expectations import ExpectationError, from_plain
 from conformance.replay.symbols import filled
 from conformance.target.file import Target

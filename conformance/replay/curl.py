@@ -227,61 +227,56 @@ class _Script:
         return [f"printf %s {self.words(text)} > {file}"]
 
     def step(self, step: Step) -> list[str]:
-        auth = step.get("auth", {})
+        auth, at, body = step.get("auth", {}), step["id"], f'"$WORK/body_{step["id"]}"'
         owner = f"CONFORMANCE_{step['organization'].upper()}"
-        at, body = step["id"], f'"$WORK/body_{step["id"]}"'
         has_body = "body" in step or "body_base64" in step
         lines = ["", f"# step {at}: {_comment(step.get('purpose', ''))} (then {step['answered']['status']})"]
         if wait := step.get("wait"):
             lines.append(f"sleep {wait}")
         lines += self.bytes_to(body, step, "body")
-        signed_body = body
-        if "signed_body" in auth or "signed_body_base64" in auth:
-            signed_body = f'"$WORK/signed_{at}"'
-            lines += self.bytes_to(signed_body, auth, "signed_body")
-        timestamp = (
-            self.words(auth["timestamp"])
-            if "timestamp" in auth
-            else f"$(( $(date +%s) + {auth.get('timestamp_offset', 0)} ))"
-        )
-        nonce = self.words(auth["nonce"]) if "nonce" in auth else "$(hexadecimal 16)"
-        signed_target = (
-            f'"$PREFIX"{self.words(auth["signed_target"])}' if "signed_target" in auth else '"$target"'
-        )
-        separator = shlex.quote(auth.get("separator", ""))
-        secret = f'"${{{owner}_SECRET}}"'
-        if "secret" in auth:
-            found = SECRET.fullmatch(auth["secret"])
-            secret = f'"${{CONFORMANCE_{found[1].upper()}_SECRET}}"' if found else shlex.quote(auth["secret"])
-        parts = [
-            shlex.quote(auth.get("signed_method", step["method"])),
-            signed_target,
-            self.words(auth["signed_timestamp"]) if "signed_timestamp" in auth else '"$timestamp"',
-            self.words(auth["signed_nonce"]) if "signed_nonce" in auth else '"$nonce"',
-        ]
-        joined = "".join(part + separator if separator != "''" else part for part in parts)
-        lines += [
-            f'target="$PREFIX"{self.words(step["target"])}',
-            f"timestamp={timestamp}",
-            f"nonce={nonce}",
-            f"signature=$( {{ printf %s {joined}; cat {signed_body}; }} | sign {secret})",
-        ]
-        signature = '"$signature"'
-        if auth.get("mangle"):
-            signature = _mutated(auth["mangle"])
-        if "signature" in auth:
-            signature = self.words(auth["signature"])
+        lines += self.signed(step, owner, body)
         values = {
             signing.API_KEY: self.words(auth["api_key"]) if "api_key" in auth else f'"${{{owner}_API_KEY}}"',
             signing.TIMESTAMP: '"$timestamp"',
             signing.NONCE: '"$nonce"',
-            signing.SIGNATURE: signature,
+            signing.SIGNATURE: self.signature(auth),
         }
         lines += [f"{_variable(f'sent_{at}.{name}')}=${name}" for name in ("signature", "timestamp", "nonce")]
         lines += self.curl(step, values, has_body)
         for symbol, place in step.get("captures", {}).items():
             lines.append(f'{_variable(symbol)}=$(first "$WORK/answer_{at}" {shlex.quote(str(place[-1]))})')
         return lines
+
+    def signed(self, step: Step, owner: str, body: str) -> list[str]:
+        """The lines that set target, timestamp, nonce and the signature of a step (section 5.3)."""
+        auth, at = step.get("auth", {}), step["id"]
+        lines = []
+        if "signed_body" in auth or "signed_body_base64" in auth:
+            body = f'"$WORK/signed_{at}"'
+            lines += self.bytes_to(body, auth, "signed_body")
+        later = f"$(( $(date +%s) + {auth.get('timestamp_offset', 0)} ))"
+        target = f'"$PREFIX"{self.words(auth["signed_target"])}' if "signed_target" in auth else '"$target"'
+        parts = [
+            shlex.quote(auth.get("signed_method", step["method"])),
+            target,
+            self.words(auth["signed_timestamp"]) if "signed_timestamp" in auth else '"$timestamp"',
+            self.words(auth["signed_nonce"]) if "signed_nonce" in auth else '"$nonce"',
+        ]
+        separator = shlex.quote(auth.get("separator", ""))
+        joined = "".join(part + separator if separator != "''" else part for part in parts)
+        return [
+            *lines,
+            f'target="$PREFIX"{self.words(step["target"])}',
+            f"timestamp={self.words(auth['timestamp']) if 'timestamp' in auth else later}",
+            f"nonce={self.words(auth['nonce']) if 'nonce' in auth else '$(hexadecimal 16)'}",
+            f"signature=$( {{ printf %s {joined}; cat {body}; }} | sign {_secret(auth, owner)})",
+        ]
+
+    def signature(self, auth: dict[str, Any]) -> str:
+        """The signature as it is sent: the computed one, a mutation of it, or another."""
+        if "signature" in auth:
+            return self.words(auth["signature"])
+        return _mutated(auth["mangle"]) if auth.get("mangle") else '"$signature"'
 
     def curl(self, step: Step, values: dict[str, str], has_body: bool) -> list[str]:
         auth, at = step.get("auth", {}), step["id"]
@@ -320,3 +315,11 @@ class _Script:
         if "together" in step:
             return [f'( {command} > "$WORK/status_{at}"; {intro}; cat "$WORK/status_{at}"; {shown} ) &']
         return [intro, command, shown]
+
+
+def _secret(auth: dict[str, Any], owner: str) -> str:
+    """What a step is signed with: its organization's secret unless it names another."""
+    if "secret" not in auth:
+        return f'"${{{owner}_SECRET}}"'
+    found = SECRET.fullmatch(auth["secret"])
+    return f'"${{CONFORMANCE_{found[1].upper()}_SECRET}}"' if found else shlex.quote(auth["secret"])

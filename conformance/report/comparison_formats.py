@@ -75,6 +75,16 @@ def _row(values: list[str]) -> str:
 def _lines(found: Comparison) -> Iterator[str]:
     yield "## Financial Accounts API conformance, compared"
     yield ""
+    yield from _facts(found)
+    if found.two:
+        yield from _changes("What broke", found.broke, found)
+        yield from _changes("What was mended", found.mended, found)
+        yield from _changes("What changed otherwise", found.moved, found)
+    yield from _rules(found)
+    yield from _choices(found)
+
+
+def _facts(found: Comparison) -> Iterator[str]:
     yield _row(["", *map(plain, found.names)])
     yield "|---|" + "---|" * len(found.names)
     facts = {
@@ -92,10 +102,9 @@ def _lines(found: Comparison) -> Iterator[str]:
     for name, values in facts.items():
         yield _row([name, *values])
     yield ""
-    if found.two:
-        yield from _changes("What broke", found.broke, found)
-        yield from _changes("What was mended", found.mended, found)
-        yield from _changes("What changed otherwise", found.moved, found)
+
+
+def _rules(found: Comparison) -> Iterator[str]:
     yield f"### {count(len(found.rules), 'rule')} judged differently, or broken somewhere"
     yield ""
     if found.rules:
@@ -108,6 +117,9 @@ def _lines(found: Comparison) -> Iterator[str]:
             ]
             yield _row([f"`{row.rule.id}`", str(row.rule.level), *texts])
         yield ""
+
+
+def _choices(found: Comparison) -> Iterator[str]:
     yield f"### {count(len(found.choices), 'open question')} answered differently"
     yield ""
     if found.choices:

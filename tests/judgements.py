@@ -1,10 +1,10 @@
 """Does each judgement earn its place? `python -m tests.judgements`, from the root of a checkout.
 
 A place is a call in conformance/checks, conformance/harness or conformance/fuzz that judges, or that has a
-helper judge. Each kind of
-fault of the catalogue meets the checks of its rule (with --explore also the explorations of its operation);
-a place that no faulty server trips is unproven and is printed: it needs a fault, or goes. Exit status 1 says
-that there is one.
+helper judge. Faults of the catalogue meet the checks of their rules (with --explore also the explorations of
+their operations), in rounds of one kind for each rule; a rule whose checks have no unproven place left takes
+no further part. A place that no faulty server trips is unproven and is printed: it needs a fault, or goes.
+Exit status 1 says that there is one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from typing import Any, TypeGuard
 from unittest import mock
 
 import conformance
+from conformance.checks import load_checks
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judging import recorder
 from tests.faults.catalogue import Fault, load
@@ -54,24 +55,30 @@ Line = tuple[str, int]
 
 
 class Measure:
-    """Which lines judgements came from, and from which of them a violation."""
+    """Which lines judgements came from, from which of them a violation, and which rules they were about."""
 
     def __init__(self) -> None:
         self.judged: Counter[Line] = Counter()
         self.tripped: Counter[Line] = Counter()
+        self.about: set[tuple[Line, str]] = set()
 
     def judge(self, *arguments: Any, **options: Any) -> recorder.Judgement:
         judgement = _judge(*arguments, **options)
-        lines = set(_lines(sys._getframe(1)))
+        caller = sys._getframe(1)
+        lines = set(_lines(caller))
         self.judged.update(lines)
+        # A context's and a recorder's own methods to judge name the rule so.
+        rule = caller.f_locals.get("rule")
+        self.about.update((line, rule) for line in lines if isinstance(rule, str))
         if judgement.outcome.good is False:
             self.tripped.update(lines)
         return judgement
 
-    def add(self, judged: Counter[Line], tripped: Counter[Line]) -> None:
+    def add(self, other: Measure) -> None:
         """Adds what another process has seen."""
-        self.judged += judged
-        self.tripped += tripped
+        self.judged += other.judged
+        self.tripped += other.tripped
+        self.about |= other.about
 
 
 _judge = recorder.judge
@@ -144,15 +151,38 @@ def chosen(faults: Iterable[Fault], operations: int) -> list[Fault]:
     return kept
 
 
-def measured(work: tuple[str, int]) -> tuple[Counter[Line], Counter[Line]]:
-    """What the checks of a fault's rule judge on its server, and the explorations with so many examples."""
-    identifier, examples = work
-    fault, measure = _FAULTS[identifier], Measure()
+def spread(faults: Iterable[Fault]) -> list[Fault]:
+    """First one fault of each sentence, then a second one of each, and so on."""
+    times: Counter[tuple[str, str]] = Counter()
+    numbered: list[tuple[int, int, Fault]] = []
+    for fault in faults:
+        sentence = fault.rule, fault.description
+        numbered.append((times[sentence], len(numbered), fault))
+        times[sentence] += 1
+    return [fault for _, _, fault in sorted(numbered, key=lambda entry: entry[:2])]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What is to be measured: a fault by its id, with its rule's checks or without, and the examples of
+    explorations."""
+
+    fault: str
+    checks: bool
+    examples: int
+
+
+def measured(work: Work) -> Measure:
+    """What the checks of a fault's rule, and the explorations, judge on its server."""
+    fault, measure = _FAULTS[work.fault], Measure()
     with mock.patch.object(recorder, "judge", measure.judge), hurried():
-        judge(fault.make(), [(check, fault.operation) for check in checks_of(fault.rule, fault.operation)])
-        if examples:
-            _explore(fault, examples)
-    return measure.judged, measure.tripped
+        if work.checks:
+            judge(
+                fault.make(), [(check, fault.operation) for check in checks_of(fault.rule, fault.operation)]
+            )
+        if work.examples:
+            _explore(fault, work.examples)
+    return measure
 
 
 def _explore(fault: Fault, examples: int) -> None:
@@ -165,6 +195,51 @@ def _explore(fault: Fault, examples: int) -> None:
 _FAULTS = {fault.id: fault for fault in load()}
 
 
+# ---------------------------------------------------------------------- rounds
+
+
+class Rounds:
+    """Rounds of faults, one of each rule that may still prove a place, until none can or there are none."""
+
+    def __init__(self, faults: Iterable[Fault], direct: list[Place], files: str) -> None:
+        self.measure = Measure()
+        self._direct, self._files = direct, files
+        self._waiting: dict[str, list[Fault]] = {}
+        self._begun: set[str] = set()
+        for fault in spread(faults):
+            self._waiting.setdefault(fault.rule, []).append(fault)
+
+    @property
+    def places(self) -> list[Place]:
+        """The places that are known by now."""
+        known = all_places(self._direct, self.measure.judged)
+        return [place for place in known if place.file.startswith(self._files)]
+
+    @property
+    def unproven(self) -> list[Place]:
+        """Those of them that no fault has tripped."""
+        return [place for place in self.places if not place.hits(self.measure.tripped)]
+
+    def next(self) -> list[Fault]:
+        """The faults of the next round: of rules that are judged at an unproven place, or may be."""
+        unproven = self.unproven
+        lines = {(place.file, line) for place in unproven for line in range(place.first, place.last + 1)}
+        never = {place.file for place in unproven if not place.hits(self.measure.judged)}
+        wanted = {rule for line, rule in self.measure.about if line in lines}
+        wanted |= {rule for rule in self._waiting if rule not in self._begun or _files_of(rule) & never}
+        self._begun |= wanted
+        return [faults.pop(0) for rule, faults in self._waiting.items() if faults and rule in wanted]
+
+
+def _files_of(rule: str) -> set[str]:
+    """The files of the checks that cite a rule."""
+    return {
+        Path(check.function.__code__.co_filename).relative_to(PACKAGE).as_posix()
+        for check in load_checks().values()
+        if rule in check.rules
+    }
+
+
 # ---------------------------------------------------------------------- the command
 
 
@@ -173,30 +248,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     logging.disable(logging.CRITICAL)
     faults = [fault for fault in _FAULTS.values() if fault.rule.startswith(options.rule)]
-    faults = chosen(faults, options.operations)
-    measure, direct, begin = Measure(), places(), time.perf_counter()
-    # In a random order, so that what is known when somebody interrupts is not of the first rules only.
+    # In a random order, so that kinds and operations come as they may.
     random.Random(options.seed).shuffle(faults)
-    work = [(fault.id, options.explore) for fault in faults[: options.sample or len(faults)]]
+    rounds, begin = Rounds(chosen(faults, options.operations), places(), options.file), time.perf_counter()
     tried = 0
     with contextlib.suppress(KeyboardInterrupt):
-        for judged, tripped in _measured(work, options.processes):
-            measure.add(judged, tripped)
-            tried += 1
-            if tried % 100 == 0:
-                print(f"{tried} of {len(work)} faults", file=sys.stderr, flush=True)
-    every = [place for place in all_places(direct, measure.judged) if place.file.startswith(options.file)]
-    unproven = [place for place in every if not place.hits(measure.tripped)]
+        while (batch := rounds.next()) and not 0 < options.sample <= tried:
+            batch = batch[: options.sample - tried] if options.sample else batch
+            work = [Work(fault.id, not options.file.startswith("fuzz"), options.explore) for fault in batch]
+            for seen in _measured(work, options.processes):
+                rounds.measure.add(seen)
+            tried += len(batch)
+            print(f"{tried} faults, {len(rounds.unproven)} places unproven", file=sys.stderr, flush=True)
+    unproven = rounds.unproven
     for place in unproven:
-        reached = place.hits(measure.judged)
+        reached = place.hits(rounds.measure.judged)
         told = f"judged {reached} times, never tripped" if reached else "never judged"
         print(f"{place.file}:{place.first}: {told}")
     took = time.perf_counter() - begin
-    print(f"{tried} faults, {len(every)} places that judge, {len(unproven)} unproven; {took:.0f} s")
+    print(f"{tried} faults, {len(rounds.places)} places that judge, {len(unproven)} unproven; {took:.0f} s")
     return 1 if unproven else 0
 
 
-def _measured(work: list[tuple[str, int]], processes: int) -> Iterator[tuple[Counter[Line], Counter[Line]]]:
+def _measured(work: list[Work], processes: int) -> Iterator[Measure]:
     if processes == 1:
         yield from map(measured, work)
         return

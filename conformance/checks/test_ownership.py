@@ -350,11 +350,8 @@ def _judge_obeyed(
 ) -> None:
     """Judges that a PATCH did not set a member that jobs may move as well: what was sent for it shows each
     time, also on beneficiaries of its own, and never after another PATCH."""
-    if same(seen.get(name), earlier.get(name)):
-        judge_member(ctx, rule, seen, name, earlier.get(name), what)
-        return
     fixture = ctx.fixture(fresh=True)
-    for _ in range(_TIMES):
+    for _ in range(_TIMES if not same(seen.get(name), earlier.get(name)) else 0):
         for sent, wanted in (({name: value}, True), ({}, False)):
             person = Beneficiary(ctx, fixture)
             answer = person.patch({**fixture.body("updateBeneficiary"), **sent}, "one more PATCH")

@@ -187,16 +187,6 @@ def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusab
     return f"{len(page.items)} items"
 
 
-@predicate
-def integers_in_envelope(exchanges: Sequence[Exchange]) -> str:
-    """No number of the envelope has a fraction: to JSON Schema 12.0 is an integer, to most clients it is
-    not."""
-    for name in ("total", "page", "size", "pages"):
-        if isinstance(exchanges[0].get(name), float):
-            return f"{name} {show(exchanges[0].get(name))}"
-    return ""
-
-
 # ---------------------------------------------------------------------- walks: all pages of a list
 
 

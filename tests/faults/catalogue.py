@@ -70,6 +70,8 @@ SECTIONS = (
     "deployments",
     "spellings",
     "memory",
+    "corners",
+    "afterwards",
 )
 
 

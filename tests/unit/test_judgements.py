@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.faults.catalogue import load
-from tests.judgements import Place, all_places, chosen, measured, places
+from tests.judgements import Line, Measure, Place, Rounds, Work, all_places, chosen, measured, places
 
 
 def test_places_are_calls_that_judge() -> None:
@@ -16,11 +16,35 @@ def test_places_are_calls_that_judge() -> None:
 
 def test_fault_trips_the_places_that_judge_it() -> None:
     fault = next(fault for fault in load() if fault.rule == "list.page-beyond")
-    judged, tripped = measured((fault.id, 0))
-    assert tripped and tripped.keys() <= judged.keys()
-    every = all_places(places(), judged)
-    assert any(place.hits(tripped) for place in every)
-    assert any(not place.hits(tripped) for place in every)
+    seen = measured(Work(fault.id, True, 0))
+    assert seen.tripped and seen.tripped.keys() <= seen.judged.keys()
+    assert {rule for _, rule in seen.about} >= {fault.rule}
+    every = all_places(places(), seen.judged)
+    assert any(place.hits(seen.tripped) for place in every)
+    assert any(not place.hits(seen.tripped) for place in every)
+
+
+def seen(rule: str, judged: Line, *tripped: Line) -> Measure:
+    """A measure of one judgement of a rule."""
+    measure = Measure()
+    measure.judged[judged] += 1
+    measure.tripped.update(tripped)
+    measure.about.add((judged, rule))
+    return measure
+
+
+def test_rules_without_unproven_places_take_no_further_part() -> None:
+    faults = [fault for fault in load() if fault.rule in ("list.stable", "http.content-type")]
+    rounds = Rounds(chosen(faults, 1), [Place("checks/a.py", 1, 1), Place("checks/b.py", 1, 1)], "checks/")
+    first = rounds.next()
+    assert {fault.rule for fault in first} == {"list.stable", "http.content-type"}
+    line, other = ("checks/a.py", 1), ("checks/b.py", 1)
+    rounds.measure.add(seen("list.stable", line))
+    rounds.measure.add(seen("http.content-type", other, other))
+    assert [place.file for place in rounds.unproven] == ["checks/a.py"]
+    assert {fault.rule for fault in rounds.next()} == {"list.stable"}
+    rounds.measure.add(seen("list.stable", line, line))
+    assert rounds.next() == [] and rounds.unproven == []
 
 
 def test_helper_lines_are_places_of_their_own() -> None:

@@ -14,6 +14,7 @@ from conformance._text import count, printable
 from conformance.judging.findings import Finding
 from conformance.plugin import selection
 from conformance.plugin.controller import Controller
+from conformance.plugin.effort import Effort
 from conformance.plugin.plan import Plan, bounded, plan
 from conformance.plugin.progress import Remaining
 
@@ -116,7 +117,9 @@ class Run:
             return None
         from conformance.plugin.scheduling import by_scope, by_share
 
-        return by_share(config, log) if self.controller.lanes > 1 else by_scope(config, log)
+        # What runs ahead of pytest has to know its tests from the beginning.
+        ahead = self.controller.lanes > 1 or self.controller.options.effort is Effort.DEEP
+        return by_share(config, log) if ahead else by_scope(config, log)
 
     # ------------------------------------------------------------------ while it runs
 

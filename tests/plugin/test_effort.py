@@ -21,6 +21,7 @@ from conformance.plugin import costs, effort, ordering, worker
 from conformance.plugin.deferred import Deferred
 from conformance.plugin.execution import Executor
 from conformance.plugin.options import Options
+from conformance.plugin.session import Run
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
@@ -321,3 +322,16 @@ def test_checks_that_wait_run_beside_the_others(forgetful: Target) -> None:
     (finding,) = executed.findings
     assert finding.verdict is Verdict.FAILED and "290 s before" in finding.expected
     assert 290 <= time.monotonic() - begin < 470
+
+
+@pytest.mark.parametrize(("level", "static"), [(effort.Effort.FULL, False), (effort.Effort.DEEP, True)])
+def test_processes_of_a_deep_run_know_their_tests_from_the_beginning(
+    level: effort.Effort, static: bool
+) -> None:
+    """Else a check that waits would come to a process that has not begun with it."""
+    controller = Mock(lanes=1, options=Mock(effort=level))
+    values = {"dist": "load", "tx": ["popen", "popen"]}
+    config = Mock(getoption=values.get, getvalue=values.get)
+    session = Run(Mock(), controller, lambda: None)
+    scheduler = session.pytest_xdist_make_scheduler(config, Mock())
+    assert (type(scheduler).__name__ == "ByShare") is static

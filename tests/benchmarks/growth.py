@@ -14,7 +14,7 @@ from .table import Row
 TIMES = (1, 10, 100)
 
 #: Exchanges of the smallest run.
-SMALLEST = 1000
+SMALLEST = 300
 
 
 def report() -> Iterator[Row]:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from conformance._text import count
+from conformance._text import count, listed
 from conformance.report.comparison_formats import comparison_html
 from conformance.report.html import html, render
 from conformance.results import view
 from conformance.results.comparison import compare
 from conformance.results.history import Implementation
 
-_WIDTH, _HEIGHT = 160, 28
+_WIDTH, _HEIGHT = 320, 64
 
-#: Runs that a line of the past shows.
+#: Runs that the past of an implementation shows.
 _SHOWN = 40
 
 
@@ -52,10 +52,21 @@ def _index(implementations: Sequence[Implementation]) -> str:
                 }
                 for operation in operations
             ],
+            "headline": _headline(implementations),
             "compared": len(implementations) > 1,
             "operations": operations,
         },
     )
+
+
+def _headline(implementations: Sequence[Implementation]) -> str:
+    conform = sum(view.tone(implementation.latest) == "good" for implementation in implementations)
+    if len(implementations) == 1:
+        return implementations[0].latest.verdict.sentence
+    of = len(implementations)
+    number = f"All {of}" if conform == of else f"{conform or 'None'} of {of}"
+    verb = "conforms" if conform == 1 else "conform"
+    return f"{number} implementations {verb}, by the last run of each."
 
 
 def _row(implementation: Implementation) -> dict[str, object]:
@@ -67,14 +78,37 @@ def _row(implementation: Implementation) -> dict[str, object]:
         "tone": view.tone(document),
         "title": document.verdict.title or document.verdict.name,
         "sentence": document.verdict.sentence,
-        "passed": required["passed"],
-        "failed": required["failed"],
-        "warnings": implied["warning"],
-        "inconclusive": sum(row["inconclusive"] for row in document.counts.values()),
+        "numbers": {
+            "required passed": required["passed"],
+            "required failed": required["failed"],
+            "warnings": implied["warning"],
+            "inconclusive": sum(row["inconclusive"] for row in document.counts.values()),
+        },
         "date": document.run.started[:16].replace("T", " "),
         "suite": document.suite.version,
         "runs": count(len(implementation.runs), "run"),
         "past": _past(implementation),
+        "since": _since(implementation),
+    }
+
+
+def _since(implementation: Implementation) -> dict[str, object] | None:
+    """What broke and what was mended since the run before; None for a first run."""
+    if len(implementation.runs) < 2:
+        return None
+    before, after = implementation.runs[-2:]
+    found = compare({"before": before, "after": after})
+    named = {
+        "broke": [change.rule for change in found.broke],
+        "mended": [change.rule for change in found.mended],
+    }
+    return {
+        "date": before.run.started[:10],
+        "changes": [
+            {"name": name, "number": len(rules), "rules": listed(rules, 3)}
+            for name, rules in named.items()
+            if rules
+        ],
     }
 
 
@@ -96,22 +130,37 @@ def _cell(implementation: Implementation, operation: str) -> dict[str, object]:
 
 
 def _past(implementation: Implementation) -> Markup:
-    """The share of required cases that passed, run by run, as a line."""
-    shares = []
-    for document in implementation.runs[-_SHOWN:]:
-        row = document.counts["required"]
-        judged = row["passed"] + row["failed"]
-        shares.append(row["passed"] / judged if judged else 0.0)
-    step = (_WIDTH - 8) / max(1, len(shares) - 1)
-    points = [
-        (round(4 + index * step, 1), round(4 + (1 - share) * (_HEIGHT - 8), 1))
-        for index, share in enumerate(shares)
-    ]
-    line = " ".join(f"{x},{y}" for x, y in points)
-    words = ", ".join(f"{share:.1%}" for share in shares)
-    x, y = points[-1]
-    return Markup(
-        '<svg class="past" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="required rules '
-        "that held, "
-        'run by run: {}"><polyline points="{}"/><circle cx="{}" cy="{}" r="3"/></svg>'
-    ).format(_WIDTH, _HEIGHT, _WIDTH, _HEIGHT, words, line, x, y)
+    """Run by run, how many required cases failed: a bar each, and a dot where none did."""
+    runs = implementation.runs[-_SHOWN:]
+    failed = [document.counts["required"]["failed"] for document in runs]
+    most, step = max(failed) or 1, _WIDTH / max(len(runs), 8)
+    ground = _HEIGHT - 16
+    marks = []
+    for index, (document, number) in enumerate(zip(runs, failed, strict=True)):
+        x = index * step
+        title = f"{document.run.started[:10]}: {number} failed"
+        if number:
+            height = max((ground - 12) * number / most, 2)
+            shape = Markup('<rect x="{}" y="{}" width="{}" height="{}"/>').format(
+                round(x + 1, 1), round(ground - height, 1), round(step - 2, 1), round(height, 1)
+            )
+        else:
+            shape = Markup('<circle cx="{}" cy="{}" r="3"/>').format(round(x + step / 2, 1), ground - 4)
+        marks.append(Markup("<g><title>{}</title>{}</g>").format(title, shape))
+    for index in {failed.index(max(failed)), len(failed) - 1}:
+        # The most and the last in numbers.
+        y = ground - max((ground - 12) * failed[index] / most, 8) - 3
+        marks.append(
+            Markup('<text x="{}" y="{}" text-anchor="middle">{}</text>').format(
+                round((index + 0.5) * step, 1), round(y, 1), failed[index]
+            )
+        )
+    first, last = runs[0].run.started[:10], runs[-1].run.started[:10]
+    marks.append(Markup('<text x="0" y="{}">{}</text>').format(_HEIGHT - 2, first))
+    if last != first:
+        end = max(round(len(runs) * step, 1), 150)
+        marks.append(Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(end, _HEIGHT - 2, last))
+    words = "required cases that failed, run by run: " + ", ".join(map(str, failed))
+    return Markup('<svg class="past" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
+        _WIDTH, _HEIGHT, words, Markup("").join(marks)
+    )

@@ -45,8 +45,42 @@ def test_index_shows_verdicts_and_operations() -> None:
     assert set(pages) == {"index.html", "good.html", "bad.html", "compare.html"}
     row = re.search(r'<tr><th scope="row">listWallets.*?</tr>', pages["index.html"], re.DOTALL)
     assert row and re.findall(r'<td class="(\w+)"', row[0]) == ["passed", "failed"]
-    assert "polyline" in pages["index.html"] and 'href="bad.html"' in pages["index.html"]
+    assert "1 of 2 implementations conforms" in pages["index.html"]
+    assert pages["index.html"].count('<svg class="past"') == 2 and 'href="bad.html"' in pages["index.html"]
     assert "list.walk" in pages["compare.html"]
+
+
+def test_what_changed_since_the_run_before_is_told() -> None:
+    pages = site(
+        [
+            Implementation("good", (BAD, GOOD)),
+            Implementation("bad", (GOOD, BAD)),
+            Implementation("new", (BAD,)),
+        ]
+    )
+    text = " ".join(re.sub("<[^>]*>", "", pages["index.html"]).split())
+    assert "1 mended (list.walk)" in text and "1 broke (list.walk)" in text and "The first run." in text
+    assert 'aria-label="required cases that failed, run by run: 1, 0"' in pages["index.html"]
+    assert "nothing changed" in site([Implementation("same", (GOOD, GOOD))])["index.html"]
+
+
+@pytest.mark.parametrize(
+    ("runs", "headline"),
+    [
+        ((GOOD, GOOD), "All 2 implementations conform, "),
+        ((GOOD, BAD), "1 of 2 implementations conforms, "),
+        ((BAD, BAD), "None of 2 implementations conform, "),
+        ((GOOD,), GOOD.verdict.sentence),
+    ],
+)
+def test_the_page_begins_with_how_many_conform(runs: tuple[Document, ...], headline: str) -> None:
+    page = site([Implementation(f"server {index}", (run,)) for index, run in enumerate(runs)])["index.html"]
+    assert f'<p class="lead">{headline}' in page
+
+
+def test_many_runs_are_bounded() -> None:
+    few, many = (site([Implementation("a", (BAD, GOOD) * number)])["index.html"] for number in (30, 300))
+    assert abs(len(many) - len(few)) < 200
 
 
 def test_one_implementation_is_compared_with_none() -> None:

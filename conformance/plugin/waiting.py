@@ -9,6 +9,7 @@ import httpx
 
 from conformance._text import printable
 from conformance.target.file import TargetError
+from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
 
 #: Seconds between two tries, and for which one try may last.
@@ -18,7 +19,10 @@ PAUSE, TRY = 0.2, 2.0
 def wait_for(base_url: str, seconds: float, tell: Callable[[str], None]) -> None:
     """Returns once anything answers HTTP at an address. Raises TargetError when nothing does for so long."""
     end, told = time.monotonic() + seconds, False
-    with httpx.Client(transport=new_transport(), timeout=TRY, follow_redirects=False) as client:
+    named = {"User-Agent": USER_AGENT}
+    with httpx.Client(
+        transport=new_transport(), timeout=TRY, follow_redirects=False, headers=named
+    ) as client:
         while True:
             try:
                 with client.stream("GET", base_url):

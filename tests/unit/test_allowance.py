@@ -13,6 +13,7 @@ import pytest
 from conformance import __version__
 from conformance.fixtures.run_context import MORE
 from conformance.judging.findings import Inconclusive
+from conformance.plugin.waiting import wait_for
 from conformance.wire.allowance import Account, Allowance, Kind, Turns
 from conformance.wire.messages import Failure
 from conformance.wire.throttle import Pace
@@ -165,4 +166,10 @@ def test_target_says_how_long_an_answer_may_take() -> None:
 def test_requests_name_suite_and_version() -> None:
     with wire() as server:
         connect(server).send(list_accounts())
+    assert server.last.values(b"user-agent") == [f"financial-accounts-conformance/{__version__}".encode()]
+
+
+def test_whoever_waits_for_a_server_says_so_too() -> None:
+    with wire() as server:
+        wait_for(server.url, 5, print)
     assert server.last.values(b"user-agent") == [f"financial-accounts-conformance/{__version__}".encode()]

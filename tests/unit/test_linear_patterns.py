@@ -1,0 +1,174 @@
+"""No regular expression that meets answers takes more than linear time, by its construction.
+
+Two kinds are found: a repetition of repetitions, which can share out a text in very many ways, and two
+repetitions one behind the other that take the same characters, which can share it out in as many ways as it
+is long.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import conformance
+
+#: Python's own reader of patterns; it has no public name.
+codes: Any = importlib.import_module("re._constants")
+parser: Any = importlib.import_module("re._parser")
+
+PACKAGE = Path(conformance.__file__).parent
+
+#: Packages whose patterns meet what a server answers.
+MEETING = (
+    "wire",
+    "judging",
+    "contract",
+    "harness",
+    "fuzz",
+    "replay",
+    "results",
+    "report",
+    "target",
+    "fixtures",
+)
+
+#: So many repetitions are as good as no bound.
+MANY = 100
+
+#: How the suite asks `re` for a pattern.
+CALLS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "split"}
+
+
+def patterns() -> Iterator[tuple[str, str]]:
+    """Every constant pattern, and where it stands."""
+    for folder in MEETING:
+        for path in (PACKAGE / folder).rglob("*.py"):
+            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+                if (
+                    isinstance(node, ast.Call)
+                    and isinstance(node.func, ast.Attribute)
+                    and isinstance(node.func.value, ast.Name)
+                    and (node.func.value.id, node.func.attr in CALLS) == ("re", True)
+                    and isinstance(node.args[0], ast.Constant)
+                ):
+                    text: Any = node.args[0].value
+                    yield (
+                        f"{path.stem}:{node.lineno}",
+                        text if isinstance(text, str) else text.decode("latin-1"),
+                    )
+    spec = PACKAGE.parent / "spec"
+    for path in [*spec.glob("schemas/*.json"), spec / "openapi.yaml"]:
+        for pattern in _of_schema(yaml.safe_load(path.read_text("utf-8"))):
+            yield path.name, pattern
+
+
+def _of_schema(schema: Any) -> Iterator[str]:
+    members = schema.values() if isinstance(schema, dict) else schema if isinstance(schema, list) else ()
+    if isinstance(schema, dict) and isinstance(schema.get("pattern"), str):
+        yield schema["pattern"]
+    for member in members:
+        yield from _of_schema(member)
+
+
+def _letters(node: tuple[Any, Any]) -> set[int]:
+    """The ASCII characters that a node which takes one character takes; all where that is hard to tell."""
+    everything = set(range(128))
+    match node:
+        case (codes.LITERAL, code):
+            return {code}
+        case (codes.NOT_LITERAL, code):
+            return everything - {code}
+        case (codes.RANGE, (low, high)):
+            return set(range(low, min(high, 127) + 1))
+        case (codes.CATEGORY, category):
+            sign = {"DIGIT": r"\d", "SPACE": r"\s", "WORD": r"\w"}[str(category).rpartition("_")[2]]
+            found = {code for code in everything if re.match(sign, chr(code))}
+            return everything - found if "NOT" in str(category) else found
+        case (codes.IN, members):
+            negated = members[0][0] is codes.NEGATE
+            taken = set().union(*(_letters(member) for member in members[negated:]))
+            return everything - taken if negated else taken
+    return everything
+
+
+def _first(sequence: Any) -> set[int]:
+    """The ASCII characters that a sequence may begin with."""
+    taken: set[int] = set()
+    for code, value in sequence:
+        if code is codes.SUBPATTERN:
+            return taken | _first(value[-1])
+        if code is codes.BRANCH:
+            return taken | set().union(*map(_first, value[1]))
+        if code in (codes.AT, codes.ASSERT, codes.ASSERT_NOT):
+            continue
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            taken |= _first(value[2])
+            if value[0]:
+                return taken
+            continue
+        return taken | _letters((code, value))
+    return taken
+
+
+def _repetitions(sequence: Any) -> Iterator[tuple[Any, Any]]:
+    """The repetitions without a bound, with what follows each, at any depth."""
+    sequence = list(sequence)
+    for at, (code, value) in enumerate(sequence):
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT):
+            if value[1] >= MANY:
+                yield value[2], sequence[at + 1 :]
+            yield from _repetitions(value[2])
+        elif code is codes.SUBPATTERN:
+            yield from _repetitions(value[-1])
+        elif code is codes.BRANCH:
+            for branch in value[1]:
+                yield from _repetitions(branch)
+
+
+def _may_be_empty(sequence: Any) -> bool:
+    repeats = (codes.MAX_REPEAT, codes.MIN_REPEAT)
+    return all(code is codes.AT or (code in repeats and value[0] == 0) for code, value in sequence)
+
+
+def ambiguous(pattern: str) -> str:
+    """How a pattern can share out a text in many ways; empty where it cannot."""
+    for body, behind in _repetitions(parser.parse(pattern)):
+        for inner, after in _repetitions(body):
+            next_round = _first(body) if _may_be_empty(after) else set()
+            if _first(inner) & (_first(after) | next_round):
+                return "a repetition of repetitions of the same characters"
+        for code, value in behind[:1]:
+            if (
+                code in (codes.MAX_REPEAT, codes.MIN_REPEAT)
+                and value[1] >= MANY
+                and _first(body) & _first(value[2])
+            ):
+                return "two repetitions of the same characters"
+    return ""
+
+
+@pytest.mark.parametrize(
+    "pattern", ["(a+)+b", r"(\w+\s*)*;", r"\s*\s*x", "[a-z]+[a-f0-9]+$", "(?:a|[ab]+)*c"]
+)
+def test_slow_patterns_are_found(pattern: str) -> None:
+    assert ambiguous(pattern)
+
+
+@pytest.mark.parametrize(
+    "pattern", [r"^-?[0-9]+(?:\.[0-9]+)?$", "a+b+", r"(?:[a-z]+,)*x", "[a-z]{2,8}_[A-Z]{8,}"]
+)
+def test_quick_patterns_are_not(pattern: str) -> None:
+    assert not ambiguous(pattern)
+
+
+def test_no_pattern_that_meets_answers_is_slow() -> None:
+    found = dict.fromkeys(patterns())
+    assert len(found) > 40
+    assert {place: (text, why) for place, text in found if (why := ambiguous(text))} == {}

@@ -1,0 +1,73 @@
+"""What is done with an answer grows with its size, and no faster: counted in calls, not in seconds."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from conformance._text import as_json, clean, printable
+from conformance.contract.operations import MOST_ELEMENTS, response_problems
+from conformance.judging.comparison import differences, identifiers, same
+from conformance.wire import json_text
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions, C's own included, are called meanwhile."""
+    count = 0
+
+    def profile(frame: FrameType, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def page(size: int) -> dict[str, Any]:
+    items = [{"id": f"wal_{number}", "object": "wallet", "label": "x" * 20} for number in range(size)]
+    return {"items": items, "total": size, "page": 1, "size": size, "pages": 1}
+
+
+#: Name -> what makes something of a size, and what is done with it.
+WORK: dict[str, tuple[Callable[[int], Any], Callable[[Any], object]]] = {
+    "equality": (page, lambda made: same(made, dict(made))),
+    "differences": (page, lambda made: differences("listWallets", made, {**made, "items": []})),
+    "ids": (page, lambda made: identifiers(made["items"])),
+    "JSON for a sentence": (page, lambda made: as_json(made, 200)),
+    "a printable text": (lambda size: "\x1b[31m" * size, printable),
+    "a clean text": (lambda size: "\u202e" * size, clean),
+    "reading brackets": (lambda size: b'"[' * size, json_text.depth),
+    "reading quotes": (lambda size: b"[" * 101 + b'\\"' * size, json_text.depth),
+}
+
+
+@pytest.mark.parametrize("name", WORK)
+def test_ten_times_the_answer_is_ten_times_the_work(name: str) -> None:
+    make, work = WORK[name]
+    small, large = make(200), make(2000)
+    work(small)
+    assert calls(lambda: work(large)) <= 11 * calls(lambda: work(small)) + 100
+
+
+def test_counting_finds_what_is_quadratic() -> None:
+    def compared(size: int) -> int:
+        return calls(lambda: [len(str(first)) for first in range(size) for _ in range(size)])
+
+    assert compared(100) > 11 * compared(10) + 100
+
+
+def test_the_form_of_endless_pages_is_judged_at_their_beginning() -> None:
+    first = response_problems("listWallets", page(MOST_ELEMENTS))
+    assert response_problems("listWallets", page(3 * MOST_ELEMENTS))[:20] == first[:20]
+    assert calls(lambda: response_problems("listWallets", page(3 * MOST_ELEMENTS))) <= 1.1 * calls(
+        lambda: response_problems("listWallets", page(MOST_ELEMENTS))
+    )

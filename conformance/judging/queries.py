@@ -22,8 +22,8 @@ _SHOWN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5
 
 _INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
 
-#: The numbers that a server must read as they are, up to these: pages far from any that it could stumble
-#: over.
+#: The numbers that a server must read as they are, up to these: pages far from any that it could
+#: mishandle.
 _HIGHEST = {"page": 1000, "size": MAX_SIZE}
 
 #: Parameter of a filter, without brackets -> the member that it goes by.

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.plugin import options, selection
-from conformance.plugin.effort import Effort, in_quick
+from conformance.plugin import collected, options, selection
+from conformance.plugin.effort import Effort
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -206,7 +206,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     config = session.config
     if config.stash[_OPTIONS].dry_run:
         return True
-    tests = [(item, ours) for item in session.items if (ours := _ours(item)) is not None]
+    tests = [(item, ours) for item in session.items if (ours := collected.ours(item)) is not None]
     judges = config.stash[_OPTIONS].selected and not config.stash[_OPTIONS].idle and not session.testsfailed
     if not tests or not judges or _workers_run_them(config):
         return None
@@ -263,12 +263,12 @@ def pytest_collection_modifyitems(
     given = config.stash[_OPTIONS]
     if given.effort is not Effort.DEEP:
         # Nobody left them out: they are no part of such a run.
-        items[:] = [item for item in items if not _deep(item)]
+        items[:] = [item for item in items if not collected.deep(item)]
     if given.selected:
-        items.sort(key=_place)
+        items.sort(key=collected.standing)
     if given.shard is None and given.scope.cases is None and given.effort is not Effort.QUICK:
         return
-    left = [item for item in items if not _wanted(item, given)]
+    left = [item for item in items if not collected.wanted(item, given)]
     gone = set(left)
     items[:] = [item for item in items if item not in gone]
     if left:
@@ -281,7 +281,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     if given.selected:
         from conformance.plugin.plan import plan
 
-        nodeids = [item.nodeid for item in session.items if _ours(item)]
+        nodeids = [item.nodeid for item in session.items if collected.ours(item)]
         session.config.stash[_PLAN] = plan(nodeids, given.examples, given.fuzz_time)
 
 
@@ -294,56 +294,12 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             terminalreporter.write_line(line)
 
 
-def _place(item: pytest.Item) -> tuple[Any, ...]:
-    """Where a test stands in a run: what waits is asked for last, and what looks back at what was sent stands
-    behind all of its rank."""
-    from conformance.plugin.ordering import place, rank
-
-    ours = _ours(item)
-    if ours is None:
-        return (False,)
-    waits, looks_back = (getattr(ours[0], name, False) for name in ("waits", "last"))
-    return waits, rank(item.nodeid), looks_back, place(item.nodeid)
-
-
-def _deep(item: pytest.Item) -> bool:
-    """Whether only deep runs have a test."""
-    ours = _ours(item)
-    return bool(ours and getattr(ours[0], "deep", False))
-
-
-def _wanted(item: pytest.Item, given: options.Options) -> bool:
-    ours = _ours(item)
-    if ours is None:
-        return True
-    if given.shard is not None and not selection.in_shard(item.nodeid, given.shard):
-        return False
-    if given.effort is Effort.QUICK and not (_is_check(item) and in_quick(ours[0].name, ours[1])):
-        return False
-    return given.scope.wants(getattr(item, "function", None), ours[1])
-
-
-def _is_check(item: pytest.Item) -> bool:
-    return hasattr(getattr(item, "function", None), "conformance_check")
-
-
-def _ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
-    """The check or exploration that a test is, and its operation or part; None for other tests."""
-    function = getattr(item, "function", None)
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    if check := getattr(function, "conformance_check", None):
-        return check, parameters.get("ctx", "")
-    if exploration := getattr(function, "conformance_exploration", None):
-        return exploration, parameters.get("part", "")
-    return None
-
-
 # --------------------------------------------------------------------------- tests
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    ours = _ours(pyfuncitem)
+    ours = collected.ours(pyfuncitem)
     if ours is None:
         return None
     executor = _executor(pyfuncitem.config)

@@ -24,6 +24,8 @@ LIGHT = {
     "conformance.plugin",
     "conformance.plugin.effort",
     "conformance.plugin.hooks",
+    "conformance.plugin.collected",
+    "conformance.plugin.option_table",
     "conformance.plugin.options",
     "conformance.plugin.selection",
 }

@@ -1,0 +1,60 @@
+"""What a collected test is to the suite: which check or exploration, whether a run wants it, and when."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from conformance.plugin import options, selection
+from conformance.plugin.effort import Effort, in_quick
+
+if TYPE_CHECKING:
+    from conformance.harness.check import Check
+    from conformance.harness.exploration import Exploration
+
+
+def standing(item: pytest.Item) -> tuple[Any, ...]:
+    """Where a test stands in a run: what waits is asked for last, and what looks back at what was sent stands
+    behind all of its rank."""
+    from conformance.plugin.ordering import place, rank
+
+    test = ours(item)
+    if test is None:
+        return (False,)
+    waits, looks_back = (getattr(test[0], name, False) for name in ("waits", "last"))
+    return waits, rank(item.nodeid), looks_back, place(item.nodeid)
+
+
+def deep(item: pytest.Item) -> bool:
+    """Whether only deep runs have a test."""
+    test = ours(item)
+    return bool(test and getattr(test[0], "deep", False))
+
+
+def wanted(item: pytest.Item, given: options.Options) -> bool:
+    """Whether a run with these options has a test; the tests of others are wanted always."""
+    test = ours(item)
+    if test is None:
+        return True
+    if given.shard is not None and not selection.in_shard(item.nodeid, given.shard):
+        return False
+    if given.effort is Effort.QUICK and not (is_check(item) and in_quick(test[0].name, test[1])):
+        return False
+    return given.scope.wants(getattr(item, "function", None), test[1])
+
+
+def is_check(item: pytest.Item) -> bool:
+    """Whether a test is one of the suite's checks, not an exploration."""
+    return hasattr(getattr(item, "function", None), "conformance_check")
+
+
+def ours(item: pytest.Item) -> tuple[Check | Exploration, str] | None:
+    """The check or exploration that a test is, and its operation or part; None for other tests."""
+    function = getattr(item, "function", None)
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if check := getattr(function, "conformance_check", None):
+        return check, parameters.get("ctx", "")
+    if exploration := getattr(function, "conformance_exploration", None):
+        return exploration, parameters.get("part", "")
+    return None

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from conformance.checks import load_checks
 from conformance.contract import signing
 from conformance.fixtures.read_only import NOT_SENT
 from conformance.fixtures.run_context import RunContext
+from conformance.harness.check import run_check
 from conformance.judging.findings import Inconclusive, LeftOut
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
@@ -18,6 +20,7 @@ from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Auth, Call
 from tests.support.running import cells, counted, run, write_target
+from tests.variants.networks import GatewayDate
 
 
 @pytest.fixture
@@ -162,3 +165,16 @@ def test_run_stops_where_a_server_accepts_what_it_must_refuse(world: Any) -> Non
     client.watch([exchange])
     with pytest.raises(Inconclusive, match="nothing was sent after that"):
         run.send(client, create(run, secret="wrong"), "")
+
+
+def test_clock_of_a_gateway_is_not_taken_for_the_server_s() -> None:
+    """Nothing that is created shows how far they are apart."""
+    server, seeded = new_server(number=1)
+    target = build(target_tables(seeded, "http://reference.test"), "reference")
+    transport = GatewayDate(InProcessTransport(server))
+    RunContext(target, transport).fresh().create("createVirtualAccount")
+    run = RunContext(target, transport, read_only=True)
+    for check in load_checks().values():
+        if "timestamps" in check.name:
+            findings, _ = run_check(check, "listAccounts", run)
+            assert not [finding for finding in findings if finding.verdict.is_violation], check.name

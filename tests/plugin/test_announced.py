@@ -103,9 +103,9 @@ def test_run_keeps_to_what_it_says_and_lists_what_it_leaves_behind(tmp_path: Pat
     assert f"about {announced['requests']:,} requests, {announced['created']:,} resources created" in (
         outcome.output.replace("\n", " ")
     )
-    # Each process makes what its own checks share.
+    # Each process makes what its own checks share; which of them run in one is for chance to say.
     assert abs(record["requests"] - announced["requests"]) < 0.2 * announced["requests"]
-    assert abs(record["created"] - announced["created"]) < 0.3 * announced["created"]
+    assert abs(record["created"] - announced["created"]) < 0.45 * announced["created"]
     rows = server.store.query("SELECT id, document FROM resources")
     new = {identifier for identifier, _ in rows} - there
     assert {resource["id"] for resource in made} == new and len(made) == record["created"]

@@ -109,8 +109,10 @@ def _processes(rounds: int) -> Iterator[Row]:
     def seconds(*options: str) -> float:
         return runs.suite("embedded", "-m", "not fuzz", "--lanes", "1", *options).seconds
 
-    one, two = in_turns(rounds, lambda: seconds(), lambda: seconds("-n", "2"))
-    yield Row("one process over two (-n 2)", ratio(one, two), ">= 1.6", f"{shown(one)} to {shown(two)}")
+    alone, shared = in_turns(rounds, lambda: seconds(), lambda: seconds("-n", "2"))
+    yield Row(
+        "one process over two (-n 2)", ratio(alone, shared), ">= 1.6", f"{shown(alone)} to {shown(shared)}"
+    )
 
 
 def _collection(rounds: int) -> Row:

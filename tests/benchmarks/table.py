@@ -39,7 +39,7 @@ def in_turns(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:
 
 def ratio(above: Sequence[float], below: Sequence[float]) -> float:
     """The median of the ratios of each round."""
-    return statistics.median(one / other for one, other in zip(above, below, strict=True))
+    return statistics.median(over / under for over, under in zip(above, below, strict=True))
 
 
 def shown(values: Sequence[float]) -> str:

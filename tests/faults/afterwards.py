@@ -72,10 +72,10 @@ class ActsOnMalformed(ActsOnSome):
 
     def refused(self, ctx: Context, refusal: Refusal) -> None:
         if self.does(ctx, refusal):
-            ctx.values = self.sound(ctx)
+            ctx.values = self.valid(ctx)
             self.create(ctx)
 
-    def sound(self, ctx: Context) -> dict[str, Any]:
+    def valid(self, ctx: Context) -> dict[str, Any]:
         """Values for all required fields, as none can be read."""
         made = {"country": "US", "currency": "USD", "destination_currency": "USD"}
         return {field.name: made.get(field.kind, "Made up") for field in self.fields(ctx) if field.required}

@@ -121,7 +121,7 @@ faults["idempotency.key-accepted"] |= {
                     for (key,) in ctx.store.query(
                         "SELECT key FROM answers WHERE scope = ?", self.answer_scope(ctx)
                     )
-                    if sum(one != two for one, two in zip(key, ctx.key, strict=True)) == 1
+                    if sum(sent != kept for sent, kept in zip(key, ctx.key, strict=True)) == 1
                 ),
                 None,
             )

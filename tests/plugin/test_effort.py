@@ -175,7 +175,9 @@ def test_a_quick_run_says_that_it_was_one_and_what_it_left_out(quick: Any) -> No
     for text in (quick.output, *written):
         assert "quick run" in " ".join(text.split())
     assert ", ".join(rule for rule in RULES if rule in rules) in written[0]
-    partly = {(rule, one) for rule, some in results["run"]["judged_in_part"].items() for one in some}
+    partly = {
+        (rule, operation) for rule, some in results["run"]["judged_in_part"].items() for operation in some
+    }
     assert partly == effort.in_part() and partly & judged
 
 

@@ -48,13 +48,13 @@ def recorded(folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    return recorded(tmp_path_factory.mktemp("sound"))
+def valid(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return recorded(tmp_path_factory.mktemp("valid"))
 
 
 @pytest.fixture
-def document(sound: dict[str, Any]) -> dict[str, Any]:
-    return copy.deepcopy(sound)
+def document(valid: dict[str, Any]) -> dict[str, Any]:
+    return copy.deepcopy(valid)
 
 
 def refused(content: bytes, folder: Path) -> str:
@@ -278,12 +278,12 @@ def mutated(source: random.Random, document: Any) -> Any:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_files_that_were_changed_at_random_end_in_a_verdict_or_a_paragraph(
-    seed: int, sound: dict[str, Any]
+    seed: int, valid: dict[str, Any]
 ) -> None:
     load_checks()
     source = random.Random(seed)
     for _ in range(12):
-        document = copy.deepcopy(sound)
+        document = copy.deepcopy(valid)
         for _ in range(source.randrange(1, 4)):
             document = mutated(source, document)
         try:

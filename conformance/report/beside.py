@@ -67,18 +67,21 @@ def beside(document: Document, finding: FindingRecord) -> dict[str, Any] | None:
 def partners(document: Document, finding: FindingRecord) -> tuple[ExchangeRecord, ExchangeRecord] | None:
     """The decisive exchange and the one to set beside it, in the order in which they were sent.
 
-    That is one with the same Idempotency-Key, or else the same request but for its body; the last one before,
-    or else the first one after it.
+    Of a creation that is the first one with its Idempotency-Key, whichever finding it was kept for, or the
+    next one where it is itself the first; of anything else the same request among those of the finding, the
+    last one before or the first one after it.
     """
     kept = [document.exchanges.get(str(number)) for number in finding.exchanges]
     decisive, *others = kept or [None]
     if decisive is None:
         return None
-    alike = [other for other in others if other is not None and _alike(decisive, other)]
+    creation = decisive.method == "POST"
+    candidates = document.exchanges.values() if creation else others
+    alike = [other for other in candidates if other not in (None, decisive) and _alike(decisive, other)]
     if not alike:
         return None
-    before = [other for other in alike if other.started <= decisive.started]
-    partner = max(before, key=_when) if before else min(alike, key=_when)
+    before = [other for other in alike if _when(other) <= _when(decisive)]
+    partner = min(alike, key=_when) if creation or not before else max(before, key=_when)
     first, second = sorted((decisive, partner), key=_when)
     return first, second
 

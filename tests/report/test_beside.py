@@ -69,6 +69,15 @@ def test_a_conflict_stands_beside_the_first_request() -> None:
     ]
 
 
+def test_the_first_request_is_found_where_another_finding_kept_it() -> None:
+    conflict = finding("idempotency.conflict", "createAccount", Verdict.FAILED, exchanges=[3, 4])
+    results = whole_run(None, conflict, finding(*REPLAY, Verdict.PASSED, exchanges=[1]))
+    keep(results, *(keyed(number, "k", b"{}", b'{"name": "%d"}' % number) for number in (1, 3, 4)))
+    made = document(results)
+    shown = beside(made, view.causes(made)[0].first.decisive)
+    assert shown and shown["numbers"] == [1, 3]
+
+
 def test_creations_with_keys_of_their_own_are_not_compared() -> None:
     assert pair(keyed(2, "b", b"{}"), keyed(1, "a", b"{}")) is None
     assert pair(keyed(2, "b", b"{}")) is None

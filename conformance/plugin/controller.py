@@ -248,7 +248,8 @@ class Controller:
         except OSError as error:
             self.problems.append(f"The report could not be written to {self.folder}: {error}.")
         try:
-            self._write_lists()
+            if self.ran:
+                self._write_lists()
         except OSError as error:
             self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
 

@@ -206,8 +206,10 @@ class Run:
             for totals in executor.totals():
                 self.controller.take_totals(totals)
         self.controller.conclude()
-        if self.controller.ran:
-            self.controller.finish(_INTERRUPTED.get(pytest.ExitCode(exitstatus), ""))
+        interrupted = _INTERRUPTED.get(pytest.ExitCode(exitstatus), "")
+        # One that is interrupted before its first test has ended says so in every report, too.
+        if self.controller.ran or (interrupted and self._selected):
+            self.controller.finish(interrupted)
             if exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
                 status = self.controller.exit_status
                 session.exitstatus = 1 if self._others_failed and status in (0, 6) else status

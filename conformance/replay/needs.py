@@ -26,6 +26,9 @@ MAX_LISTED = 130
 #: Requests that were accepted before in the place of what can be done only once there.
 _BEFORE = 12
 
+#: Earlier looks at a list that a file keeps.
+_LOOKS = 12
+
 #: Words between the separators of paths, queries and JSON: whatever can be an id.
 _WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
 
@@ -115,6 +118,15 @@ def _bearing(later: Exchange, exchanges: list[Exchange], last: int, run: RunCont
     """The earlier requests of the check that bear on one; where it takes over a nonce, the last one with
     another nonce as well, as a server may know but the latest."""
     found = [exchange for exchange in exchanges if exchange.number < last and _related(exchange, later)]
+    if later.operation is not None and OPERATIONS[later.operation].is_list:
+        # What a list was like before may still be remembered.
+        found += [
+            exchange
+            for exchange in exchanges
+            if exchange.number < later.number
+            and exchange.method == "GET"
+            and exchange.call.path == later.call.path
+        ][-_LOOKS:]
     if later.call.auth.nonce is not None:
         earlier = [exchange for exchange in run.record.values() if exchange.number < later.number]
         used = [exchange for exchange in earlier if exchange.nonce == later.nonce][-1:]
@@ -154,7 +166,12 @@ def _listed(judged: list[Exchange], makers: Mapping[str, int], run: RunContext) 
     paths = {
         reading.call.path for reading in lists if reading.operation and OPERATIONS[reading.operation].is_list
     }
-    above = tuple(f"{reading.call.path}/" for reading in lists if reading.method != "POST")
+    # What disables a beneficiary shows it as a read does.
+    above = tuple(
+        f"{reading.call.path.removesuffix('/disable')}/"
+        for reading in lists
+        if reading.method != "POST" or reading.operation == "disableBeneficiary"
+    )
     return sorted(
         {
             number

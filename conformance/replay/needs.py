@@ -26,9 +26,6 @@ MAX_LISTED = 130
 #: Requests that were accepted before in the place of what can be done only once there.
 _BEFORE = 12
 
-#: Earlier looks at a list that a file keeps.
-_LOOKS = 12
-
 #: Words between the separators of paths, queries and JSON: whatever can be an id.
 _WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
 
@@ -119,14 +116,14 @@ def _bearing(later: Exchange, exchanges: list[Exchange], last: int, run: RunCont
     another nonce as well, as a server may know but the latest."""
     found = [exchange for exchange in exchanges if exchange.number < last and _related(exchange, later)]
     if later.operation is not None and OPERATIONS[later.operation].is_list:
-        # What a list was like before may still be remembered.
+        # What a list was like at first may still be remembered.
         found += [
             exchange
             for exchange in exchanges
             if exchange.number < later.number
             and exchange.method == "GET"
             and exchange.call.path == later.call.path
-        ][-_LOOKS:]
+        ][:1]
     if later.call.auth.nonce is not None:
         earlier = [exchange for exchange in run.record.values() if exchange.number < later.number]
         used = [exchange for exchange in earlier if exchange.nonce == later.nonce][-1:]

@@ -14,6 +14,7 @@ from datetime import datetime
 from pathlib import Path
 
 from conformance.cli.main import UsageError
+from conformance.contract.rules import hold_to
 from conformance.judging.findings import Finding, Verdict
 from conformance.report.write import write_all
 from conformance.results import timeline, view
@@ -73,6 +74,8 @@ def merged(parts: Sequence[Document]) -> Document:
     _same(parts, "--effort", lambda part: part.run.effort)
     if not all(part.run.embedded for part in parts):
         _same(parts, "base_url", lambda part: part.target.base_url if part.target else "none")
+    _same(parts, "--catalogue-version", lambda part: part.suite.held_version)
+    hold_to(parts[0].suite.held_version or None)
     results = Results(None)
     exchanges: dict[int, ExchangeRecord] = {}
     for index, part in enumerate(parts):

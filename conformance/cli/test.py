@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -15,13 +19,24 @@ def judge(arguments: Sequence[str]) -> int:
 
     Nothing is left in the user's folder but the reports. The plugins of schemathesis and hypothesis are left
     out: the suite does without them, and they take longer to import than its checks. `-p schemathesis` brings
-    one back.
+    one back. What hypothesis remembers of Unicode goes to the user's cache.
     """
+    os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(_cache() / "hypothesis"))
     if "--watch" in arguments:
         from conformance.cli.watch import watched
 
         return watched(arguments, _command)
     return int(pytest.main(_command(["-p", "no:cacheprovider", *arguments])))
+
+
+def _cache() -> Path:
+    """The user's folder for what can be made again."""
+    named = os.environ.get("XDG_CACHE_HOME", "")
+    with contextlib.suppress(RuntimeError):
+        return (
+            Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
+        ) / "financial-accounts-conformance"
+    return Path(tempfile.gettempdir()) / "financial-accounts-conformance"
 
 
 def _command(arguments: Sequence[str]) -> list[str]:

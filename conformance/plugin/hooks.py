@@ -155,6 +155,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
+        from conformance.contract.rules import hold_to
         from conformance.fixtures.samples import label_run
         from conformance.plugin.execution import MOST_WORKERS, Executor
         from conformance.plugin.limits import allowance
@@ -166,6 +167,7 @@ def _executor(config: pytest.Config) -> Executor:
         if hasattr(config, "workerinput"):
             sent = config.workerinput["conformance"]
             target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
+            hold_to(target.catalogue_version)
             process, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
             label_run(sent["label"])
             # The first place in the account is that of the process which controls the run.

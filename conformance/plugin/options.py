@@ -124,6 +124,7 @@ class Options:
     fail_on_implied: bool
     report_dir: str | None
     scope: selection.Scope
+    catalogue_version: str | None
     shard: tuple[int, int] | None
     seed: int
     fuzz_examples: int | None
@@ -193,6 +194,7 @@ def parse(config: pytest.Config) -> Options:
         fail_on_implied=value("fail-on") == "implied",
         report_dir=value("report-dir"),
         scope=scope,
+        catalogue_version=value("catalogue-version"),
         shard=shard,
         seed=_seed(config, value("seed")),
         fuzz_examples=value("fuzz-examples"),
@@ -237,6 +239,7 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         **{name: value(name) for name in LIMITS},
         "read-only": value("read-only"),
         "effort": value("effort") if value("effort") != Effort.FULL else None,
+        "catalogue-version": value("catalogue-version"),
         "shard": value("shard"),
         "rule": value("rule"),
         "operation": value("operation"),

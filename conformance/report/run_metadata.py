@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from conformance._text import listed
 from conformance.judging.findings import Verdict
-from conformance.results.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
+from conformance.results.document import (
+    AnnouncedRecord,
+    Document,
+    OrganizationRecord,
+    SuiteRecord,
+    TargetRecord,
+)
 from conformance.results.model import QUICK
 
 
@@ -20,6 +26,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("Announced", _announced(run.announced)),
         ("Waits for a rate limit", f"{run.retries:,} ({run.waited:g} s)" if run.retries else ""),
         ("Suite", f"{document.suite.name} {document.suite.version}"),
+        ("Catalogue of rules", _catalogue(document.suite)),
         *((f"Option {name}", value) for name, value in run.options.items()),
         ("Effort", run.effort),
         ("Rules left out", _left_out(document)),
@@ -35,6 +42,12 @@ def facts(document: Document) -> list[tuple[str, str]]:
         rules = listed([entry.rule for entry in known.entries])
         found.append(("Known failures", f"{known.source}: {rules}"))
     return [(name, value) for name, value in found if value]
+
+
+def _catalogue(suite: SuiteRecord) -> str:
+    if suite.held_version in ("", suite.catalogue_version):
+        return suite.catalogue_version
+    return f"{suite.catalogue_version}; rules newer than {suite.held_version} only warn"
 
 
 def _announced(told: AnnouncedRecord) -> str:

@@ -14,7 +14,7 @@ from conformance._files import shortest
 from conformance._text import clean, mapped, one_line, writable
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES, Level, Rule
+from conformance.contract.rules import CATALOGUE, RULES, VERSION, Level, Rule, held_version
 from conformance.judging.findings import Finding, Verdict
 from conformance.results.causes import causes
 from conformance.results.document import (
@@ -105,7 +105,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
     cells = tuple(_case(case, timings) for case in results.cells.values())
     return Document(
         format=FORMAT,
-        suite=SuiteRecord("financial-accounts-conformance", __version__),
+        suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION, held_version()),
         run=_run(results, run, Redactor(target)),
         target=_target(target) if target else None,
         verdict=_verdict(outcome, results, run),
@@ -224,7 +224,14 @@ def _made(made: MadeRecord) -> MadeRecord:
 
 def _rule(rule: Rule) -> RuleRecord:
     return RuleRecord(
-        rule.id, rule.section, rule.level, rule.statement, rule.operations, rule.needs, rule.follows
+        rule.id,
+        rule.section,
+        rule.level,
+        rule.statement,
+        rule.operations,
+        rule.needs,
+        rule.follows,
+        rule.since if rule.id in CATALOGUE else "",
     )
 
 

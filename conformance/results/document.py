@@ -26,6 +26,9 @@ class SuiteRecord:
 
     name: str
     version: str
+    #: The version of the catalogue of rules, and the one whose rules decided.
+    catalogue_version: str = ""
+    held_version: str = ""
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,8 @@ class RuleRecord:
     operations: tuple[str, ...]
     needs: tuple[str, ...]
     follows: tuple[str, ...]
+    #: The version of the catalogue that it came with.
+    since: str = ""
 
 
 @dataclass(frozen=True)

@@ -272,10 +272,14 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
             unseen = rule.id not in response_rules(operation, answer.document)
             if operation == "getAccountBalances" and unseen and answer.get("balances") == []:
                 reason = "the account shows no balance, so that no form of one was seen"
-                ctx.skip_judgement(rule.id, reason, answer, remedy=FUNDED)
+                if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
+                    ctx.skip_judgement(rule.id, reason, answer, remedy=FUNDED)
+                else:
+                    # Where no account may be drawn on, none need ever have money.
+                    ctx.not_applicable(rule.id, f"{reason}, and none may be drawn on ([features] payouts)")
                 continue
-            if not ctx.operation.is_list:
-                # Nobody can make a server show what a resource need not have.
+            if not ctx.operation.is_list or answer.get("items"):
+                # Nobody can make a server show what a resource, or an element of a list, need not have.
                 ctx.not_applicable(rule.id, NOTHING_SHOWN)
             what = f"an answer as documented ({rule.statement.rstrip('.')})"
             ctx.judge(rule.id, Documented(what, rule.id, operation), answer)

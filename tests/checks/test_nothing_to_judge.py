@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
 from conformance.results.model import CaseResult, Results
 from tests.support.runs import run_on
+from tests.variants.answers import ShortListItems
 from tests.variants.hurry import hurried
 
 
@@ -90,6 +92,29 @@ def test_nothing_is_not_good(cases: dict[tuple[str, str], CaseResult], rule: str
         assert (case.verdict, case.findings[0].remedy) == (Verdict.INCONCLUSIVE, FUNDED)
     if rule == "format.iban":
         assert case.verdict is Verdict.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "rule", "operation", "features"),
+    [
+        pytest.param(
+            ShortListItems(), "format.object", "listAccounts", {}, id="a member that items need not have"
+        ),
+        pytest.param(NothingThere(), "format.money", "getAccountBalances", {"payouts": False}, id="no money"),
+    ],
+)
+def test_what_need_not_be_shown_leaves_nothing_undecided(
+    behaviour: Behaviour, rule: str, operation: str, features: dict[str, bool]
+) -> None:
+    with hurried():
+        run = run_on(behaviour, **features)
+        if features:
+            run.target = replace(run.target, primary=replace(run.target.primary, funded_account_id=None))
+        results = Results(run.target)
+        for check, name in plan({rule}, {operation}):
+            for finding in run_check(check, name, run)[0]:
+                results.add(finding)
+    assert results.cells[rule, operation].verdict is Verdict.NOT_APPLICABLE
 
 
 def wallets(*items: dict[str, Any]) -> dict[str, Any]:

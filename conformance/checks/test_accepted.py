@@ -21,6 +21,9 @@ Body = dict[str, Any]
 #: Names such as many people have.
 _NAMES = {"first_name": "Anne-Marie", "middle_name": "J", "last_name": "van der Berg"}
 
+#: Amounts of fewer digits, beside those of the samples: a server may have a least amount, and funds an end.
+_AMOUNTS = {"createPayout": ("1", "1.1"), "createPayin": ("10", "10.1")}
+
 #: Optional fields of which nothing open depends, as bank details do (section 2.10).
 _OPTIONAL = {
     "createBeneficiary": ("title", "middle_name", "tax_id", "note"),
@@ -77,8 +80,7 @@ def _additions(operation: str, sample: Body) -> dict[str, Body]:
                 **{f"account_type {kind}": {"account_type": kind} for kind in kinds},
             }
         case "createPayout" | "createPayin":
-            # No more than the sample asks for: what there is may just suffice.
-            return {f"the amount {amount}": {"amount": amount} for amount in ("1", "1.1")}
+            return {f"the amount {amount}": {"amount": amount} for amount in _AMOUNTS[operation]}
         case "createVirtualAccount":
             return {"an address": {"address": samples.address("state")}}
     return {}

@@ -49,7 +49,15 @@ def changes(run: RunContext) -> dict[str, Body]:
         "country_code": sample["country_code"],
         "note": f"changed {word}",
     }
-    several = {**single, "email": f"several.{word}.{sample['email']}"}
+    # What a server may want unique is new here as well.
+    other = run.samples.beneficiary()
+    several = {
+        **single,
+        "display_name": f"Grace B. Hopper {word}",
+        "email": f"several.{word}.{sample['email']}",
+        "phone": other["phone"] if "phone" not in told else single["phone"],
+        "tax_id": other["tax_id"],
+    }
     return {
         **{name: {name: value} for name, value in single.items()},
         "several fields": several,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -51,7 +52,8 @@ def conforming(tmp_path_factory: pytest.TempPathFactory) -> Any:
 def test_embedded_run_conforms_and_says_what_it_did(conforming: Any) -> None:
     assert conforming.status == 0, conforming.output
     assert "judging the embedded reference server, seed " in conforming.output
-    assert " requests on a conforming server" in conforming.output
+    assert re.search(r"about [\d,]+ requests", conforming.output)
+    assert "on a conforming server" in conforming.output
     assert cells(conforming, "failed", "warning", "inconclusive") == set()
     assert {("auth.header-case", "createPayout"), ("auth.header-case", "listWallets")} <= cells(
         conforming, "passed"
@@ -196,7 +198,9 @@ def test_first_violation_stops_under_x(tmp_path: Path) -> None:
         target = write_target(tmp_path / "target.toml", tables(url))
         outcome = run("--target", str(target), "--rule", "auth.signature", "-x", folder=tmp_path / "reports")
     assert outcome.status == 1
-    assert ("auth.signature", "createPayin") in cells(outcome, "not run")
+    # Which tests come after the first violation is for the schedule to say.
+    assert cells(outcome, "failed") == {("auth.signature", "getBeneficiary")}
+    assert {rule for rule, _ in cells(outcome, "not run")} >= {"auth.signature"}
 
 
 def test_root_folder_stays_where_the_user_is(tmp_path: Path) -> None:

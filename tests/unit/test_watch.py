@@ -144,7 +144,7 @@ def test_command_runs_again_and_ends_by_an_interruption(project: Path) -> None:
         if "watching" in line:
             break
     os.kill(child.pid, signal.SIGINT)
-    child.wait(20)
+    child.wait(120)
     child.stdout.close()
     assert any("main.py changed" in line for line in seen)
     assert any("Partial: no violation" in line for line in seen)

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence, Set
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.fixtures.run_context import RunContext
+from tests.support.chromium import MISSING, chromium, flags
 from tests.support.reference_world import World
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 
 def pytest_make_parametrize_id(val: Any) -> str | None:
@@ -58,3 +62,18 @@ def no_waiting() -> Iterator[None]:
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps the tracebacks of servers that fail on purpose out of the output."""
     monkeypatch.setattr(logging.getLogger("conformance.reference.app"), "disabled", True)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium. A process can have one alone: playwright starts once in a thread."""
+    sync_api = pytest.importorskip(
+        "playwright.sync_api", reason="the `test` extra is not installed: no playwright"
+    )
+    path = chromium()
+    if path is None:
+        pytest.skip(MISSING)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=flags())
+        yield browser
+        browser.close()

@@ -21,7 +21,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Answer
-from tests.browser.conftest import chromium, flags
+from tests.support.chromium import MISSING, chromium, flags
 from tests.support.running import environment, faulty, write_target
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     path = chromium()
     if path is None:
-        print("No Chromium is installed: `apt-get install chromium`, or name one in the variable CHROMIUM.")
+        print(MISSING)
         return 1
     from playwright.sync_api import sync_playwright
 

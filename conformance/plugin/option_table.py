@@ -19,14 +19,18 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _seconds(text: str) -> float:
+def _number(text: str, unit: str) -> float:
     try:
         value = float(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < 1_000_000:
-        raise argparse.ArgumentTypeError(f"it should be a number of seconds, not {text[:40]!r}")
+        raise argparse.ArgumentTypeError(f"it should be a number of {unit}, not {text[:40]!r}")
     return value
+
+
+def _seconds(text: str) -> float:
+    return _number(text, "seconds")
 
 
 def _duration(text: str) -> float:
@@ -37,13 +41,7 @@ def _duration(text: str) -> float:
 
 
 def _rate(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < 1_000_000:
-        raise argparse.ArgumentTypeError(f"it should be a number of requests a second, not {text[:40]!r}")
-    return value
+    return _number(text, "requests a second")
 
 
 #: Name -> what pytest is told of the option.

@@ -18,8 +18,8 @@ import uvicorn
 
 from conformance.plugin.embedded import EmbeddedServer
 from conformance.reference.seed import new_server, target_tables
-from conformance.reference.serving.asgi import Application, Message, Protocol
-from conformance.reference.serving.listener import base_url, listen
+from conformance.reference.serving.asgi import Application, Message
+from conformance.reference.serving.listener import base_url, configuration, listen
 from tests.support.running import ROOT, environment, write_target
 
 
@@ -82,18 +82,7 @@ def main() -> None:
         write_target(part, target_tables(seeded, base_url(bound, "127.0.0.1")))
         # Whole, or not at all: somebody waits for it.
         os.replace(part, options.target)
-        configuration = uvicorn.Config(
-            application,
-            http=Protocol,
-            ws="none",
-            lifespan="off",
-            access_log=False,
-            log_level="error",
-            server_header=False,
-            date_header=False,
-            timeout_keep_alive=60,
-        )
-        uvicorn.Server(configuration).run(sockets=[bound])
+        uvicorn.Server(configuration(application)).run(sockets=[bound])
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def serve(
     threads: bool = False,
 ) -> None:
     """Serves on a listening socket until SIGINT, SIGTERM or, where given, the end of process `parent`."""
-    listener = _Listener(_configuration(server, threads), ready)
+    listener = _Listener(configuration(Application(server, threads=threads)), ready)
     finished = threading.Event()
 
     def watch(process: int) -> None:
@@ -115,7 +115,7 @@ def served(server: Server, *, threads: bool = False) -> Iterator[str]:
     """Serves from a thread of this process while the context lasts; gives the base URL."""
     ready = threading.Event()
     with listen("127.0.0.1", 0) as bound:
-        listener = _Listener(_configuration(server, threads), ready.set)
+        listener = _Listener(configuration(Application(server, threads=threads)), ready.set)
         thread = threading.Thread(target=listener.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()
         ready.wait()
@@ -126,9 +126,10 @@ def served(server: Server, *, threads: bool = False) -> Iterator[str]:
             thread.join()
 
 
-def _configuration(server: Server, threads: bool) -> uvicorn.Config:
+def configuration(application: Application) -> uvicorn.Config:
+    """How uvicorn serves the reference server: target and headers as sent, no header of its own."""
     return uvicorn.Config(
-        Application(server, threads=threads),
+        application,
         http=Protocol,
         ws="none",
         lifespan="off",

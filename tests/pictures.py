@@ -10,7 +10,6 @@ import argparse
 import io
 import re
 import shlex
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Answer
 from tests.support.chromium import MISSING, chromium, flags
-from tests.support.running import environment, faulty, write_target
+from tests.support.running import executed, faulty, write_target
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ViewportSize
@@ -57,18 +56,16 @@ def judged(folder: Path, options: Sequence[str] = JUDGED) -> str:
     with served(server, threads=True) as url:
         write_target(folder / "target.toml", tables(url))
         command = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "--color=yes"]
-        done = subprocess.run(
+        done = executed(
             [*command, "--target", "target.toml", *options],
-            cwd=folder,
-            env=environment(COLUMNS=str(COLUMNS), PYTHONPATH=str(ROOT)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            check=False,
+            folder,
+            together=True,
+            COLUMNS=str(COLUMNS),
+            PYTHONPATH=str(ROOT),
         )
     if done.returncode != 1:
-        sys.exit(f"the run ended with {done.returncode}:\n{done.stdout.decode('utf-8', 'replace')}")
-    return done.stdout.decode("utf-8")
+        sys.exit(f"the run ended with {done.returncode}:\n{done.stdout}")
+    return done.stdout
 
 
 def terminal(said: str, options: Sequence[str] = JUDGED) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.ecosystem.tools import python, run, sandbox
-from tests.support.running import environment, write_target
+from tests.support.running import executed, write_target
 
 ROOT = Path(__file__).parents[2]
 
@@ -73,18 +73,7 @@ def command(packages: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactor
 
 
 def started(command: Path, *words: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    variables = environment()
-    variables.pop("PYTHONPATH", None)
-    return subprocess.run(
-        [command, *words],
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return executed([command, *words], folder, PYTHONPATH="")
 
 
 def test_an_isolated_install_judges_a_server(command: Path, tmp_path: Path) -> None:

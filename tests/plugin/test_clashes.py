@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from conformance.plugin import options
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
-from tests.support.running import environment, faulty, run, write_target
+from tests.support.running import executed, faulty, run, write_target
 
 RULE = "auth.header-case@listAccounts"
 
@@ -47,18 +48,9 @@ def started(
 ) -> subprocess.CompletedProcess[str]:
     """Runs pytest in a folder; `path` comes before, `last` behind all else that is imported from."""
     code = "import sys, pytest; sys.path += sys.argv[1:2]; sys.exit(pytest.main(sys.argv[2:]))"
-    variables = environment()
-    variables["PYTHONPATH"] = ":".join(filter(None, [path, variables.get("PYTHONPATH", "")]))
-    return subprocess.run(
-        [sys.executable, "-c", code, last, "-p", "no:cacheprovider", *arguments],
-        cwd=folder,
-        env=variables,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    paths = ":".join(filter(None, [path, os.environ.get("PYTHONPATH", "")]))
+    command = [sys.executable, "-c", code, last, "-p", "no:cacheprovider", *arguments]
+    return executed(command, folder, PYTHONPATH=paths)
 
 
 # ---------------------------------------------------------------------- option names

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import ROOT, environment
+from tests.support.running import ROOT, executed
 
 OWN = """
 from hypothesis import given, strategies
@@ -22,16 +22,8 @@ def test_own(number):
 
 def pytest_in(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A run as an installed suite's user starts it: no option of ours, no settings but the folder's."""
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", *arguments],
-        cwd=folder,
-        env=environment(PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1"),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    command = [sys.executable, "-m", "pytest", *arguments]
+    return executed(command, folder, PYTHONPATH=str(ROOT), PYTHONDONTWRITEBYTECODE="1")
 
 
 def names(folder: Path) -> set[str]:

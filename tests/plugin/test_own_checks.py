@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from conformance.reference.messages import Request, Response
 from conformance.reference.seed import seed, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
-from tests.support.running import ROOT, environment, write_target
+from tests.support.running import ROOT, executed, write_target
 
 DOCUMENT = (ROOT / "conformance" / "docs" / "own-rules.md").read_text("utf-8")
 
@@ -44,7 +43,7 @@ class Project:
     folder: Path
 
     def run(self, *arguments: str) -> tuple[int, str, dict[str, Any]]:
-        done = subprocess.run(
+        done = executed(
             [
                 sys.executable,
                 "-m",
@@ -55,17 +54,13 @@ class Project:
                 "target.toml",
                 *arguments,
             ],
-            cwd=self.folder,
-            env=environment(PYTHONPATH=str(ROOT)),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=120,
-            check=False,
+            self.folder,
+            together=True,
+            PYTHONPATH=str(ROOT),
         )
         results = self.folder / "reports" / "results.json"
         document = json.loads(results.read_text("utf-8")) if results.exists() else {}
-        return done.returncode, done.stdout.decode("utf-8", "replace"), document
+        return done.returncode, done.stdout, document
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ of what makes those."""
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
-from tests.support.running import environment, run, write_target
+from tests.support.running import executed, run, write_target
 
 #: What a session of other people's tests may import of the suite.
 LIGHT = {
@@ -49,16 +48,7 @@ print(json.dumps([status, sorted(sys.modules)]))
 
 def imported(folder: Path, *command: str) -> tuple[int, set[str]]:
     """The exit status of `python -m COMMAND` in a folder, and the modules that it imported."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *command],
-        cwd=folder,
-        env=environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = executed([sys.executable, "-c", PROGRAM, *command], folder)
     status, modules = json.loads(done.stdout.splitlines()[-1])
     return int(status), set(modules)
 

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,30 @@ def environment(**more: str) -> dict[str, str]:
     return {**kept, **more}
 
 
+def executed(
+    command: Sequence[str | Path],
+    cwd: Path,
+    *,
+    together: bool = False,
+    timeout: float = 120,
+    **variables: str,
+) -> subprocess.CompletedProcess[str]:
+    """A command that was run in a folder to its end, without a terminal and without what steers pytest or the
+    suite; `together` puts what it said of errors where it belongs between the rest."""
+    return subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment(**variables),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT if together else subprocess.PIPE,
+        encoding="utf-8",
+        errors="replace",
+        timeout=timeout,
+        check=False,
+    )
+
+
 def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, **variables: str) -> Outcome:
     """Runs the checks, as `pytest ARGUMENTS` in a folder does, and waits for the end."""
     command = [
@@ -54,17 +79,8 @@ def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, *
         "no:cacheprovider",
         *arguments,
     ]
-    done = subprocess.run(
-        command,
-        cwd=cwd,
-        env=environment(**variables),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=timeout,
-        check=False,
-    )
-    return Outcome(done.returncode, done.stdout.decode("utf-8", "replace"), folder)
+    done = executed(command, cwd, together=True, timeout=timeout, **variables)
+    return Outcome(done.returncode, done.stdout, folder)
 
 
 def write_target(path: Path, tables: dict[str, Any]) -> Path:

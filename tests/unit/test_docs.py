@@ -6,7 +6,6 @@ import ast
 import json
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -19,7 +18,7 @@ import yaml
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from tests import architecture
-from tests.support.running import environment, write_target
+from tests.support.running import executed, write_target
 
 ROOT = Path(__file__).parents[2]
 
@@ -122,18 +121,14 @@ def called(command: str, folder: Path) -> int:
     usage."""
     words = shlex.split(command, comments=True)
     program = {"pytest": ["pytest", "-p", "no:cacheprovider"], "conformance": ["conformance.cli"]}[words[0]]
-    done = subprocess.run(
+    done = executed(
         [sys.executable, "-m", *program, *words[1:]],
-        cwd=folder,
-        env=environment(PYTHONPATH=str(ROOT), CONFORMANCE_TARGET="target.toml"),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        timeout=120,
-        check=False,
+        folder,
+        together=True,
+        PYTHONPATH=str(ROOT),
+        CONFORMANCE_TARGET="target.toml",
     )
-    said = done.stdout.decode("utf-8", "replace")
-    assert "Traceback" not in said and "usage:" not in said.lower(), said
+    assert "Traceback" not in done.stdout and "usage:" not in done.stdout.lower(), done.stdout
     return done.returncode
 
 

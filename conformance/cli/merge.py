@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from conformance.cli.main import UsageError
+from conformance.cli.merge_replays import Replays, gathered
 from conformance.contract.rules import hold_to
 from conformance.judging.findings import Finding, Verdict
 from conformance.report.write import write_all
@@ -53,12 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Writes the whole and returns its exit status, as the run would have. Raises UsageError."""
     try:
-        document = merged([view.load(path) for path in options.results])
+        parts = [view.load(path) for path in options.results]
+        replays = gathered(parts, [path if path.is_dir() else path.parent for path in options.results])
+        document = merged(parts, replays, options.report_dir)
     except view.DocumentError as error:
         raise UsageError(str(error)) from None
     except ValueError as error:
         raise UsageError(f"the results cannot be put together: {error}.") from None
     try:
+        replays.write(options.report_dir)
         for path in write_all(document, options.report_dir):
             print(path)
     except OSError as error:
@@ -67,8 +71,12 @@ def run(options: argparse.Namespace) -> int:
     return document.verdict.exit_status
 
 
-def merged(parts: Sequence[Document]) -> Document:
-    """The results document of the whole. Raises ValueError for parts that do not belong together."""
+def merged(parts: Sequence[Document], replays: Replays | None = None, folder: Path | None = None) -> Document:
+    """The results document of the whole. Raises ValueError for parts that do not belong together.
+
+    `replays` are their replay files and `folder` where the whole will be; without them findings name no file.
+    """
+    replays = replays or Replays(names=[{} for _ in parts])
     _same(parts, "version of the suite", lambda part: part.suite.version)
     _same(parts, "--fail-on", lambda part: part.verdict.fail_on)
     _same(parts, "--effort", lambda part: part.run.effort)
@@ -80,7 +88,7 @@ def merged(parts: Sequence[Document]) -> Document:
     exchanges: dict[int, ExchangeRecord] = {}
     for index, part in enumerate(parts):
         shift = index * PART
-        _take(results, part, shift)
+        _take(results, part, shift, replays.names[index])
         for number, exchange in part.exchanges.items():
             exchanges[int(number) + shift] = replace(exchange, number=int(number) + shift)
     results.selection = _selection(parts)
@@ -91,7 +99,7 @@ def merged(parts: Sequence[Document]) -> Document:
         for rule, operations in part.run.judged_in_part.items()
         for operation in operations
     }
-    document = build(results, None, _info(parts))
+    document = build(results, None, _info(parts, folder))
     # What no Results holds: these are taken from the parts as they are.
     return replace(
         document,
@@ -99,7 +107,7 @@ def merged(parts: Sequence[Document]) -> Document:
         exchanges=document_exchanges(document.cells, exchanges),
         latency=_latency([row for part in parts for row in part.latency]),
         timeline=timeline.merged(part.timeline for part in parts),
-        replays={name: replay for part in parts for name, replay in part.replays.items()},
+        replays=replays.shown(document),
     )
 
 
@@ -109,7 +117,7 @@ def _same(parts: Sequence[Document], what: str, value: Callable[[Document], obje
         raise ValueError(f"the parts differ in their {what}: {' and '.join(values)}")
 
 
-def _take(results: Results, part: Document, shift: int) -> None:
+def _take(results: Results, part: Document, shift: int, replays: Mapping[str, str]) -> None:
     for case in part.cells:
         if case.key not in results.cells:
             raise ValueError(f"this version of the suite has no rule {case.rule} on {case.operation}")
@@ -118,7 +126,7 @@ def _take(results: Results, part: Document, shift: int) -> None:
             mine.verdict, mine.summary = Verdict.NOT_APPLICABLE, case.summary
         mine.known = mine.known or case.known
         for finding in case.findings:
-            results.add(_finding(case, finding, shift))
+            results.add(_finding(case, finding, shift, replays))
     results.sent += part.run.requests
     results.waits += part.run.retries
     results.waited += part.run.waited
@@ -131,7 +139,7 @@ def _take(results: Results, part: Document, shift: int) -> None:
     results.missing.update({missing.operation: missing.answered for missing in part.missing})
 
 
-def _finding(case: CaseRecord, record: FindingRecord, shift: int) -> Finding:
+def _finding(case: CaseRecord, record: FindingRecord, shift: int, replays: Mapping[str, str]) -> Finding:
     return Finding(
         rule=case.rule,
         operation=case.operation,
@@ -147,7 +155,7 @@ def _finding(case: CaseRecord, record: FindingRecord, shift: int) -> Finding:
         observations=dict(record.observations),
         further=list(record.further),
         exercised=record.exercised,
-        replay=record.replay,
+        replay=replays.get(record.replay, ""),
         confirmed=record.confirmed,
         without_error_body=record.without_error_body,
     )
@@ -171,7 +179,7 @@ def _selection(parts: Sequence[Document]) -> str:
     return "; ".join(rest)
 
 
-def _info(parts: Sequence[Document]) -> RunInfo:
+def _info(parts: Sequence[Document], folder: Path | None) -> RunInfo:
     runs = [part.run for part in parts]
     seeds = {run.seed for run in runs}
     options = {name: value for name, value in runs[0].options.items() if name != "shard"}
@@ -184,6 +192,7 @@ def _info(parts: Sequence[Document]) -> RunInfo:
         interrupted=next((run.interrupted for run in runs if run.interrupted), ""),
         workers=sum(run.workers for run in runs),
         fail_on=parts[0].verdict.fail_on,
+        folder=folder,
         label=" ".join(dict.fromkeys(run.label for run in runs if run.label)),
     )
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from conformance.cli.main import main
 from conformance.cli.merge import merged
+from conformance.cli.merge_replays import gathered
 from conformance.plugin.selection import in_shard, scope
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -68,6 +71,78 @@ def test_parts_make_the_whole(
     assert all(str(number) in document["exchanges"] for number in broken["findings"][0]["exchanges"])
     assert (tmp_path / "merged" / "report.html").exists()
     assert document["verdict"]["sentence"] in capsys.readouterr().out
+
+
+def findings(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [finding for case in document["cells"] for finding in case["findings"] if finding["replay"]]
+
+
+def test_commands_of_the_whole_find_their_files(
+    runs: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "merged"
+    main(["merge", *(str(runs[name][0]) for name in "123"), "--report-dir", str(folder)])
+    document = json.loads((folder / "results.json").read_text("utf-8"))
+    files = {finding["replay"] for finding in findings(document)}
+    assert files == {f"replays/{path.name}" for path in (folder / "replays").iterdir()}
+    [shown] = document["replays"]
+    path = folder / shown
+    assert document["replays"][shown] == json.loads(path.read_text("utf-8"))
+    reproduce = f"conformance replay {path}"
+    for report in ("report.html", "summary.md", "junit.xml", "report.sarif"):
+        assert reproduce in (folder / report).read_text("utf-8"), report
+    capsys.readouterr()
+    assert main(["replay", str(path), "--as", "curl"]) == 0
+    assert "curl" in capsys.readouterr().out
+
+
+@pytest.fixture
+def part(runs: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
+    """The part that has the failure: its folder and results."""
+    found: tuple[Path, dict[str, Any]] = next(runs[name] for name in "123" if findings(runs[name][1]))
+    return found
+
+
+def test_files_of_one_name_are_told_apart(part: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    folder, results = part
+    shutil.copytree(folder / "replays", tmp_path / "replays")
+    for path in (tmp_path / "replays").iterdir():
+        other = {**json.loads(path.read_text("utf-8")), "got": "something else"}
+        path.write_text(json.dumps(other), "utf-8")
+    document = Document.from_json(results)
+    replays = gathered([document, document, document], [folder, tmp_path, folder])
+    first, second, third = ([*names.values()] for names in replays.names)
+    assert first == third == [*replays.names[0]]
+    assert not set(first) & set(second)
+    assert {replays.contents[name]["got"] for name in second} == {"something else"}
+    replays.write(tmp_path / "whole")
+    there = {f"replays/{path.name}" for path in (tmp_path / "whole" / "replays").iterdir()}
+    assert there == {*first, *second}
+
+
+def test_a_part_of_which_only_the_results_are_left(part: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+    """Results carry the files of the first violations; no report names any other."""
+    document = Document.from_json(part[1])
+    [carried] = document.replays
+    replays = gathered([document], [tmp_path])
+    assert [*replays.contents] == [carried]
+    assert {name for name in replays.names[0].values() if name} == {carried}
+    [names] = gathered([replace(document, replays={})], [tmp_path]).names
+    assert set(names.values()) == {""}
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret.json", "/etc/hostname", "replays/../../secret.json", "replays/..", "a\\b.json"]
+)
+def test_results_name_no_file_outside_their_folder(
+    path: str, part: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    text = json.dumps(part[1]).replace(findings(part[1])[0]["replay"], json.dumps(path)[1:-1])
+    document = Document.from_json(json.loads(text))
+    folder = tmp_path / "reports" / "replays"
+    folder.mkdir(parents=True)
+    replays = gathered([document], [folder])
+    assert replays.names[0][path] == "" and path not in replays.contents
 
 
 def test_each_part_runs_its_share(runs: dict[str, Any]) -> None:

@@ -1,0 +1,92 @@
+"""The suite beside plugins that people have installed: all of the extra `plugins`, loaded at once."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.plugin import options
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.serving.listener import served
+from tests.support.running import executed, faulty, run, write_target
+
+RULE = "auth.header-case@listAccounts"
+
+#: Plugins of the extra `plugins`, by module.
+FOREIGN = [
+    "allure_pytest", "pytest_asyncio", "pytest_benchmark", "pytest_cov", "pytest_django", "pytest_html",
+    "pytest_jsonreport", "pytest_mock", "pytest_order", "pytest_playwright", "pytest_profiling",
+    "pytest_randomly", "pytest_repeat", "pytest_rerunfailures", "pytest_rich", "pytest_split", "pytest_sugar",
+    "pytest_timeout", "xprocess",
+]  # fmt: skip
+
+pytestmark = pytest.mark.skipif(
+    any(importlib.util.find_spec(module) is None for module in FOREIGN),
+    reason="other people's plugins are not installed: pip install '.[plugins]'",
+)
+
+
+class NoSignatureCheck(Behaviour):
+    """Breaks auth.signature on listAccounts."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return ctx.operation == "listAccounts" or super().signatures_equal(ctx, expected, presented)
+
+
+@pytest.mark.parametrize("mode", ["load", "loadscope", "loadfile", "loadgroup", "worksteal"])
+def test_all_plugins_at_once_however_work_is_shared(mode: str, tmp_path: Path) -> None:
+    outcome = run("--rule", RULE, "-n", "2", "--dist", mode, folder=tmp_path / "reports", cwd=tmp_path)
+    assert outcome.status == 0, outcome.output
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "--timeout 60 --reruns 1 --html own.html --self-contained-html --json-report --alluredir allure",
+        "--cov=tests --count 2 --splits 1 --group 1 --order-scope module --benchmark-disable",
+        "--rich -p no:sugar",
+    ],
+)
+def test_plugins_with_their_options(flags: str, tmp_path: Path) -> None:
+    outcome = run("--rule", RULE, *flags.split(), folder=tmp_path / "reports", cwd=tmp_path)
+    assert outcome.status == 0, outcome.output
+
+
+def test_a_violation_is_a_failure_in_other_peoples_reports(tmp_path: Path) -> None:
+    """Not a broken test."""
+    server, tables = faulty(NoSignatureCheck())
+    with served(server) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        outcome = run(
+            "--target", str(target), "--rule", "auth.signature@listAccounts", "--reruns", "1",
+            "--json-report", "--html", "own.html", "--self-contained-html", "--alluredir", "allure",
+            folder=tmp_path / "reports",
+            cwd=tmp_path,
+        )  # fmt: skip
+    assert outcome.status == 1, outcome.output
+    allure = [json.loads(path.read_text("utf-8")) for path in (tmp_path / "allure").glob("*-result.json")]
+    assert allure and {result["status"] for result in allure} == {"failed"}
+    summary = json.loads((tmp_path / ".report.json").read_text("utf-8"))["summary"]
+    assert summary["failed"] >= 1 and "error" not in summary
+    assert "auth.signature" in (tmp_path / "own.html").read_text("utf-8")
+
+
+def test_everybodys_options_are_in_the_help(tmp_path: Path) -> None:
+    text = executed([sys.executable, "-m", "pytest", "--pyargs", "conformance", "--help"], tmp_path).stdout
+    theirs = (
+        "--cov=",
+        "--html=",
+        "--randomly-seed",
+        "--browser=",
+        "--profile",
+        "--splits",
+        "--alluredir",
+        "--reruns=",
+    )
+    for option in (*(f"--{name}" for name in options.NAMES), *theirs):
+        assert option in text

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence, Set
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from conformance.fixtures.run_context import RunContext
+from tests.replay.samples import NoNonces, saved, used_nonce
 from tests.support.chromium import MISSING, chromium, flags
 from tests.support.reference_world import World
 from tests.support.runs import run_on
@@ -49,6 +51,12 @@ def run() -> RunContext:
 def world() -> World:
     """A reference server and a caller who has made one of everything there."""
     return World()
+
+
+@pytest.fixture
+def replay_file(tmp_path: Path) -> Path:
+    """The replay file of a nonce that was taken twice."""
+    return saved(NoNonces, used_nonce, tmp_path)
 
 
 @pytest.fixture

@@ -1,0 +1,86 @@
+"""Failures that become replay files: of a step, of two that must agree, of a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from conformance.fixtures.run_context import RunContext
+from conformance.judging import recorder
+from conformance.judging.expectations import Expectation, Refused, SameAnswer
+from conformance.judging.findings import Finding
+from conformance.reference.behaviour import Behaviour
+from conformance.replay import load, save
+from conformance.wire.messages import Exchange
+from tests.support.runs import run_on
+
+
+def finding(rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> Finding:
+    return recorder.judge(expectation, exchanges).finding(rule, operation, "test_x.test_y")
+
+
+class PerformsAgain(Behaviour):
+    def replayed(self, ctx: Any, answer: Any) -> Any:
+        return None
+
+
+class NoNonces(Behaviour):
+    def claim_nonce(self, ctx: Any, nonce: str) -> bool:
+        return True
+
+
+class LongNotes(Behaviour):
+    def check_length(self, ctx: Any, field: Any, value: str) -> None:
+        if ctx.operation != "updateBeneficiary":
+            super().check_length(ctx, field, value)
+
+
+def replayed_twice(run: RunContext) -> Finding:
+    """A failure that needs an account, a beneficiary and a key used twice."""
+    fixture = run.shared()
+    request = fixture.call("createPayoutDestination")
+    first = run.send(fixture.client, request, "first")
+    again = run.send(fixture.client, request, "again")
+    return finding("idempotency.replay", "createPayoutDestination", SameAnswer("again"), first, again)
+
+
+def used_nonce(run: RunContext) -> Finding:
+    fixture = run.shared()
+    first = run.send(fixture.client, fixture.call("listWallets"), "first")
+    again = run.send(
+        fixture.client, fixture.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again"
+    )
+    used = Refused("a used nonce", 401, "authentication_error", "nonce_replay")
+    return finding("auth.nonce-replay", "getBeneficiary", used, again)
+
+
+def long_title(run: RunContext) -> Finding:
+    fixture = run.shared()
+    patch = run.send(
+        fixture.client,
+        fixture.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}),
+        "too long",
+    )
+    return finding("fields.max-length", "updateBeneficiary", Refused("a title of 30"), patch)
+
+
+CASES = [(PerformsAgain, replayed_twice), (NoNonces, used_nonce), (LongNotes, long_title)]
+
+
+def saved(behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], folder: Path) -> Path:
+    """The replay file of a failure on a server of a behaviour."""
+    run = run_on(behaviour())
+    found = fail(run)
+    # The fixture that checks share was made earlier: its exchanges are not the check's own.
+    own = [exchange for exchange in run.record.values() if not exchange.purpose.startswith("a valid")]
+    path = save(found, own, run, folder)
+    assert path is not None
+    return path
+
+
+def recorded(
+    behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], folder: Path
+) -> dict[str, Any]:
+    """What is in that file."""
+    return load(saved(behaviour, fail, folder))

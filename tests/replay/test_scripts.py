@@ -1,0 +1,173 @@
+"""The replay command, and replay files as scripts of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conformance.cli.main import main
+from conformance.fixtures.account import call, new_key
+from conformance.fixtures.run_context import RunContext
+from conformance.judging.expectations import Refused
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import Seeded, new_server, target_text
+from conformance.reference.serving.listener import served
+from conformance.replay import as_curl, as_python, document_of, load, perform
+from conformance.wire.messages import Call
+from tests.replay.samples import NoNonces, finding
+from tests.support.runs import run_on
+
+
+@pytest.fixture(params=[NoNonces, Behaviour], ids=["faulty", "valid"])
+def live(request: pytest.FixtureRequest) -> Iterator[tuple[str, Seeded, int]]:
+    """The address of a server, what was seeded there, and the exit status of a replay of `used_nonce`."""
+    server, seeded = new_server(request.param())
+    with served(server) as url:
+        yield url, seeded, 1 if request.param is NoNonces else 0
+
+
+def environment(url: str, seeded: Seeded) -> dict[str, str]:
+    return {
+        **os.environ,
+        "CONFORMANCE_BASE_URL": url,
+        "CONFORMANCE_PRIMARY_API_KEY": seeded.primary.api_key,
+        "CONFORMANCE_PRIMARY_SECRET": seeded.primary.secret,
+        "CONFORMANCE_PRIMARY_CUSTOMER_ID": seeded.primary.customer_id,
+    }
+
+
+def test_command(
+    live: tuple[str, Seeded, int], replay_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    url, seeded, status = live
+    target = tmp_path / "target.toml"
+    target.write_text(target_text(seeded, url), "utf-8")
+    assert main(["replay", str(replay_file), "--target", str(target)]) == status
+    shown = capsys.readouterr().out
+    assert "* judged; the others only lead there" in shown
+    assert ("not reproduced" in shown) is (status == 0) and "auth.nonce-replay on getBeneficiary" in shown
+    assert seeded.primary.secret not in shown
+
+
+def test_python_script(live: tuple[str, Seeded, int], replay_file: Path, tmp_path: Path) -> None:
+    url, seeded, status = live
+    script = tmp_path / "script.py"
+    script.write_text(as_python(load(replay_file)), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-I", str(script)],
+        env=environment(url, seeded),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == status, done.stdout + done.stderr
+
+
+def test_curl_script(live: tuple[str, Seeded, int], replay_file: Path, tmp_path: Path) -> None:
+    url, seeded, status = live
+    script = tmp_path / "script.sh"
+    script.write_text(as_curl(load(replay_file)), "utf-8")
+    done = subprocess.run(
+        ["bash", str(script)],
+        env=environment(url, seeded),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    codes = [line.rpartition("-> ")[2] for line in done.stdout.splitlines() if "-> " in line]
+    assert codes == ["201", "200", "201", "200" if status else "401"], done.stdout
+
+
+def test_scripts_know_the_server_that_the_command_names(
+    replay_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CONFORMANCE_TARGET", raising=False)
+    for language, interpreter in (("curl", "bash"), ("python", sys.executable)):
+        assert (
+            main(["replay", str(replay_file), "--as", language, "--base-url", "http://there.test:81/it's"])
+            == 0
+        )
+        script = tmp_path / language
+        script.write_text(capsys.readouterr().out, "utf-8")
+        assert "there.test:81" in script.read_text("utf-8")
+        done = subprocess.run(
+            [interpreter, str(script)], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "CONFORMANCE_PRIMARY_API_KEY is not set in the environment" in done.stderr, done.stderr
+
+
+def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:
+    fixture = run.shared()
+    ids = fixture.ids("createAccount")
+    exchanges = [
+        run.send(fixture.client, call("createAccount", ids, {"name": text}), "awkward '\"`$(x)` \n")
+        for text in ("'; rm -rf / #", '$(id) `id` \\ "', "'''", "\u540d\u0000", "{{now}}")
+    ]
+    exchanges.append(
+        run.send(
+            fixture.client,
+            Call(
+                "createAccount",
+                "POST",
+                f"/v1/customers/{ids['customer_id']}/accounts",
+                b"\xff\x00",
+                new_key(),
+            ),
+            "bytes",
+        )
+    )
+    document = document_of(
+        finding("body.malformed", "createAccount", Refused("'`$(x)` \n"), *exchanges),
+        exchanges,
+        run,
+    )
+    assert document is not None
+    compile(as_python(document), "script", "exec")
+    checked = subprocess.run(
+        ["bash", "-n"], input=as_curl(document), capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_command_prints_scripts(replay_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["replay", str(replay_file), "--as", "python"]) == 0
+    assert "import hmac" in capsys.readouterr().out
+    assert main(["replay", str(replay_file), "--as", "curl"]) == 0
+    assert "openssl dgst" in capsys.readouterr().out
+
+
+def test_command_names_what_is_missing(
+    replay_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [variable for variable in os.environ if variable.startswith("CONFORMANCE_")]:
+        monkeypatch.delenv(name)
+    assert main(["replay", str(tmp_path / "none.json"), "--base-url", "http://127.0.0.1:1"]) == 2
+    assert "no such replay file" in capsys.readouterr().err
+    assert main(["replay", str(replay_file), "--base-url", "http://127.0.0.1:1"]) == 2
+    assert "api_key" in capsys.readouterr().err
+
+
+def test_secrets_stand_in_no_request(replay_file: Path) -> None:
+    document = load(replay_file)
+    step = document["steps"][-1]
+    step["target"] += "?shown={{primary.secret}}"
+    step["headers"] = [["X-Shown", "{{secondary.secret}}"]]
+    step["auth"] = {"secret": "{{primary.secret}}", "signed_target": "/{{primary.secret}}"}
+    run = run_on(NoNonces())
+    replayed = perform(document, run)
+    sent = replayed.answers[step["id"]]
+    told = sent.target + str(sent.request_headers) + str(sent.call.auth.signed_target)
+    assert not any(secret in told for secret in run.target.secrets)
+    assert sent.call.auth.secret == run.target.primary.secret
+    script = as_curl(document)
+    assert "{{primary.secret}}" in script and "SECONDARY_SECRET" not in script

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import sys
 from collections.abc import Collection, Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -369,6 +370,17 @@ def pytest_runtest_makereport(
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Hands the last words of this process's workers to the controller."""
     config = session.config
+    if config.stash[_OPTIONS].selected:
+        _leave_hypothesis_out(config)
     if hasattr(config, "workeroutput") and _EXECUTOR in config.stash:
         config.stash[_EXECUTOR].stop()
         config.workeroutput["conformance"] = config.stash[_EXECUTOR].totals()
+
+
+def _leave_hypothesis_out(config: pytest.Config) -> None:
+    """Its plugin imports all of it in order to say that it has nothing to say, which takes as long as judging
+    a rule."""
+    plugin = config.pluginmanager.get_plugin("hypothesispytest")
+    distributed = bool(getattr(config.option, "tx", None))
+    if plugin is not None and not distributed and "hypothesis" not in sys.modules:
+        config.pluginmanager.unregister(plugin)

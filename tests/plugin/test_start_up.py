@@ -89,7 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 RULE = "auth.signature@listAccounts"
 SIGN = ("sign", "GET", "http://127.0.0.1:8000/v1/nothing", "--api-key", "key_1", "--secret", "of the server")
 INIT = ("--base-url", "http://127.0.0.1:8000", "--primary-api-key", "key_1", "--primary-customer-id", "cus_1")
-SUITE = ("pytest", "--pyargs", "conformance", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
+SUITE = ("pytest", "--pyargs", "conformance", "-p", "no:schemathesis")
 
 
 @pytest.mark.parametrize(

@@ -32,11 +32,12 @@ class Outcome:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment without anything that steers pytest or the suite."""
+    """The environment without anything that steers pytest or the suite, or has every run compile all anew."""
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("CONFORMANCE_", "PYTEST_", "GITHUB_")) and name not in ("CI", "FORCE_COLOR")
+        if not name.startswith(("CONFORMANCE_", "PYTEST_", "GITHUB_"))
+        and name not in ("CI", "FORCE_COLOR", "PYTHONDONTWRITEBYTECODE")
     }
     return {**kept, **more}
 

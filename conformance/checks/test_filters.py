@@ -274,7 +274,8 @@ def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
         valid[name] = filtered
         pagination.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
         kept = [element for element in lists.elements if filtered.keeps(element)]
-        if len(kept) < len(lists.elements) and len(kept) <= DEFAULT_SIZE:
+        # The page may hold more than is known of.
+        if len(kept) < len(lists.elements) and len(set(found.ids)) <= DEFAULT_SIZE:
             what = f"{name} without page and size"
             lists.judge(_COMBINE, ctx.send(lists.call.with_query(filtered.parameters), what), kept, what)
     return valid
@@ -309,7 +310,8 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     sentence = f"{what}: none but the {len(kept)} elements that fit"
     fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
     ctx.judge(_COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
-    if len(set(done.ids)) == len(kept):
+    known = len(set(done.ids)) == len(kept)
+    if known:
         pagination.totals(ctx, _COMBINE, done.pages, len(kept), what)
     for number, found in enumerate(done.pages, 1):
         ctx.judge("list.echo", number_is(what, "page", number), found.exchange)
@@ -317,7 +319,7 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
         ctx.judge("list.pages", count_of_pages(what, size), found.exchange)
         # Only the number of pages of all elements is sure to be a mistake about the filter.
         right, unfiltered = pages_of(len(kept), size), pages_of(len(lists.ids), size)
-        if found.pages is not None and right != unfiltered:
+        if known and found.pages is not None and right != unfiltered:
             sentence = f"{what}: pages {right}, as many as the {len(kept)} elements fill"
             ctx.judge(_COMBINE, not_pages_of_all(sentence, pages=unfiltered), found.exchange)
 

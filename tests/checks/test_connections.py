@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import socket
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
+import httpx
 import pytest
 
 from conformance.checks import plan
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
-from conformance.judging.findings import Verdict
+from conformance.judging.findings import Finding, Verdict
 from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
+from conformance.wire.transport import FRESH
+from tests.support.runs import broken, run_on
 from tests.support.wire import Wire, as_request, wire
 
 #: One that creates, one that lists: with their races.
@@ -61,3 +65,46 @@ def test_closed_connections_are_no_violation(keeps: Callable[[socket.socket, int
     blamed += [f"{rule}: {tally.got}" for (rule, _), tally in run.invariants.tallies.items() if tally.broken]
     assert blamed == []
     assert len(answered) > 5
+
+
+class BrokenOff(httpx.SyncByteStream):
+    """The beginning of a body."""
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield b"{"
+        raise httpx.ReadError("Connection reset by peer")
+
+
+class BreaksOff(InProcessTransport):
+    """Does all that it is asked for, and breaks off the answer to every so many requests of a method, and to
+    their repetition."""
+
+    METHOD, EVERY = "POST", 2
+    seen = 0
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        again = request.extensions.get(FRESH, False)
+        self.seen += request.method == self.METHOD and not again
+        if not again and (request.method != self.METHOD or self.seen % self.EVERY):
+            return response
+        return httpx.Response(response.status_code, headers=response.headers, stream=BrokenOff())
+
+
+class BreaksOffReads(BreaksOff):
+    """The same of reads and lists."""
+
+    METHOD, EVERY = "GET", 7
+
+
+@pytest.mark.parametrize("kind", [BreaksOff, BreaksOffReads])
+def test_answers_that_break_off_break_no_other_rule(kind: type[BreaksOff]) -> None:
+    """What was created without being told is in lists, and nobody else's."""
+    run = run_on(transport=kind)
+    blamed: dict[str, Finding] = {}
+    for check, operation in plan(operations={*OPERATIONS, "createBeneficiary"}):
+        if check.rules[0].startswith(("list.", "idempotency.", "create.")):
+            blamed |= broken(run_check(check, operation, run)[0])
+    assert {rule: finding.summary for rule, finding in blamed.items()} == {}
+    told = {rule for (rule, _), tally in run.invariants.tallies.items() if tally.broken}
+    assert "http.no-server-error" in told <= {"http.no-server-error", "http.lost-requests"}

@@ -39,6 +39,35 @@ export const wallet = (page: WalletList): string => page.items[0].network;
 export const total = (page: WalletList): number => page.total;
 """
 
+#: The answers of createAccount by generator: what succeeds is an account, and what is refused an error.
+ANSWERS = {
+    "openapi-typescript": """
+import type { components, operations } from './schema';
+type Answers = operations['createAccount']['responses'];
+type Body<Status extends keyof Answers> = Answers[Status]['content']['application/json'];
+export const made = (body: Body<201>): components['schemas']['Account'] => body;
+export const refused = (body: Body<401 | 403 | 404>): components['schemas']['Error'] => body;
+// @ts-expect-error
+export const mistaken = (body: Body<401>): components['schemas']['Account'] => body;
+""",
+    "openapi-ts": """
+import type { Account, CreateAccountErrors, CreateAccountResponse, Error } from './client/types.gen';
+export const made = (body: CreateAccountResponse): Account => body;
+export const refused = (bodies: CreateAccountErrors): Error[] => [bodies[401], bodies[403], bodies[404]];
+// @ts-expect-error
+export const mistaken = (bodies: CreateAccountErrors): Account => bodies[401];
+""",
+    "orval": """
+import type { createAccountResponse } from './client';
+export function said(answer: createAccountResponse): string {
+  if (answer.status === 201) return answer.data.name;
+  if (answer.status === 401) return answer.data.error.code;
+  // @ts-expect-error
+  return answer.data.name;
+}
+""",
+}
+
 
 def numbered(names: list[str]) -> list[str]:
     return [name for name in names if re.search("[0-9]$", name) and not NUMBERED.match(name)]
@@ -72,7 +101,8 @@ def test_openapi_typescript(tmp_path: Path) -> None:
         + "".join(f"export type {name} = components['schemas']['{name}'];\n" for name in LISTS)
     )
     (tmp_path / "uses.ts").write_text(USES % "./named" + REQUEST)
-    npm("tsc", *TSC, *BUNDLER, "uses.ts", folder=tmp_path)
+    (tmp_path / "answers.ts").write_text(ANSWERS["openapi-typescript"])
+    npm("tsc", *TSC, *BUNDLER, "uses.ts", "answers.ts", folder=tmp_path)
 
 
 #: A destination without is_default: what has a default need not be sent.
@@ -93,7 +123,9 @@ def test_hey_api(tmp_path: Path) -> None:
         assert f"items: Array<{item}>;" in types, list_name
     with_modules(tmp_path)
     (tmp_path / "uses.ts").write_text(USES % "./client/types.gen")
-    npm("tsc", *TSC, *BUNDLER, "--skipLibCheck", "uses.ts", "client/sdk.gen.ts", folder=tmp_path)
+    (tmp_path / "answers.ts").write_text(ANSWERS["openapi-ts"])
+    programs = ("uses.ts", "answers.ts", "client/sdk.gen.ts")
+    npm("tsc", *TSC, *BUNDLER, "--skipLibCheck", *programs, folder=tmp_path)
 
 
 def test_orval(tmp_path: Path) -> None:
@@ -109,7 +141,8 @@ def test_orval(tmp_path: Path) -> None:
     for list_name, item in LISTS.items():
         assert f"items: {item}[];" in text, list_name
     (tmp_path / "uses.ts").write_text(USES % "./client")
-    npm("tsc", *TSC, *BUNDLER, "uses.ts", folder=tmp_path)
+    (tmp_path / "answers.ts").write_text(ANSWERS["orval"])
+    npm("tsc", *TSC, *BUNDLER, "uses.ts", "answers.ts", folder=tmp_path)
 
 
 @pytest.fixture(scope="module")
@@ -141,6 +174,9 @@ def test_openapi_python_client(python_client: Path) -> None:
         if isinstance(node, ast.ClassDef)
     ]
     assert numbered(classes) == []
+    call = (package / "api" / "accounts" / "create_account.py").read_text("utf-8")
+    assert "-> Account | Error | Refusal:" in call and "response_201 = Account.from_dict" in call
+    assert "response_401 = Error.from_dict" in call
 
 
 def test_datamodel_code_generator(tmp_path: Path) -> None:

@@ -73,6 +73,8 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     odd = 0
     for amount in values(amounts.EXACT):
         if unlimited or Decimal(amount) <= _SMALL or (funds and Decimal(amount) * _SHARE <= funds):
+            if not ctx.wanted(f"the amount {amount}"):
+                continue
             body = {**fixture.body(ctx.operation.id), "currency": currency, "amount": amount}
             answer = ctx.send(fixture.call(ctx.operation.id, body), f"the amount {amount}")
             if answer.succeeded:

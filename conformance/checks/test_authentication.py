@@ -20,15 +20,19 @@ from conformance.wire.messages import Call, Exchange
 #: Seconds that a timestamp may be off (section 8).
 WINDOW = 300
 
+#: Where a timestamp may lie from now.
+_DIRECTIONS = (("old", -1), ("ahead", 1))
+
 
 @check("auth.accepts-valid")
 def test_sound_requests_pass(ctx: CheckContext) -> None:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce is made of."""
     probes = AuthProbes(ctx, proven=False)
-    for what, nonce in (
+    nonces = (
         ("a valid request", None),
         ("a valid request whose nonce has decimal digits only, zeros first", "00" + digits(30)),
-    ):
+    )
+    for what, nonce in ctx.only_wanted(nonces):
         answer = ctx.send(probes.valid().signed(nonce=nonce), what)
         ctx.authenticated("auth.accepts-valid", answer, what)
 
@@ -40,6 +44,8 @@ def test_missing_headers(ctx: CheckContext) -> None:
     kind, code = "authentication_error", "missing_headers"
 
     def missing(omitted: tuple[str, ...], what: str) -> None:
+        if not ctx.wanted(what):
+            return
         answer = probes.send(probes.call().signed(omit=omitted), what)
         ctx.error("auth.missing-header", answer, what, type=kind, code=code)
         probes.implied_401("auth.missing-header-status", answer, what, "auth.missing-header")
@@ -48,10 +54,11 @@ def test_missing_headers(ctx: CheckContext) -> None:
         missing((header,), f"a request without {header}")
     missing(signing.HEADERS, "a request without any of the four headers")
     bearer = (("Authorization", f"Bearer {ctx.target.primary.api_key}"),)
-    for omitted, what in (
-        (signing.HEADERS, "Authorization: Bearer with the API key instead of the four headers"),
-        (signing.HEADERS[1:], "Authorization: Bearer and X-API-Key instead of the four headers"),
-    ):
+    instead = (
+        ("Authorization: Bearer with the API key instead of the four headers", signing.HEADERS),
+        ("Authorization: Bearer and X-API-Key instead of the four headers", signing.HEADERS[1:]),
+    )
+    for what, omitted in ctx.only_wanted(instead):
         answer = probes.send(probes.call().but(headers=bearer).signed(omit=omitted), what)
         if (answer.error_type, answer.error_code) != (kind, code):
             alone = probes.send(
@@ -105,17 +112,11 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
         return probes.send(probes.call().signed(**signed), what)
 
     def judge(answer: Exchange, what: str) -> None:
-        ctx.error(
-            "auth.timestamp-window",
-            answer,
-            what,
-            type="authentication_error",
-            code="timestamp_too_old",
-            status=401,
-        )
+        too_old = Refused(what, 401, "authentication_error", "timestamp_too_old")
+        ctx.judge("auth.timestamp-window", too_old, answer)
 
     margins = Margins.of(ctx)
-    for sign, direction in ((-1, "old"), (1, "ahead")):
+    for direction, sign in ctx.only_wanted(_DIRECTIONS):
         seconds = WINDOW + margins.first
         answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
         age = _age(answer)
@@ -123,11 +124,12 @@ def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
             seconds = WINDOW + margins.second
             answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
         judge(answer, f"a timestamp {seconds} s {direction}")
-    for what, timestamp in (
+    others = (
         ("a timestamp in milliseconds", str(clock.now() * 1000)),
         ("the timestamp 0", "0"),
         ("a timestamp of the year 2100", "4102444800"),
-    ):
+    )
+    for what, timestamp in ctx.only_wanted(others):
         judge(send(what, timestamp=timestamp), what)
 
 
@@ -136,7 +138,7 @@ def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     """Timestamps just under 300 seconds in the past and in the future pass authentication."""
     probes = AuthProbes(ctx)
     margins = Margins.of(ctx)
-    for sign, direction in ((-1, "old"), (1, "ahead")):
+    for direction, sign in ctx.only_wanted(_DIRECTIONS):
         seconds = WINDOW - margins.first
         what = f"a timestamp {seconds} s {direction}"
         answer = ctx.send(probes.valid().signed(timestamp_offset=sign * seconds), what)
@@ -177,13 +179,14 @@ def test_timestamps_that_are_no_integer(ctx: CheckContext) -> None:
 def test_header_names_in_any_case(ctx: CheckContext) -> None:
     """The four headers with their names in lower case, in upper case and with the cases swapped."""
     probes = AuthProbes(ctx)
-    for case, what in (
-        ("lower", "in lower case"),
-        ("upper", "in upper case"),
-        ("swapped", "with the cases swapped"),
-    ):
-        answer = ctx.send(probes.valid().signed(name_case=case), f"header names {what}")
-        ctx.authenticated("auth.header-case", answer, f"header names {what}")
+    cases = (
+        ("header names in lower case", "lower"),
+        ("header names in upper case", "upper"),
+        ("header names with the cases swapped", "swapped"),
+    )
+    for what, case in ctx.only_wanted(cases):
+        answer = ctx.send(probes.valid().signed(name_case=case), what)
+        ctx.authenticated("auth.header-case", answer, what)
 
 
 @check("auth.unknown-key", "auth.unknown-key-status")
@@ -202,7 +205,8 @@ def test_unknown_keys(ctx: CheckContext) -> None:
         if key == known:
             continue  # It has no letters.
         answer = probes.refused("auth.unknown-key", probes.call().signed(api_key=key, secret=secret), what)
-        probes.implied_401("auth.unknown-key-status", answer, what, "auth.unknown-key")
+        if answer is not None:
+            probes.implied_401("auth.unknown-key-status", answer, what, "auth.unknown-key")
 
 
 # ---------------------------------------------------------------------- nonces

@@ -38,8 +38,37 @@ def test_odd_values_of_every_field(ctx: CheckContext) -> None:
     for field in request_fields(ctx.operation.id):
         for named, value in odd_values(field, ctx.operation.id):
             what = f"{field.name} as {named}"
-            answer = ctx.send(fixture.call(ctx.operation.id, {**valid, field.name: value}), what)
-            ctx.judge(RULE, Answered(what, also=[501] * ctx.operation.traits.under_development), answer)
+            if ctx.wanted(what):
+                _survived(ctx, fixture, {**valid, field.name: value}, what)
+
+
+#: Values for all fields at once, by their names in a sentence.
+_FOR_ALL: dict[str, Any] = {
+    "an empty text": "",
+    "null": None,
+    "a number": 12345,
+    "true": True,
+    "an array": [],
+    "an object": {},
+}
+
+
+@check(RULE, operations=_BODIES)
+def test_odd_values_of_all_fields(ctx: CheckContext) -> None:
+    """Every field is an empty text, null, a number, true, an array and an object, all of them at once;
+    whatever the answer is, it comes, with a status below 500."""
+    fixture = _scene(ctx)
+    valid = fixture.body(ctx.operation.id)
+    names = [field.name for field in request_fields(ctx.operation.id)]
+    for named, value in _FOR_ALL.items():
+        what = f"every field as {named}"
+        if ctx.wanted(what):
+            _survived(ctx, fixture, {**valid, **dict.fromkeys(names, value)}, what)
+
+
+def _survived(ctx: CheckContext, fixture: AccountFixture, body: dict[str, Any], what: str) -> None:
+    answer = ctx.send(fixture.call(ctx.operation.id, body), what)
+    ctx.judge(RULE, Answered(what, also=[501] * ctx.operation.traits.under_development), answer)
 
 
 def _scene(ctx: CheckContext) -> AccountFixture:

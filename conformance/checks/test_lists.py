@@ -43,6 +43,8 @@ def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
     list_fixture = large_list(ctx.run, ctx.operation.id)
     _judge_long(ctx, list_fixture, (50, 10, 1))
     for value in ("0", "-1", "101", "1000"):
+        if not ctx.wanted(f"size={value}"):
+            continue
         probe = ctx.send(
             list_fixture.call.with_query([("size", value)]),
             f"size={value} of {len(list_fixture.created)} elements",
@@ -151,6 +153,8 @@ def test_defaults(ctx: CheckContext) -> None:
             probes.append(("a filter alone", active(ctx), 1, DEFAULT_SIZE))
         answers = []
         for what, parameters, number, size in probes:
+            if not ctx.wanted(what):
+                continue
             explicit = first
             if (number, size) != (1, DEFAULT_SIZE) or what == "a filter alone":
                 filters = active(ctx) if what == "a filter alone" else []

@@ -120,8 +120,11 @@ class AuthProbes:
             forget_fixture(self.ctx.run, self._untouched)
         return answer
 
-    def refused(self, rule: str, call: Call, what: str) -> Exchange:
-        """Sends a call and judges that it is refused, as far as it is answered otherwise than a valid one."""
+    def refused(self, rule: str, call: Call, what: str) -> Exchange | None:
+        """Sends a call and judges that it is refused, as far as it is answered otherwise than a valid one;
+        None where the run does not want this probe."""
+        if not self.ctx.wanted(what):
+            return None
         answer = self.send(call, what)
         if answer.refused and self.first.refused and answer.described() == self.first.described():
             reason = f"{what} was answered {answer.described()}, just as the valid request was"
@@ -149,14 +152,20 @@ class AuthProbes:
         else:
             self.ctx.status(rule, answer, what, 401)
 
-    def invalid_signature(self, rule: str, call: Call, what: str) -> Exchange:
-        """Sends a call and judges that it is refused with 401 invalid_signature."""
-        answer = self.send(call, what)
-        self.ctx.error(rule, answer, what, type="authentication_error", code="invalid_signature", status=401)
-        return answer
+    def invalid_signature(self, rule: str, call: Call, what: str) -> None:
+        """Sends a call and judges that it is refused with 401 invalid_signature, if the run wants this
+        probe."""
+        if self.ctx.wanted(what):
+            answer = self.send(call, what)
+            self.ctx.error(
+                rule, answer, what, type="authentication_error", code="invalid_signature", status=401
+            )
 
     def nonce_replay(self, rule: str, used: Exchange, call: Call, what: str) -> None:
-        """Sends a call with the nonce of an earlier exchange and judges that it is refused for it."""
+        """Sends a call with the nonce of an earlier exchange and judges that it is refused for it, if the run
+        wants this probe."""
+        if not self.ctx.wanted(what):
+            return
         answer = self.send(call.signed(nonce=used.nonce), what)
         if answer.started - used.started > REMEMBERED:
             self.ctx.skip_judgement(rule, f"{what} came too late for the nonce to be remembered", answer)

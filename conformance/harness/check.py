@@ -135,6 +135,11 @@ class RunningCheck:
         return self._without + self._context.findings(self._stop)
 
     @property
+    def violations(self) -> list[tuple[int, ...]]:
+        """The numbers of the exchanges of each judgement that did not hold."""
+        return self._context.violations
+
+    @property
     def exchanges(self) -> list[int]:
         """The numbers of its exchanges."""
         return self._context.exchanges

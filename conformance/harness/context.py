@@ -7,8 +7,9 @@ hand (no answer, 5xx, still rate limited) is set aside, because another rule spe
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVarTuple
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import RULES, Level, Rule
@@ -27,6 +28,8 @@ from conformance.judging.expectations import (
 from conformance.judging.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
 from conformance.target.file import Target
 from conformance.wire.messages import Call, Exchange
+
+T = TypeVarTuple("T")
 
 
 @dataclass
@@ -72,6 +75,15 @@ class CheckContext:
         if fixture is None:
             fixture = self.fixture(fresh=self.operation.traits.once and not self.run.read_only)
         return fixture.call(self.operation.id)
+
+    def wanted(self, what: str) -> bool:
+        """Whether to send a probe of this name: a quick run leaves out those that catch least. What a check
+        does from here on, until it asks for the next, is done for this one."""
+        return self.run.wanted(self.check, self.operation.id, what)
+
+    def only_wanted(self, probes: Iterable[tuple[str, *T]]) -> Iterator[tuple[str, *T]]:
+        """Those of some probes that the run wants; the first of each is its name."""
+        return (probe for probe in probes if self.wanted(probe[0]))
 
     # ------------------------------------------------------------------ sending
 
@@ -174,6 +186,15 @@ class CheckContext:
         judgement.exchanges += [exchange.number for exchange in exchanges]
 
     # ------------------------------------------------------------------ concluding
+
+    @property
+    def violations(self) -> list[tuple[int, ...]]:
+        """The numbers of the exchanges of each judgement that did not hold."""
+        return [
+            violation.exchanges
+            for judgement in self._judgements.values()
+            for violation in judgement.violations
+        ]
 
     def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
         """One finding for each rule the check cites on this operation; `stop` is what ended the check

@@ -76,7 +76,9 @@ class Filtered:
         return self.ctx.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
 
     def keeps(self, rule: str, filters: Parameters, expected: Sequence[Element], what: str) -> Page | None:
-        """Judges that filters keep exactly the expected elements."""
+        """Judges that filters keep exactly the expected elements, if the run wants this probe."""
+        if not self.ctx.wanted(what):
+            return None
         return self.judge(rule, self.send(filters, what), expected, what)
 
     def judge(self, rule: str, exchange: Exchange, expected: Sequence[Element], what: str) -> Page | None:

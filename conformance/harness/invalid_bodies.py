@@ -19,7 +19,7 @@ from conformance.fixtures.cache import Key
 from conformance.fixtures.samples import marker
 from conformance.harness.context import CheckContext
 from conformance.harness.repetition import anew
-from conformance.harness.side_effects import UNTOUCHED, SideEffects
+from conformance.harness.side_effects import EFFECTS, UNTOUCHED, SideEffects
 from conformance.judging.expectations import Accepted
 from conformance.judging.findings import Inconclusive, LeftOut
 from conformance.wire.messages import Call, Exchange
@@ -127,14 +127,15 @@ class InvalidBodies:
             self._move_on()
         return exchange
 
-    def refused(self, rule: str, body: Any, what: str) -> Exchange:
-        """Sends a body and judges that it was refused."""
+    def refused(self, rule: str, body: Any, what: str) -> None:
+        """Sends a body and judges that it was refused, if the run wants this probe."""
+        if not self.ctx.wanted(what):
+            return
         exchange = self.send(body, what)
         if self.stop and exchange.refused:
             self.skip_judgement(rule, what, exchange)
         else:
             self.ctx.refused(rule, exchange, what)
-        return exchange
 
     def skip_judgement(self, rule: str, what: str, exchange: Exchange) -> None:
         """Notes that a refusal shows nothing because the valid request is refused, too."""
@@ -163,7 +164,7 @@ class InvalidBodies:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None and self._effects is not None:
+        if kind is None and self._effects is not None and self.ctx.wanted(EFFECTS):
             if self._refused:
                 self._judge(self._effects)
             else:
@@ -171,7 +172,7 @@ class InvalidBodies:
 
     def _start(self) -> None:
         self._refused.clear()
-        if UNTOUCHED in self.ctx.rules:
+        if UNTOUCHED in self.ctx.rules and self.ctx.wanted(EFFECTS):
             self._effects = SideEffects(self.ctx, self.fixture, ids=self._looked_at())
             self._effects.start()
 

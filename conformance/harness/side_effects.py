@@ -32,6 +32,9 @@ T = TypeVar("T")
 
 UNTOUCHED = "refusal.changes-nothing"
 
+#: The name of the probe that looks for effects, before requests and after them.
+EFFECTS = "what they changed"
+
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
 

@@ -137,6 +137,9 @@ def _take(results: Results, part: Document, shift: int, replays: Mapping[str, st
     results.errors += part.errors
     results.lost = results.lost or part.lost
     results.missing.update({missing.operation: missing.answered for missing in part.missing})
+    results.known_missing.update(
+        {missing.operation: missing.known for missing in part.missing if missing.known}
+    )
 
 
 def _finding(case: CaseRecord, record: FindingRecord, shift: int, replays: Mapping[str, str]) -> Finding:
@@ -158,6 +161,7 @@ def _finding(case: CaseRecord, record: FindingRecord, shift: int, replays: Mappi
         replay=replays.get(record.replay, ""),
         confirmed=record.confirmed,
         without_error_body=record.without_error_body,
+        lacks=record.lacks,
     )
 
 

@@ -123,6 +123,7 @@ def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> F
         remedy="",
         cause="",
         further=[],
+        lacks=operation,
     )
 
 

@@ -87,6 +87,8 @@ class Finding:
     expectation: Expectation | None = None
     judged: list[int] = field(default_factory=list)
     without_error_body: bool = False
+    #: The operation whose absence kept the rule from being judged.
+    lacks: str = ""
 
     @classmethod
     def violation(

@@ -167,8 +167,13 @@ def _result(
     ]:
         result["relatedLocations"] = others
     if first.known:
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": first.known}]
+        result["suppressions"] = _suppressed(first.known)
     return result
+
+
+def _suppressed(reason: str) -> list[dict[str, str]]:
+    """That a list of known failures has a result, and why."""
+    return [{"kind": "external", "status": "accepted", "justification": reason}]
 
 
 def _message(rule: RuleRecord, first: CaseRecord, operations: Sequence[str], taken: Sequence[CaseKey]) -> str:
@@ -200,6 +205,7 @@ def _missing(document: Document, index: int) -> list[dict[str, Any]]:
             "locations": [_location(document, record.operation)],
             "partialFingerprints": _fingerprints(MISSING, [record.operation]),
             "properties": {"operations": [record.operation]},
+            **({"suppressions": _suppressed(record.known)} if record.known else {}),
         }
         for record in document.missing
     ]

@@ -136,7 +136,12 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
         lost=clean(results.lost),
         replays=_replays(results, run.folder),
         missing=tuple(
-            MissingRecord(operation, clean(results.missing[operation]), tuple(waiting(operation)))
+            MissingRecord(
+                operation,
+                clean(results.missing[operation]),
+                tuple(waiting(operation)),
+                clean(results.known_missing.get(operation, "")),
+            )
             for operation in OPERATIONS
             if operation in results.missing
         ),
@@ -266,6 +271,7 @@ def _finding(finding: Finding, timings: Mapping[int, Timing]) -> FindingRecord:
         confirmed=finding.confirmed,
         without_error_body=finding.without_error_body,
         seconds=round(seconds, 6),
+        lacks=finding.lacks,
     )
 
 

@@ -134,7 +134,8 @@ class RuleRecord:
 
 @dataclass(frozen=True)
 class FindingRecord:
-    """One check's conclusion; `seconds` is how long the exchanges that prove it took."""
+    """One check's conclusion; `seconds` is how long the exchanges that prove it took, `lacks` the operation
+    whose absence kept the rule from being judged."""
 
     verdict: Verdict
     check: str = ""
@@ -152,6 +153,7 @@ class FindingRecord:
     confirmed: str = ""
     without_error_body: bool = False
     seconds: float = 0.0
+    lacks: str = ""
 
 
 @dataclass(frozen=True)
@@ -323,11 +325,13 @@ class ExchangeRecord:
 
 @dataclass(frozen=True)
 class MissingRecord:
-    """An operation that does not exist: how a valid request was answered, and which operations need it."""
+    """An operation that does not exist: how a valid request was answered, and which operations need it.
+    `known` is why a list of known failures has it; empty where none does."""
 
     operation: str
     answered: str
     waiting: tuple[str, ...]
+    known: str = ""
 
 
 @dataclass(frozen=True)

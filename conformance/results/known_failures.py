@@ -6,6 +6,13 @@
     reason = "paging is rewritten in the next release"
     expires = 2027-03-31             # optional: the last day on which the entry counts
 
+An operation that does not exist yet is listed as the rule operation.missing:
+
+    [[failure]]
+    rule = "operation.missing"
+    operation = "createWallet"
+    reason = "wallets come in the next release"
+
 A listed failure stays visible. An entry whose violation is gone, or that has expired, fails the run, so
 that the list shrinks as the server is mended.
 """
@@ -28,6 +35,9 @@ from conformance.judging.findings import HELD, VIOLATIONS, Verdict
 from conformance.results.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
 from conformance.results.model import CaseResult, Results
 
+#: Stands in the place of a rule where an operation does not exist.
+MISSING = "operation.missing"
+
 _KEYS = ("rule", "operation", "reason", "expires")
 
 
@@ -48,6 +58,8 @@ class Entry:
     @property
     def operations(self) -> tuple[str, ...]:
         """The operations it is about."""
+        if self.rule == MISSING:
+            return (self.operation,)
         return RULES[self.rule].operations if self.operation == "*" else (self.operation,)
 
 
@@ -97,11 +109,14 @@ class KnownFailures:
         return cls(entries, str(path))
 
     def apply(self, results: Results) -> list[Stale]:
-        """Marks the violated cells that are listed with the reason; returns the entries to delete.
+        """Marks the violated cells, and the missing operations, that are listed with the reason; returns the
+        entries to delete.
 
-        An entry is stale when it has expired, or when its rule held on every operation it names and they were
-        all run. What was not run, or ended inconclusive, says nothing about an entry.
+        An entry is stale when it has expired, when its rule held on every operation it names and they were
+        all run, or when the operation exists by now. What was not run, or ended inconclusive, says nothing
+        about an entry.
         """
+        results.known_missing.clear()
         for cell in results.cells.values():
             cell.known = ""
         stale = []
@@ -109,6 +124,12 @@ class KnownFailures:
         for entry in self.entries:
             if entry.expires is not None and entry.expires < today:
                 stale.append(Stale(entry.line, entry, f"it expired on {entry.expires.isoformat()}"))
+                continue
+            if entry.rule == MISSING:
+                if entry.operation in results.missing:
+                    results.known_missing[entry.operation] = entry.reason
+                elif _exists(results, entry.operation):
+                    stale.append(Stale(entry.line, entry, f"{entry.operation} exists now"))
                 continue
             cells = [results.cells[entry.rule, operation] for operation in entry.operations]
             violated = [cell for cell in cells if cell.verdict.is_violation]
@@ -153,6 +174,13 @@ class KnownFailures:
         )
 
 
+def _exists(results: Results, operation: str) -> bool:
+    """Whether a run judged anything of an operation, which it then must have."""
+    return any(
+        cell.verdict in (*HELD, *VIOLATIONS) for cell in results.cells.values() if cell.operation == operation
+    )
+
+
 def _lines(text: str, entries: int) -> list[int]:
     """The line on which each [[failure]] starts; 1 for all where they are written otherwise."""
     found = [
@@ -177,6 +205,8 @@ def _entry(row: dict[str, Any], line: int, source: str) -> Entry:
         if not isinstance(row[key], str) or not row[key].strip():
             raise KnownFailuresError(f"{place}: {key}: it should be a non-empty string.")
     rule, operation = row["rule"], row["operation"]
+    if rule == MISSING:
+        return _missing(row, line, place)
     if rule not in RULES:
         raise KnownFailuresError(
             f"{place}: rule: the catalogue has no rule {rule!r}; `conformance rules` lists them."
@@ -195,6 +225,16 @@ def _entry(row: dict[str, Any], line: int, source: str) -> Entry:
             f"the rule is about {', '.join(RULES[rule].operations)}."
         )
     return Entry(line, rule, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
+
+
+def _missing(row: dict[str, Any], line: int, place: str) -> Entry:
+    operation = row["operation"]
+    if operation not in OPERATIONS:
+        raise KnownFailuresError(
+            f"{place}: operation: name the operation that is missing, not {operation!r}; they are "
+            f"{', '.join(OPERATIONS)}."
+        )
+    return Entry(line, MISSING, operation, row["reason"].strip(), _expiry(row.get("expires"), place))
 
 
 def _expiry(value: Any, place: str) -> date | None:
@@ -236,27 +276,33 @@ def write_known(
             operation = "*" if wide else cell.operation
             finding = cell.decisive
             got = f"  # {_comment(finding.got)}" if finding and finding.got and not wide else ""
-            lines += [
-                "",
-                "[[failure]]",
-                f"rule = {_quoted(rule)}",
-                f"operation = {_quoted(operation)}{got}",
-                f"reason = {_quoted(cell.known or reason)}",
-            ]
+            lines += _table(rule, operation, cell.known or reason, got=got)
+    for operation in results.missing:
+        lines += _table(MISSING, operation, results.known_missing.get(operation, reason))
     for entry in known.entries if known else ():
+        if entry.rule == MISSING:
+            if entry.operation not in results.missing and not _exists(results, entry.operation):
+                lines += _table(MISSING, entry.operation, entry.reason, entry.expires)
+            continue
         cells = [results.cells[entry.rule, operation] for operation in entry.operations]
         violated = any(cell.verdict.is_violation for cell in cells)
         if not violated and any(cell.verdict not in (*HELD, Verdict.NOT_APPLICABLE) for cell in cells):
-            expires = [f"expires = {entry.expires.isoformat()}"] if entry.expires else []
-            lines += [
-                "",
-                "[[failure]]",
-                f"rule = {_quoted(entry.rule)}",
-                f"operation = {_quoted(entry.operation)}",
-                f"reason = {_quoted(entry.reason)}",
-                *expires,
-            ]
+            lines += _table(entry.rule, entry.operation, entry.reason, entry.expires)
     return written(path, "\n".join(lines) + "\n")
+
+
+def _table(
+    rule: str, operation: str, reason: str, expires: date | None = None, *, got: str = ""
+) -> list[str]:
+    """An entry as it is written; `got` is a comment behind its operation."""
+    return [
+        "",
+        "[[failure]]",
+        f"rule = {_quoted(rule)}",
+        f"operation = {_quoted(operation)}{got}",
+        f"reason = {_quoted(reason)}",
+        *([f"expires = {expires.isoformat()}"] if expires else []),
+    ]
 
 
 def _quoted(text: str) -> str:

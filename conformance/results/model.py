@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance._text import mapped, writable
+from conformance.contract.needs import waiting
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import VIOLATIONS, Finding, Verdict
 from conformance.results.document import BodyRecord, ExchangeRecord, MadeRecord
@@ -100,6 +101,8 @@ class Results:
         self.lost = ""
         #: Operations that do not exist, and how the server says so.
         self.missing: dict[str, str] = {}
+        #: Those of them that a list of known failures has, and its reasons.
+        self.known_missing: dict[str, str] = {}
         self.selection = ""
         #: How much the run did: quick, full or deep.
         self.effort = FULL
@@ -142,9 +145,25 @@ class Results:
         return [cell for cell in cells if not cell.known]
 
     def incomplete(self, fail_on: Level) -> list[CaseResult]:
-        """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed."""
+        """The cells that make the run incomplete: inconclusive, or not run in a run that was not narrowed;
+        none that waits for an operation which is known to be missing."""
         missing = [Verdict.INCONCLUSIVE] if self.selection else [Verdict.INCONCLUSIVE, Verdict.NOT_RUN]
-        return self.with_verdict(*missing, levels=self.gating(fail_on))
+        cells = self.with_verdict(*missing, levels=self.gating(fail_on))
+        return [cell for cell in cells if not self.excuses(cell)]
+
+    def excuses(self, cell: CaseResult) -> bool:
+        """Whether a case could not be judged for want of an operation that is known to be missing."""
+        if cell.verdict is Verdict.NOT_RUN:
+            needed = {name for missing in self.known_missing for name in (missing, *waiting(missing))}
+            return cell.operation in needed
+        unclear = [
+            finding
+            for finding in cell.findings
+            if finding.exercised and finding.verdict is Verdict.INCONCLUSIVE
+        ]
+        return cell.verdict is Verdict.INCONCLUSIVE and all(
+            finding.lacks in self.known_missing for finding in unclear
+        )
 
 
 def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:

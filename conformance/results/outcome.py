@@ -103,6 +103,16 @@ class _Decision:
         cases = self.results.with_verdict(*VIOLATIONS, levels=self.gating)
         return [case for case in cases if case.known]
 
+    @property
+    def excused(self) -> str:
+        """In words how many failures are known, and how many operations are known to be missing."""
+        failures, missing = len(self.known), len(self.results.known_missing)
+        told = [
+            *([count(failures, "known failure")] if failures else []),
+            *([f"{count(missing, 'operation')} known to be missing"] if missing else []),
+        ]
+        return " and ".join(told)
+
     def verdict(self) -> _Verdict:
         """The first of the possible verdicts that applies."""
         return (
@@ -137,7 +147,10 @@ class _Decision:
         return "interrupted", "interrupted", sentence
 
     def _broken(self) -> _Verdict | None:
-        lacking = [name for name in OPERATIONS if name in self.results.missing]
+        results = self.results
+        lacking = [
+            name for name in OPERATIONS if name in results.missing and name not in results.known_missing
+        ]
         if not self.violations and not lacking:
             return None
         titles, told = [], []
@@ -200,8 +213,8 @@ class _Decision:
         cases = count(len(passed), f"{'required' if len(self.gating) == 1 else 'required or implied'} case")
         if self.results.selection:
             return "partial", "partial", self._partly(cases)
-        if self.known:
-            title = f"conforms but for {count(len(self.known), 'known failure')}"
+        if self.excused:
+            title = f"conforms but for {self.excused}"
             return (
                 "known failures",
                 title,
@@ -221,7 +234,7 @@ class _Decision:
         left = len(self.results.with_verdict(Verdict.NOT_RUN, levels=self.gating))
         whose = " of the embedded reference server" if self.embedded else ""
         rest = f"{left:,} were left out" if left else "generated and further requests were left out"
-        known = f", {count(len(self.known), 'known failure')}" if self.known else ""
+        known = f", {self.excused}" if self.excused else ""
         return (
             f"Partial: no violation in the part{whose} that was run ({self.results.selection}): "
             f"{cases} passed{known}, {rest}."
@@ -247,6 +260,16 @@ class _Decision:
             )
         if known := [case for case in results.cells.values() if case.known]:
             notes.append(count(len(known), "known failure"))
+        if results.known_missing:
+            waiting = [
+                case
+                for case in results.with_verdict(
+                    Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED)
+                )
+                if results.excuses(case)
+            ]
+            names = listed(list(results.known_missing), 4)
+            notes.append(f"{count(len(waiting), 'case')} not judged for want of {names}, known to be missing")
         if self.violations and self.incomplete:
             notes.append(f"{count(len(self.incomplete), 'case')} could not be exercised")
         notes += self._not_applicable()
@@ -270,7 +293,7 @@ class _Decision:
         whole = f"{count(len(rules), 'rule')} ({listed(rules, 12)})" if rules else "no rule"
         return [
             f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all, "
-            f"and judged {count(len(partly), 'case')} by some of their checks only; "
+            f"and judged {count(len(partly), 'case')} in part only; "
             "a full run judges all"
         ]
 

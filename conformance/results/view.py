@@ -185,6 +185,7 @@ def by_operation(document: Document) -> list[OperationRow]:
     """The cases of each operation, counted."""
     levels = {rule.id: rule.level for rule in document.rules}
     lacking = {record.operation for record in document.missing}
+    known_missing = {record.operation for record in document.missing if record.known}
     rows = []
     for operation in document.operations:
         cases = [case for case in document.cells if case.operation == operation.id]
@@ -195,7 +196,9 @@ def by_operation(document: Document) -> list[OperationRow]:
         telling = bad or any(counted[name] for name in ("warning", "known", "inconclusive", "error"))
         needed = [name for name in NEEDS.get(operation.id, ()) if name in lacking]
         if operation.id in lacking:
-            rows.append(OperationRow(operation.id, "not implemented", True, True))
+            known = operation.id in known_missing
+            told = f"not implemented{', as is known' if known else ''}"
+            rows.append(OperationRow(operation.id, told, True, not known))
         elif needed:
             rows.append(OperationRow(operation.id, f"waits for {listed(needed)}", True, False))
         else:
@@ -204,11 +207,11 @@ def by_operation(document: Document) -> list[OperationRow]:
 
 
 def wait(record: MissingRecord) -> str:
-    """How many operations wait for a missing one, as the end of a sentence."""
-    if not record.waiting:
-        return ""
+    """How many operations wait for a missing one, and why it is known to be missing, as the end of a
+    sentence."""
     number = len(record.waiting)
-    return f"; {count(number, 'operation waits', 'operations wait')} for it"
+    waiting = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
+    return f"{waiting}; known: {record.known}" if record.known else waiting
 
 
 def pace(document: Document) -> str:

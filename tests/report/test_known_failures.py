@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from datetime import date
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conformance.cli.merge import merged
 from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
+from conformance.report.junit import junit
+from conformance.report.markdown import markdown
+from conformance.report.sarif import sarif
 from conformance.results.document import StaleRecord
-from conformance.results.known_failures import KnownFailures, KnownFailuresError, write_known
+from conformance.results.known_failures import MISSING, KnownFailures, KnownFailuresError, write_known
 from conformance.results.model import Results
 from conformance.results.outcome import decide
 from tests.support.report_samples import document, finding, run_info, whole_run
@@ -212,3 +218,68 @@ def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:
         StaleRecord(1, "list.walk", "listWallets", "the rule holds now on listWallets"),
     )
     assert run_info(known=known).outcome(whole_run()).exit_status == made.verdict.exit_status == 1
+
+
+# ---------------------------------------------------------------------- operations that do not exist
+
+
+def lacking(operation: str = "createWallet") -> Results:
+    """A run on a server without an operation, which two cases waited for."""
+    results = whole_run({("create.echo", operation): Verdict.INCONCLUSIVE, WALK: Verdict.INCONCLUSIVE})
+    for cell in (results.cells["create.echo", operation], results.cells[WALK]):
+        for found in cell.findings:
+            found.lacks = operation
+    results.missing[operation] = "404 without error type and code"
+    return results
+
+
+def missing(operation: str = "createWallet", **further: str) -> str:
+    return entry(MISSING, operation, "in the next release", **further)
+
+
+def test_an_operation_that_is_known_to_be_missing_does_not_fail_the_run(tmp_path: Path) -> None:
+    results, known = lacking(), load(tmp_path, missing())
+    assert decide(results, Level.REQUIRED).exit_status == 1
+    decision = decide(results, Level.REQUIRED, known)
+    assert (decision.exit_status, decision.name) == (0, "known failures")
+    assert "conforms but for 1 operation known to be missing" in decision.sentence
+    assert any("2 cases not judged for want of createWallet" in note for note in decision.notes)
+
+
+def test_what_waits_for_something_else_stays_incomplete(tmp_path: Path) -> None:
+    results, known = lacking(), load(tmp_path, missing())
+    results.add(finding(*WALK, Verdict.INCONCLUSIVE))
+    assert decide(results, Level.REQUIRED, known).name == "incomplete"
+    assert decide(lacking("createPayout"), Level.REQUIRED, known).exit_status == 1
+
+
+def test_an_operation_that_came_or_an_entry_that_expired_fails_the_run(tmp_path: Path) -> None:
+    decision = decide(whole_run({}), Level.REQUIRED, load(tmp_path, missing()))
+    assert (decision.name, decision.exit_status) == ("outdated", 1)
+    assert decide(lacking(), Level.REQUIRED, load(tmp_path, missing(expires="2026-11-20"))).exit_status == 1
+
+
+def test_missing_operations_are_written_and_read_back(tmp_path: Path) -> None:
+    results = lacking()
+    known = KnownFailures.load(write_known(results, tmp_path / "written.toml"))
+    assert [(listed.rule, listed.operation) for listed in known.entries] == [(MISSING, "createWallet")]
+    assert status(results, known) == 0
+    # What the run says nothing about stays listed.
+    nothing = KnownFailures.load(write_known(Results(None), tmp_path / "again.toml", known=known))
+    assert [listed.operation for listed in nothing.entries] == ["createWallet"]
+
+
+def test_reports_show_what_is_known_to_be_missing(tmp_path: Path) -> None:
+    results = lacking()
+    made = document(results, known=load(tmp_path, missing()))
+    [record] = made.missing
+    assert record.known == "in the next release"
+    assert "in the next release" in markdown(made)
+    tree = ElementTree.fromstring(junit(made))
+    [case] = [case for case in tree.iter("testcase") if case.get("classname") == "not implemented"]
+    assert case.find("failure") is None and case.find("skipped") is not None
+    [result] = [
+        result for result in json.loads(sarif(made))["runs"][0]["results"] if result["ruleId"] == MISSING
+    ]
+    assert result["suppressions"][0]["justification"] == "in the next release"
+    assert merged([made]).verdict.name == "known failures"

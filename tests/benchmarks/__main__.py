@@ -1,20 +1,23 @@
 """What the suite costs: `python -m tests.benchmarks`, from the root of a checkout.
 
-Prints a Markdown table of ratios. What is compared is measured in turns, in one run, so that a busy machine
-changes both. Parts: near (the suite's own time), whole (the default run on a server that answers after 30
-ms), growth (memory and report), prism (the reference server beside Prism), throughput (generated cases beside
-plain `st run`); only where they are named: lanes (seconds by lanes and latency) and detection (which faults
-are found by whom, and how soon).
+Prints a Markdown table of ratios, a row as soon as it is measured. What is compared is measured in turns, in
+one run, so that a busy machine changes both. Parts: near (the suite's own time), whole (the default run on a
+server that answers after 30 ms), growth (memory and report), prism (the reference server beside Prism),
+throughput (generated cases beside plain `st run`); only where they are named: lanes (seconds by lanes and
+latency) and detection (which faults are found by whom, and how soon). README.md beside this module says what
+each takes, and how to narrow it.
 """
 
 from __future__ import annotations
 
 import argparse
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+from conformance.contract.operations import OPERATIONS
 
 from . import detection, far, growth, near, prism, throughput
-from .table import Row, markdown
+from .table import HEAD, Row
 
 PARTS = ("near", "whole", "growth", "prism", "throughput")
 FURTHER = ("lanes", "detection")
@@ -24,11 +27,11 @@ def main() -> None:
     """Runs what the command line asks for."""
     options = _parser().parse_args()
     parts: list[str] = options.only or list(PARTS)
-    rows = list(_rows(parts, options))
-    if rows:
-        print(markdown(rows))
+    for number, row in enumerate(_rows(parts, options)):
+        print("\n".join([*([] if number else HEAD), row.markdown]), flush=True)
     if "lanes" in parts:
-        print("\n".join(["", *far.lanes(options.options)]), flush=True)
+        for line in far.lanes(_narrowed(options) or far.REDUCED, options.lanes, options.latencies):
+            print(line, flush=True)
     if "detection" in parts:
         print("\nfaults found:")
         detection.report(options.faults, options.examples, options.seed)
@@ -36,15 +39,20 @@ def main() -> None:
 
 def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
     if "near" in parts:
-        yield from near.report(options.rounds)
+        yield from near.report(options.rounds, options.operation or ())
     if "whole" in parts:
-        yield far.whole(options.options)
+        yield far.whole(_narrowed(options))
     if "growth" in parts:
-        yield from growth.report()
+        yield from growth.report(options.exchanges)
     if "prism" in parts:
         yield prism.report(options.rounds)
     if "throughput" in parts:
         yield throughput.report(options.examples, options.seed)
+
+
+def _narrowed(options: argparse.Namespace) -> list[str]:
+    """The options of runs of pytest."""
+    return [*options.options, *(word for name in options.operation or () for word in ("--operation", name))]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -58,11 +66,40 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--rounds", type=int, default=3, metavar="N", help="measure so often in turns (3)")
     parser.add_argument(
+        "--operation",
+        action="append",
+        choices=tuple(OPERATIONS),
+        metavar="NAME",
+        help="near, whole and lanes with the tests of this operation only (repeatable)",
+    )
+    parser.add_argument(
         "--options",
         type=shlex.split,
         default=[],
         metavar="TEXT",
         help="options of the runs of whole and lanes, such as --options=\"-m 'not fuzz'\"",
+    )
+    parser.add_argument(
+        "--lanes",
+        type=_list(int),
+        default=far.LANES,
+        metavar="LIST",
+        help="the rows of lanes (1,2,4,8,16,32)",
+    )
+    parser.add_argument(
+        "--latencies",
+        type=_list(float),
+        default=far.LATENCIES,
+        metavar="LIST",
+        help="the columns of lanes, in milliseconds (0,10,50,150)",
+    )
+    parser.add_argument(
+        "--exchanges",
+        type=int,
+        default=growth.SMALLEST,
+        metavar="N",
+        help=f"exchanges of the smallest run of growth, which the others have 10 and 100 times "
+        f"({growth.SMALLEST})",
     )
     parser.add_argument("--examples", type=int, default=25, help="generated cases for each part (25)")
     parser.add_argument("--seed", type=int, default=1, help="the seed of everything that is drawn (1)")
@@ -73,6 +110,11 @@ def _parser() -> argparse.ArgumentParser:
         help="faulty servers to look at, one of each required rule first (12)",
     )
     return parser
+
+
+def _list(kind: type[int] | type[float]) -> Callable[[str], tuple[float, ...]]:
+    """Reads numbers between commas."""
+    return lambda text: tuple(kind(word) for word in text.split(","))
 
 
 if __name__ == "__main__":

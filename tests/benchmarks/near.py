@@ -25,10 +25,10 @@ from .table import Row, in_turns, ratio, shown
 _METHODS = ("GET", "POST", "PATCH")
 
 
-def sent(tables: dict[str, Any]) -> list[Exchange]:
-    """What all checks send to a server, without the generated requests."""
+def sent(tables: dict[str, Any], operations: Sequence[str] = ()) -> list[Exchange]:
+    """What the checks of some operations, or of all, send to a server, without the generated requests."""
     run = RunContext(build(tables, "benchmark"))
-    for check, operation in plan():
+    for check, operation in plan(operations=set(operations) or None):
         run_check(check, operation, run)
     return list(run.record.values())
 
@@ -39,11 +39,7 @@ def bare(target: Target, exchanges: Sequence[Exchange]) -> tuple[float, int]:
     number, begin = 0, time.perf_counter()
     with httpx.Client(timeout=30) as client:
         for exchange in exchanges:
-            if (
-                exchange.method in _METHODS
-                and exchange.target.isascii()
-                and not set(exchange.target) & set(" \\{}")
-            ):
+            if _plain(exchange):
                 organization = target.secondary if exchange.organization == "secondary" else target.primary
                 headers = _headers(organization or target.primary, exchange)
                 client.request(
@@ -77,8 +73,8 @@ def _headers(organization: Organization, exchange: Exchange) -> dict[str, str]:
     return headers
 
 
-def report(rounds: int) -> Iterator[Row]:
-    """The ratios of a server nearby."""
+def report(rounds: int, operations: Sequence[str] = ()) -> Iterator[Row]:
+    """The ratios of a server nearby, with the tests of some operations or of all."""
     with servers.near() as tables:
         target = build(tables, "benchmark")
         requests: list[int] = []
@@ -86,7 +82,7 @@ def report(rounds: int) -> Iterator[Row]:
 
         def checks() -> float:
             begin = time.perf_counter()
-            exchanges[:] = sent(tables)
+            exchanges[:] = sent(tables, operations)
             requests.append(len(exchanges))
             return (time.perf_counter() - begin) / len(exchanges)
 
@@ -101,16 +97,18 @@ def report(rounds: int) -> Iterator[Row]:
         "<= 2",
         f"{1000 * min(suite):.2f} to {1000 * min(alone):.2f} ms a request, {requests[-1]:,} requests",
     )
-    yield from _processes(rounds)
+    yield _processes(rounds, operations)
     yield _collection(rounds)
 
 
-def _processes(rounds: int) -> Iterator[Row]:
+def _processes(rounds: int, operations: Sequence[str]) -> Row:
+    narrowed = [word for name in operations for word in ("--operation", name)]
+
     def seconds(*options: str) -> float:
-        return runs.suite("embedded", "-m", "not fuzz", "--lanes", "1", *options).seconds
+        return runs.suite("embedded", "-m", "not fuzz", "--lanes", "1", *narrowed, *options).seconds
 
     alone, shared = in_turns(rounds, lambda: seconds(), lambda: seconds("-n", "2"))
-    yield Row(
+    return Row(
         "one process over two (-n 2)", ratio(alone, shared), ">= 1.6", f"{shown(alone)} to {shown(shared)}"
     )
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+#: The head of the table.
+HEAD = ("| what | ratio | aim | figures |", "|---|---:|---|---|")
 
 
 @dataclass(frozen=True)
@@ -17,14 +20,11 @@ class Row:
     aim: str
     figures: str
 
-
-def markdown(rows: Iterable[Row]) -> str:
-    """The rows as a table."""
-    lines = ["| what | ratio | aim | figures |", "|---|---:|---|---|"]
-    for row in rows:
-        value = "-" if row.value is None else f"{row.value:.2f}"
-        lines.append(f"| {row.what} | {value} | {row.aim} | {row.figures} |")
-    return "\n".join(lines)
+    @property
+    def markdown(self) -> str:
+        """The row of a table."""
+        value = "-" if self.value is None else f"{self.value:.2f}"
+        return f"| {self.what} | {value} | {self.aim} | {self.figures} |"
 
 
 def in_turns(rounds: int, *measures: Callable[[], float]) -> list[list[float]]:

@@ -5,8 +5,8 @@ Every fault of the catalogue, one of each kind first, meets each check of its ow
 every response these are the checks that together see every kind of answer. What each check trips on goes to
 --store, a line for each fault: the command goes on where it was stopped (--seconds, Ctrl-C), and begins anew
 only what is not there yet. --write makes conformance/plugin/kills.json of it, from which `--effort quick`
-and the order of a run come. --prove N runs what a quick run runs, whole, on N faulty servers drawn at
-random, and says how many it catches.
+and the order of a run come. --prove N runs what a quick run runs on the faulty servers of N kinds
+drawn at random, and says how many kinds it catches.
 """
 
 from __future__ import annotations
@@ -19,20 +19,32 @@ import os
 import random
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 
 from conformance.checks import load_checks, plan
 from conformance.fixtures.run_context import RunContext
-from conformance.harness.check import Check, run_check
+from conformance.harness.check import Check
 from conformance.judging.invariants import INVARIANTS
 from conformance.plugin import costs, effort
 from conformance.plugin.effort import Test
 from tests.faults.catalogue import Fault, load
-from tests.faults.harness import Outcome, checks_of, judge, run_on_fault, run_one
-from tests.kill_selection import Kills, Known, Selection, Tried, chosen, inferred, ordered, table
+from tests.faults.harness import Outcome, checks_of, run_on_fault, run_one
+from tests.kill_probes import SETUP, Watched, broken
+from tests.kill_selection import (
+    Kills,
+    Known,
+    Selection,
+    Tried,
+    Unit,
+    chosen,
+    in_order,
+    inferred,
+    ordered,
+    without_needless,
+)
+from tests.kill_table import describe, write
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -82,7 +94,7 @@ def meet(work: Work) -> tuple[str, Tried]:
     until one does."""
     identifier, names = work
     fault, checks = _FAULTS[identifier], load_checks()
-    run, found = run_on_fault(fault.make()), Tried(set(), set())
+    run, found = run_on_fault(fault.make()), Tried()
     for check in [checks[name] for name in names] or candidates(fault):
         if not check.deep or not found.tripped:
             _meet(check, fault, run, found)
@@ -95,16 +107,11 @@ def meet(work: Work) -> tuple[str, Tried]:
 
 
 def _meet(check: Check, fault: Fault, run: RunContext, found: Tried) -> None:
-    outcome, before = Outcome(), _broken(run)
-    run_one(check, fault.operation, run, outcome)
+    watched = Watched(check, fault.operation, run)
+    watched.go()
     found.tried.add(check.name)
-    if outcome.broken or _broken(run) > before:
-        found.tripped.add(check.name)
-
-
-def _broken(run: RunContext) -> int:
-    """How many responses broke a rule of every response."""
-    return sum(tally.broken for tally in run.invariants.tallies.values())
+    if watched.tripped:
+        found.tripped[check.name] = watched.tripped
 
 
 # ---------------------------------------------------------------------- the store
@@ -114,17 +121,12 @@ def stored(path: Path) -> Known:
     """What the store knows of faults that there are. A line cut short is left out."""
     found: Known = {}
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, AttributeError):
             identifier, tried, tripped = json.loads(line)
+            record = Tried(set(tried), {name: set(probes) for name, probes in tripped.items()})
             if identifier in _FAULTS:
-                _take(found, identifier, Tried(set(tried), set(tripped)))
+                found.setdefault(identifier, Tried()).take(record)
     return found
-
-
-def _take(known: Known, identifier: str, more: Tried) -> None:
-    there = known.setdefault(identifier, Tried(set(), set()))
-    there.tried |= more.tried
-    there.tripped |= more.tripped
 
 
 def _met(identifier: str, known: Known) -> bool:
@@ -158,8 +160,9 @@ def extend(path: Path, known: Known, work: Sequence[Work], options: argparse.Nam
     done = 0
     with path.open("a", encoding="utf-8") as store, contextlib.suppress(KeyboardInterrupt):
         for identifier, found in _mapped(work, options.processes):
-            _take(known, identifier, found)
-            store.write(json.dumps([identifier, sorted(found.tried), sorted(found.tripped)]) + "\n")
+            known.setdefault(identifier, Tried()).take(found)
+            tripped = {name: sorted(probes) for name, probes in sorted(found.tripped.items())}
+            store.write(json.dumps([identifier, sorted(found.tried), tripped]) + "\n")
             store.flush()
             done += 1
             if done % PROGRESS == 0:
@@ -179,11 +182,11 @@ def _mapped(work: Sequence[Work], processes: int) -> Iterator[tuple[str, Tried]]
 def cross(known: Known, selection: Selection, kills: Kills) -> list[Work]:
     """What a selection seems to miss, on all its operations, with the selected tests of those that were not
     tried on it: they may see it by chance."""
-    caught = kills.kinds(selection.faults)
+    caught, tests = kills.kinds(selection.faults), selection.tests
     work = []
     for identifier, fault in _FAULTS.items():
         tried = known[identifier].tried if identifier in known else set()
-        names = {name for name, operation in selection.tests if operation == fault.operation}
+        names = {name for name, operation in tests if operation == fault.operation}
         if names - tried and kills.kind(identifier) not in caught:
             work.append((identifier, tuple(sorted(names - tried))))
     random.Random(1).shuffle(work)
@@ -210,94 +213,100 @@ def wide(known: Known, selection: Selection, kills: Kills, cost: int) -> list[Wo
 # ---------------------------------------------------------------------- the selection
 
 
-def in_order(tests: Iterable[Test]) -> list[tuple[Check, str]]:
-    """Tests in the order in which the checks are defined."""
-    wanted = set(tests)
-    return [(check, operation) for check, operation in plan() if (check.name, operation) in wanted]
-
-
-def requests(tests: Sequence[Test]) -> dict[Test, int]:
-    """How many requests each of some tests sends to the reference server, in one run of them."""
-    run, sent = run_on(), {}
+def prices(units: Sequence[Unit] | None = None) -> dict[Test, dict[str, int]]:
+    """How many requests each probe sends to the reference server, in one run of some of them, or of all."""
+    run, sent = run_on(), dict[Test, dict[str, int]]()
+    tests = Selection(tuple(units), 0, frozenset()).tests if units is not None else None
     with hurried():
-        for check, operation in in_order(tests):
-            before = run.sent
-            run_check(check, operation, run)
-            sent[check.name, operation] = run.sent - before
+        for check, operation in plan():
+            test = (check.name, operation)
+            if tests is None or test in tests:
+                probes = None if tests is None else tests[test]
+                watched = Watched(check, operation, run, probes)
+                watched.go()
+                sent[test] = {SETUP: 0, **watched.sent}
     return sent
+
+
+def measured(units: Sequence[Unit]) -> int:
+    """The requests of some probes in one run."""
+    return sum(sum(sent.values()) for sent in prices(units).values())
 
 
 def select(known: Known) -> tuple[Kills, list[Test], Selection]:
     """What is known, the order of all tests, and what a quick run runs: the best of some rounds.
 
     Set-up that tests share is paid by the first of them, which in a run of few is another one than in a run
-    of all: each round takes for the price of a test what it cost in the round before.
+    of all: each round takes for the price of a probe what it cost in the round before.
     """
-    prices = {(check.name, operation): costs.requests(check.name, operation) for check, operation in plan()}
+    costs = prices()
     kills = Kills(_FAULTS, inferred(_FAULTS, known, own))
     best: tuple[list[Test], Selection] | None = None
     for _ in range(ROUNDS):
-        order = ordered(kills, prices)
-        selection = chosen(
-            kills, order, effort.QUICK_REQUESTS - SPARE, prices, lambda tests: sum(requests(tests).values())
-        )
+        units = list(ordered(kills, costs))
+        selection = chosen(kills, units, effort.QUICK_REQUESTS - SPARE, costs, measured)
+        kept = list(without_needless(kills, selection.units))
+        rest = [unit for unit in units if unit not in set(selection.units)]
+        selection = chosen(kills, [*kept, *rest], effort.QUICK_REQUESTS - SPARE, costs, measured)
         if best is None or len(kills.kinds(selection.faults)) > len(kills.kinds(best[1].faults)):
-            best = order, selection
-        prices |= requests(selection.tests)
+            best = in_order(kills, units, costs), selection
+        for test, sent in prices(selection.units).items():
+            costs[test] |= sent
     assert best is not None
     return kills, *best
-
-
-def describe(kills: Kills, selection: Selection) -> Iterator[str]:
-    """Lines about a selection: what it sends, and which part of the catalogue it catches, by family of
-    rules."""
-    faults, kinds = set(kills.tripped), kills.kinds(kills.tripped)
-    caught = kills.kinds(selection.faults)
-    yield (
-        f"{len(selection.tests)} tests, {selection.requests} requests: {len(caught)} of {len(kinds)} kinds "
-        f"({len(caught) / len(kinds):.1%}), {len(selection.faults)} of {len(faults)} faulty servers "
-        f"({len(selection.faults) / len(faults):.1%})"
-    )
-    every = Counter(rule.partition(".")[0] for rule, _ in kinds)
-    killed = Counter(rule.partition(".")[0] for rule, _ in caught)
-    yield f"{'family':<16}{'kinds':>8}{'caught':>8}{'share':>8}"
-    for family, number in every.most_common():
-        yield f"{family:<16}{number:>8}{killed[family]:>8}{killed[family] / number:>8.0%}"
-    if missed := sum(not names for names in kills.tripped.values()):
-        yield f"{missed} faulty servers trip no check of their own rule alone"
-
-
-def write(kills: Kills, order: Sequence[Test], selection: Selection) -> Path:
-    """Writes the table into the package."""
-    path = Path(effort.__file__).with_name("kills.json")
-    data = table(kills, order, len(selection.tests))
-    rows = ",\n".join(json.dumps(row) for row in data["tests"])
-    head = f'{{"kinds": {data["kinds"]}, "quick": {data["quick"]}, "tests": [\n'
-    path.write_text(f"{head}{rows}\n]}}\n", "utf-8")
-    return path
 
 
 # ---------------------------------------------------------------------- the proof
 
 
-def survives(identifier: str) -> bool:
-    """Whether a quick run finds nothing at all on a faulty server."""
-    return not judge(_FAULTS[identifier].make(), in_order(effort.kills().quick)).broken
+@hurried()
+def caught(identifiers: Sequence[str]) -> str:
+    """The first of some faulty servers in which a quick run finds a violation; empty where it finds none."""
+    quick = effort.kills().quick
+    for identifier in identifiers:
+        run, outcome = run_on_fault(_FAULTS[identifier].make()), Outcome()
+        run.wanted = effort.wants
+        for check, operation in plan():
+            if (check.name, operation) in quick:
+                run_one(check, operation, run, outcome)
+                if outcome.broken or broken(run):
+                    return identifier
+    return ""
 
 
-def prove(number: int, options: argparse.Namespace) -> None:
-    """Prints how many faulty servers a quick run catches, of a sample with as many kinds as servers."""
-    rng = random.Random(options.seed)
-    every = kinds()
-    work = [rng.choice(every[kind]) for kind in rng.sample(sorted(every), min(number, len(every)))]
+def prove(number: int, known: Known, options: argparse.Namespace) -> None:
+    """Prints how many kinds a quick run catches, each on at least one of its operations, of a sample."""
+    rng, every = random.Random(options.seed), kinds()
+    drawn = rng.sample(sorted(every), min(number, len(every)))
+    quick = effort.kills().quick
+
+    def likely(identifier: str) -> bool:
+        """Whether a quick run has a test that the fault is known to trip."""
+        tripped = known.get(identifier, Tried()).tripped
+        return any((name, _FAULTS[identifier].operation) in quick for name in tripped)
+
+    work = [sorted(every[kind], key=lambda identifier: not likely(identifier)) for kind in drawn]
     with get_context("fork").Pool(options.processes) as pool:
-        survivors = [name for name, left in zip(work, pool.imap(survives, work), strict=True) if left]
-    for identifier in survivors:
-        print(f"not caught by a quick run: {identifier}")
+        found = pool.map(caught, work, chunksize=1)
+    for identifiers, identifier in zip(work, found, strict=True):
+        if not identifier:
+            print(f"not caught by a quick run: {identifiers[0]}, nor on another operation")
+    number, hits = len(work), sum(map(bool, found))
+    low, high = interval(hits, number)
     print(
-        f"a quick run catches {len(work) - len(survivors)} of {len(work)} faulty servers "
-        f"(seed {options.seed})"
+        f"a quick run catches {hits} of {number} kinds drawn with seed {options.seed}: {hits / number:.1%}, "
+        f"between {low:.1%} and {high:.1%} of all with a confidence of 95%"
     )
+
+
+def interval(hits: int, number: int) -> tuple[float, float]:
+    """Wilson's interval of a share at 95%."""
+    z, share = 1.96, hits / number
+    middle, width = (
+        share + z * z / (2 * number),
+        z * (share * (1 - share) / number + z * z / (4 * number**2)) ** 0.5,
+    )
+    return (middle - width) / (1 + z * z / number), (middle + width) / (1 + z * z / number)
 
 
 # ---------------------------------------------------------------------- the command
@@ -307,12 +316,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs what the command line asks for; returns the exit status."""
     options = _parser().parse_args(arguments)
     logging.disable(logging.CRITICAL)
-    if options.prove:
-        prove(options.prove, options)
-        return 0
     known = stored(options.store)
+    if options.prove:
+        prove(options.prove, known, options)
+        return 0
     there = in_turn(options.seed)
     unknown: list[Work] = [(identifier, ()) for identifier in there if not _met(identifier, known)]
+    # Kinds of which nothing is known come first.
+    met = {(_FAULTS[identifier].rule, _FAULTS[identifier].kind) for identifier in known}
+    unknown.sort(key=lambda work: (_FAULTS[work[0]].rule, _FAULTS[work[0]].kind) in met)
     extend(options.store, known, unknown, options)
     print(f"{len(known)} of {len(_FAULTS)} faulty servers are known in {options.store}")
     if not known:
@@ -359,7 +371,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--write", action="store_true", help="write conformance/plugin/kills.json")
     parser.add_argument(
-        "--prove", type=int, default=0, metavar="N", help="try a quick run on N faulty servers"
+        "--prove", type=int, default=0, metavar="N", help="try a quick run on N kinds of faulty servers"
     )
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="what is drawn (1)")
     parser.add_argument(

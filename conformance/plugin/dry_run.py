@@ -24,7 +24,7 @@ def lines(plan: Plan, options: Options, environment: Mapping[str, str]) -> Itera
     target = _target(options, environment)
     where = target.base_url if target else "the embedded reference server"
     rows: dict[str, dict[str, Numbers]] = {}
-    for rule, operation, numbers in by_case(plan.tests):
+    for rule, operation, numbers in by_case(plan):
         if rule in RULES and (target and absent(RULES[rule], operation, target)):
             continue
         operations = rows.setdefault(rule, {})

@@ -3,7 +3,7 @@
 What each test is worth comes from `kills.json` beside this module, which `python -m tests.kill_matrix
 --write` makes: every test of a check, that which catches most new faulty servers for a request first, with
 how many faulty servers trip it, how many kinds of them trip no other test, and how many kinds are first
-caught by it. A quick run runs the beginning of that list.
+caught by it. It also says what a quick run runs: some of the tests, and of those the probes that catch most.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 class Effort(StrEnum):
     """What a run does.
 
-    quick: the tests that catch most for a request, at most 1,000 requests, no generated ones. full: every
+    quick: the probes that catch most for a request, at most 1,000 requests, no generated ones. full: every
     check, and some generated requests. deep: that, what only a wait or long lists can tell, and more
     generated requests.
     """
@@ -51,12 +51,22 @@ class Worth:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What a quick run does of a test: what it sends, creates and pays out, and its probes; None for all."""
+
+    requests: int
+    creations: int
+    payouts: int
+    probes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True)
 class Kills:
     """The table: kinds of faulty servers there are, what each test is worth, and the tests of a quick run."""
 
     kinds: int
     worth: Mapping[Test, Worth]
-    quick: frozenset[Test]
+    quick: Mapping[Test, Part]
 
     @functools.cached_property
     def modules(self) -> frozenset[str]:
@@ -78,7 +88,12 @@ def kills() -> Kills:
 def _read(data: dict[str, Any]) -> Kills:
     rows = data["tests"]
     worth = {(row[0], row[1]): Worth(row[2], row[3], row[4], place) for place, row in enumerate(rows)}
-    return Kills(data["kinds"], MappingProxyType(worth), frozenset(list(worth)[: data["quick"]]))
+    quick = {
+        (check, operation): Part(sent, created, payouts, None if probes is None else frozenset(probes))
+        for check, operations in data["quick"].items()
+        for operation, (sent, created, payouts, probes) in operations.items()
+    }
+    return Kills(data["kinds"], MappingProxyType(worth), MappingProxyType(quick))
 
 
 def in_quick(check: str, operation: str) -> bool:
@@ -87,13 +102,24 @@ def in_quick(check: str, operation: str) -> bool:
     return (check, operation) in table.quick or check.partition(".")[0] not in table.modules
 
 
+def wants(check: str, operation: str, what: str) -> bool:
+    """Whether a quick run sends a probe of a test."""
+    part = kills().quick.get((check, operation))
+    return part is None or part.probes is None or what in part.probes
+
+
 def in_part() -> set[tuple[str, str]]:
-    """The cases, rule and operation, that a quick run judges by some of their checks only."""
+    """The cases, rule and operation, that a quick run judges by some of their checks only, or by some of the
+    probes of these."""
     from conformance.checks import plan
 
     some: set[tuple[str, str]] = set()
     left: set[tuple[str, str]] = set()
     for check, operation in plan():
-        there = some if in_quick(check.name, operation) else left
-        there |= {(rule.id, operation) for rule in check.rules_on(operation)}
+        cases = {(rule.id, operation) for rule in check.rules_on(operation)}
+        part = kills().quick.get((check.name, operation))
+        if part is not None or in_quick(check.name, operation):
+            some |= cases
+        if not in_quick(check.name, operation) or (part is not None and part.probes is not None):
+            left |= cases
     return some & left

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.plugin import collected, options, selection
-from conformance.plugin.effort import Effort
+from conformance.plugin.effort import Effort, wants
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -157,6 +157,7 @@ def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
         from conformance.contract.rules import hold_to
+        from conformance.fixtures.run_context import everything
         from conformance.fixtures.samples import label_run
         from conformance.plugin.execution import MOST_WORKERS, Executor
         from conformance.plugin.limits import allowance
@@ -197,6 +198,7 @@ def _executor(config: pytest.Config) -> Executor:
                 replay_folder=folder / "replays",
                 allowance=allowed,
                 read_only=given.read_only,
+                wanted=wants if given.effort is Effort.QUICK else everything,
             )
 
         config.stash[_EXECUTOR] = Executor(make, lanes)
@@ -285,7 +287,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from conformance.plugin.plan import plan
 
         nodeids = [item.nodeid for item in session.items if collected.ours(item)]
-        session.config.stash[_PLAN] = plan(nodeids, given.examples, given.fuzz_time)
+        session.config.stash[_PLAN] = plan(
+            nodeids, given.examples, given.fuzz_time, given.effort is Effort.QUICK
+        )
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:

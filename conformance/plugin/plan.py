@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 
 from conformance._text import count
 from conformance.harness.exploration import DEFAULT_EXAMPLES
-from conformance.plugin import costs
+from conformance.plugin import costs, effort
 
 #: Requests that a check of the user's own may send, of which nothing is known.
 UNKNOWN = 300
@@ -63,17 +63,22 @@ class Plan:
         return None if self.endless else self.total.at_most() + room
 
 
-def plan(nodeids: Iterable[str], examples: int | None = None, seconds: float | None = None) -> Plan:
-    """The plan of tests by their node ids, with so many generated cases a part, or seconds in all."""
+def plan(
+    nodeids: Iterable[str], examples: int | None = None, seconds: float | None = None, quick: bool = False
+) -> Plan:
+    """The plan of tests by their node ids, with so many generated cases a part, or seconds in all; of a
+    `quick` run, what it sends of them."""
     share = (examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES
-    tests = {nodeid: _of(nodeid, share) for nodeid in nodeids}
+    tests = {nodeid: _of(nodeid, share, quick) for nodeid in nodeids}
     drawn = any(costs.generated(*costs.named(nodeid))[0] for nodeid in tests)
     unknown = sum(not costs.known(*costs.named(nodeid)) for nodeid in tests)
     return Plan(tests, endless=drawn and seconds is not None, unknown=unknown)
 
 
-def _of(nodeid: str, share: float) -> Numbers:
+def _of(nodeid: str, share: float, quick: bool) -> Numbers:
     name, parameter = costs.named(nodeid)
+    if quick and (part := effort.kills().quick.get((name, parameter))):
+        return Numbers(part.requests, part.creations, part.payouts)
     if sent := costs.requests(name, parameter):
         return Numbers(sent, *costs.creations(name, parameter))
     return Numbers(*(round(number * share) for number in costs.generated(name, parameter)))
@@ -101,17 +106,17 @@ def bounded(plan: Plan, seconds: float | None, limit: int | None, read_only: boo
     return f"{text}; never more than {requests:,}, {most.creations:,} and {most.payouts:,}"
 
 
-def by_case(tests: Iterable[str]) -> Iterator[tuple[str, str, Numbers]]:
-    """Rule, operation and numbers of every check among tests, for each of its rules; a part of the generated
+def by_case(plan: Plan) -> Iterator[tuple[str, str, Numbers]]:
+    """Rule, operation and numbers of every check of a plan, for each of its rules; a part of the generated
     requests comes under its own name."""
     from conformance.contract.operations import OPERATIONS
     from conformance.harness.check import CHECKS
 
-    for nodeid in tests:
+    for nodeid, numbers in plan.tests.items():
         name, parameter = costs.named(nodeid)
         check = CHECKS.get(name)
         if check is None or parameter not in OPERATIONS:
-            yield f"generated: {name.rpartition('.')[2].removeprefix('test_')}", parameter, _of(nodeid, 1.0)
+            yield f"generated: {name.rpartition('.')[2].removeprefix('test_')}", parameter, numbers
             continue
         for rule in check.rules_on(parameter):
-            yield rule.id, parameter, _of(nodeid, 1.0)
+            yield rule.id, parameter, numbers

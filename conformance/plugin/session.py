@@ -86,7 +86,7 @@ class Run:
         self._selected = len(nodeids)
         self._remaining.expect(nodeids)
         options = self.controller.options
-        planned = plan(nodeids, options.examples, options.fuzz_time)
+        planned = plan(nodeids, options.examples, options.fuzz_time, options.effort is Effort.QUICK)
         self.controller.announce(planned)
         lines = [f"conformance: {count(len(nodeids), 'test')}: {self._about(planned)}"]
         return [*lines, *([_LEGEND] if self.config.option.verbose == 0 and nodeids else [])]

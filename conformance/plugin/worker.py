@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from conformance.fixtures.made import Made
-from conformance.fixtures.run_context import RunContext
+from conformance.fixtures.run_context import RunContext, Wanted, everything
 from conformance.harness import presence
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
@@ -70,10 +70,13 @@ class Worker:
         replay_folder: Path | None = None,
         allowance: Allowance | None = None,
         read_only: bool = False,
+        wanted: Wanted = everything,
     ) -> None:
         pace = Pace(allowance, target.limits.retry_seconds) if allowance is not None else None
         self.index = index
-        self.run = RunContext(target, first_number=index * 1_000_000 + 1, pace=pace, read_only=read_only)
+        self.run = RunContext(
+            target, first_number=index * 1_000_000 + 1, pace=pace, read_only=read_only, wanted=wanted
+        )
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder

@@ -10,7 +10,7 @@ import httpx
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import RunContext
+from conformance.fixtures.run_context import RunContext, Wanted, everything
 from conformance.harness.check import Check, run_check
 from conformance.judging.findings import Finding, Inconclusive, Verdict
 from conformance.judging.invariants import INVARIANTS
@@ -78,9 +78,10 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 
 @hurried()
-def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]]) -> Outcome:
-    """What checks find on a server, invariants included."""
+def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wanted = everything) -> Outcome:
+    """What checks find on a server, invariants included, with the probes that are wanted."""
     run, outcome = run_on_fault(behaviour), Outcome()
+    run.wanted = wanted
     results = Results(run.target)
     for check, operation in checks:
         for finding in run_one(check, operation, run, outcome):

@@ -46,7 +46,7 @@ def test_check_of_somebody_else_has_room() -> None:
 def test_every_rule_of_a_check_has_its_requests() -> None:
     check, operation = next((check, on) for check, on in checks() if len(check.rules_on(on)) > 1)
     nodeid = f"x/{check.name.replace('.', '.py::')}[{operation}]"
-    rows = list(by_case([nodeid, FUZZ]))
+    rows = list(by_case(plan([nodeid, FUZZ])))
     assert [rule for rule, _, _ in rows[:-1]] == [rule.id for rule in check.rules_on(operation)]
     assert {numbers for _, _, numbers in rows[:-1]} == {plan([nodeid]).total}
     assert rows[-1] == ("generated: schema_fuzzing", "createWallet", plan([FUZZ]).total)

@@ -1,0 +1,68 @@
+"""What single probes of a check send and trip: the units from which a quick run is put together."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Collection
+
+from conformance.fixtures.run_context import RunContext
+from conformance.harness.check import Check, RunningCheck
+
+#: The name of what a check does before its first probe; a check without probes does nothing else.
+SETUP = ""
+
+
+class Watched:
+    """One check on one operation, watched while it runs: `sent` has the requests of each of its probes, and
+    `tripped` the probes that showed a violation. It is run with all of them, or those that are `wanted`."""
+
+    def __init__(
+        self, check: Check, operation: str, run: RunContext, wanted: Collection[str] | None = None
+    ) -> None:
+        self.sent: Counter[str] = Counter()
+        self.tripped: set[str] = set()
+        #: Whether it had another probe than those.
+        self.left_out = False
+        self._only = wanted
+        self._run, self._running = run, RunningCheck(check, operation, run)
+        self._probe, self._probes = SETUP, dict[int, str]()
+        self._requests, self._exchanges, self._broken = run.sent, len(run.record), broken(run)
+
+    def go(self) -> None:
+        """Runs the check; whatever mistake of the suite ends it counts for nothing."""
+        usual, self._run.wanted = self._run.wanted, self._wanted
+        try:
+            while self._running.go_on() is not None:
+                pass
+        except Exception:
+            return
+        finally:
+            self._turn(SETUP)
+            self._run.wanted = usual
+        for numbers in self._running.violations:
+            probes = [self._probes[number] for number in sorted(numbers) if self._probes.get(number)]
+            self.tripped.add(probes[-1] if probes else SETUP)
+
+    def _wanted(self, check: str, operation: str, what: str) -> bool:
+        if self._only is not None and what not in self._only:
+            self.left_out = True
+            return False
+        self._turn(what)
+        return True
+
+    def _turn(self, what: str) -> None:
+        """Takes what came since the last turn for the probe before, and begins with another."""
+        run = self._run
+        fresh = itertools.islice(reversed(run.record), len(run.record) - self._exchanges)
+        self._probes |= dict.fromkeys(fresh, self._probe)
+        self.sent[self._probe] += run.sent - self._requests
+        if broken(run) > self._broken:
+            self.tripped.add(self._probe)
+        self._requests, self._exchanges, self._broken = run.sent, len(run.record), broken(run)
+        self._probe = what
+
+
+def broken(run: RunContext) -> int:
+    """How many responses broke a rule of every response."""
+    return sum(tally.broken for tally in run.invariants.tallies.values())

@@ -1,10 +1,11 @@
 """Does each judgement earn its place? `python -m tests.judgements`, from the root of a checkout.
 
 A place is a call in conformance/checks, conformance/harness or conformance/fuzz that judges, or that has a
-helper judge. Faults of the catalogue meet the checks of their rules (with --explore also the explorations of
-their operations), in rounds of one kind for each rule; a rule whose checks have no unproven place left takes
-no further part. A place that no faulty server trips is unproven and is printed: it needs a fault, or goes.
-Exit status 1 says that there is one.
+helper judge, and a call in conformance/judging/invariants.py by which every response is judged; one that only
+notes that a rule holds is none. Faults of the catalogue meet the checks of their rules (with --explore also
+the explorations of their operations), in rounds of one kind for each rule; a rule whose checks have no
+unproven place left takes no further part. A place that no faulty server trips is unproven and is printed: it
+needs a fault, or goes. Exit status 1 says that there is one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import contextlib
+import functools
 import logging
 import random
 import sys
@@ -22,21 +24,25 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeGuard
+from typing import Any
 from unittest import mock
 
 import conformance
 from conformance.checks import load_checks
+from conformance.contract.rules import RULES
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging import recorder
+from conformance.judging import invariants, recorder
+from conformance.judging.invariants import INVARIANTS, Invariants
+from conformance.wire.messages import Exchange
 from tests.faults.catalogue import Fault, load
-from tests.faults.harness import checks_of, judge, run_on_fault
+from tests.faults.harness import catch, checks_of, judge, run_on_fault
 from tests.variants.hurry import hurried
 
 PACKAGE = Path(conformance.__file__).parent
 
-#: Folders whose calls judge.
+#: Folders whose calls judge, and the module that judges every response.
 FOLDERS = ("checks", "harness", "fuzz")
+EVERY_RESPONSE = "judging/invariants.py"
 
 #: What only hands judgements on.
 PLUMBING = (
@@ -49,6 +55,9 @@ PLUMBING = (
 
 #: Methods that judge; calls of them are places.
 JUDGING = ("judge", "refused", "error", "status", "authenticated", "succeeded")
+
+#: What judges every response, and with how many arguments: with fewer it notes that a rule holds.
+INVARIANT = {"_judge": 3, "too_many_lost": 2}
 
 #: A file below the package and a line of it.
 Line = tuple[str, int]
@@ -74,6 +83,24 @@ class Measure:
             self.tripped.update(lines)
         return judgement
 
+    def inspect(self, invariants: Invariants, rule: str, exchange: Exchange, *broken: Any) -> None:
+        """Counts what is judged by a rule of every response, unless it is only noted that it holds."""
+        if broken:
+            self._of_every_response(sys._getframe(2).f_lineno, rule, bool(broken[0]))
+        _inspect(invariants, rule, exchange, *broken)
+
+    def too_many_lost(self, lost: int, requests: int) -> bool:
+        """Counts what is judged by how many requests were lost."""
+        many = _too_many_lost(lost, requests)
+        self._of_every_response(sys._getframe(1).f_lineno, "http.lost-requests", many)
+        return many
+
+    def _of_every_response(self, number: int, rule: str, broken: bool) -> None:
+        line = EVERY_RESPONSE, number
+        self.judged[line] += 1
+        self.tripped[line] += broken
+        self.about.add((line, rule))
+
     def add(self, other: Measure) -> None:
         """Adds what another process has seen."""
         self.judged += other.judged
@@ -81,7 +108,19 @@ class Measure:
         self.about |= other.about
 
 
-_judge = recorder.judge
+_judge, _inspect, _too_many_lost = recorder.judge, Invariants._judge, invariants.too_many_lost
+
+
+@contextlib.contextmanager
+def measuring() -> Iterator[Measure]:
+    """While the context lasts, whatever is judged is counted."""
+    measure = Measure()
+    with (
+        mock.patch.object(recorder, "judge", measure.judge),
+        mock.patch.object(Invariants, "_judge", lambda *given: measure.inspect(*given)),
+        mock.patch.object(invariants, "too_many_lost", measure.too_many_lost),
+    ):
+        yield measure
 
 
 def _lines(frame: FrameType | None) -> Iterator[Line]:
@@ -113,14 +152,38 @@ class Place:
 
 def places() -> list[Place]:
     """Every call that judges by itself."""
-    found = []
-    for folder in FOLDERS:
-        for path in sorted((PACKAGE / folder).rglob("*.py")):
-            name = path.relative_to(PACKAGE).as_posix()
-            if name not in PLUMBING:
-                calls = (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if _judges(node))
-                found += [Place(name, call.lineno, call.end_lineno or call.lineno) for call in calls]
+    paths = [path for folder in FOLDERS for path in sorted((PACKAGE / folder).rglob("*.py"))]
+    names = [path.relative_to(PACKAGE).as_posix() for path in paths]
+    found = [
+        Place(name, call.lineno, call.end_lineno or call.lineno)
+        for name in names
+        if name not in PLUMBING
+        for call in _calls(name)
+        if _judges(call)
+    ]
+    for call in _calls(EVERY_RESPONSE):
+        named = call.func.attr if isinstance(call.func, ast.Attribute) else ast.unparse(call.func)
+        if len(call.args) >= INVARIANT.get(named, 99):
+            found.append(Place(EVERY_RESPONSE, call.lineno, call.end_lineno or call.lineno))
     return found
+
+
+@functools.cache
+def _tree(name: str) -> ast.Module:
+    return ast.parse((PACKAGE / name).read_text("utf-8"))
+
+
+def _calls(name: str) -> list[ast.Call]:
+    return [node for node in ast.walk(_tree(name)) if isinstance(node, ast.Call)]
+
+
+def _named(name: str) -> set[str]:
+    """The rules that a module names."""
+    return {
+        node.value
+        for node in ast.walk(_tree(name))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in RULES
+    }
 
 
 def all_places(direct: list[Place], judged: Counter[Line]) -> list[Place]:
@@ -129,12 +192,12 @@ def all_places(direct: list[Place], judged: Counter[Line]) -> list[Place]:
     return sorted({*direct, *(Place(name, line, line) for name, line in judged.keys() - covered)})
 
 
-def _judges(node: ast.AST) -> TypeGuard[ast.Call]:
-    if not isinstance(node, ast.Call) or len(node.args) < 2:
+def _judges(call: ast.Call) -> bool:
+    if len(call.args) < 2:
         return False
-    if isinstance(node.func, ast.Attribute):
-        return node.func.attr in JUDGING
-    return isinstance(node.func, ast.Name) and node.func.id == "judge"
+    if isinstance(call.func, ast.Attribute):
+        return call.func.attr in JUDGING
+    return isinstance(call.func, ast.Name) and call.func.id == "judge"
 
 
 # ---------------------------------------------------------------------- faults
@@ -174,9 +237,11 @@ class Work:
 
 def measured(work: Work) -> Measure:
     """What the checks of a fault's rule, and the explorations, judge on its server."""
-    fault, measure = _FAULTS[work.fault], Measure()
-    with mock.patch.object(recorder, "judge", measure.judge), hurried():
-        if work.checks:
+    fault = _FAULTS[work.fault]
+    with measuring() as measure, hurried():
+        if work.checks and fault.rule in INVARIANTS:
+            catch(fault)
+        elif work.checks:
             judge(
                 fault.make(), [(check, fault.operation) for check in checks_of(fault.rule, fault.operation)]
             )
@@ -194,6 +259,8 @@ def _explore(fault: Fault, examples: int) -> None:
 
 _FAULTS = {fault.id: fault for fault in load()}
 
+load_checks()  # Registers the explorations, too.
+
 
 # ---------------------------------------------------------------------- rounds
 
@@ -204,6 +271,8 @@ class Rounds:
     def __init__(self, faults: Iterable[Fault], direct: list[Place], files: str) -> None:
         self.measure = Measure()
         self._direct, self._files = direct, files
+        # Explorations take seconds: rules take part as soon as one of them judges by them.
+        self._slow = files.startswith("fuzz")
         self._waiting: dict[str, list[Fault]] = {}
         self._begun: set[str] = set()
         for fault in spread(faults):
@@ -226,7 +295,14 @@ class Rounds:
         lines = {(place.file, line) for place in unproven for line in range(place.first, place.last + 1)}
         never = {place.file for place in unproven if not place.hits(self.measure.judged)}
         wanted = {rule for line, rule in self.measure.about if line in lines}
-        wanted |= {rule for rule in self._waiting if rule not in self._begun or _files_of(rule) & never}
+        named = {rule for file in never for rule in _named(file)}
+        wanted |= {
+            rule
+            for rule in self._waiting
+            if rule in named or _files_of(rule) & never or (rule not in self._begun and not self._slow)
+        }
+        if never and not any(self._waiting.get(rule) for rule in wanted):
+            wanted = set(self._waiting)
         self._begun |= wanted
         return [faults.pop(0) for rule, faults in self._waiting.items() if faults and rule in wanted]
 
@@ -289,9 +365,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--operations",
         type=int,
-        default=1,
+        default=16,
         metavar="N",
-        help="faults of each kind, each on an operation of its own",
+        help="faults of each kind at most, each on an operation of its own (default: all)",
     )
     parser.add_argument(
         "--explore", type=int, default=0, metavar="N", help="explorations, too, with N examples a part"

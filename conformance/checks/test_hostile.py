@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
+from conformance.fixtures.account import AccountFixture, call, new_key, parameters, unknown_like
 from conformance.fixtures.corpora import bodies as corpus
 from conformance.fixtures.corpora import headers, ids, queries
 from conformance.fixtures.corpora.value import Use, values
@@ -86,8 +86,13 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
                 ctx.skip_judgement("body.malformed", reason, answer, valid)
             else:
                 ctx.refused("body.malformed", answer, what)
+        again = fixture.call(operation).but(body=b"{")
+        key = again.idempotency_key
         effects.judge_refused(
-            "malformed bodies", refused, "body.malformed", lambda: send(b"{", "a malformed body, again")
+            "malformed bodies",
+            refused,
+            "body.malformed",
+            lambda: ctx.send(again.but(idempotency_key=key and new_key()), "a malformed body, again"),
         )
     for what, odd in ctx.only_wanted((f"a body with {odd.reason}", odd) for odd in bodies.odd()):
         answer = send(odd.value, what)

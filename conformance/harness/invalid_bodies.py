@@ -200,15 +200,15 @@ class InvalidBodies:
         created = self.ctx.send(valid, "a valid wallet after refused ones")
         self.ctx.run.cache.forget(self._place)
         what = Accepted("a valid wallet after refused ones, as in a new account")
-        if not created.refused or created.throttled:
-            self.ctx.judge(UNTOUCHED, what, created)
-            return
-        elsewhere = self.ctx.send(self.ctx.valid(), "a valid wallet in a new account")
-        if elsewhere.succeeded:
-            self.ctx.judge(UNTOUCHED, what, created, *self._refused)
-        else:
-            reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
-            self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
+        evidence: list[Exchange] = []
+        if created.refused and not created.throttled:
+            elsewhere = self.ctx.send(self.ctx.valid(), "a valid wallet in a new account")
+            if not elsewhere.succeeded:
+                reason = f"a valid wallet is no longer accepted: {elsewhere.described()}"
+                self.ctx.skip_judgement(UNTOUCHED, reason, created, elsewhere)
+                return
+            evidence = self._refused
+        self.ctx.judge(UNTOUCHED, what, created, *evidence)
 
 
 def _with_own_key(repeated: Call) -> Call:

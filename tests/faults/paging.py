@@ -10,7 +10,7 @@ from conformance.reference.messages import Response
 from conformance.reference.seams.lists import Query
 from conformance.reference.seams.resources import KINDS
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
 from .lists import HUGE, LONG_LISTS, Envelope, Fetches, envelope
 
 faults["list.defaults"] |= {
@@ -205,6 +205,34 @@ class ObeysPage(Faulty):
 
     def offset(self, ctx: Context, listing: Listing) -> int:
         return max(0, super().offset(ctx, listing))
+
+
+@fault("list.page-range", each={"0": lambda page: page == 0, "negative": lambda page: page < 0})
+class CountsFromTheEnd(Faulty):
+    """A page below 1 is called page 1, but its offset leaves out what is first."""
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        if name == "page" and value < 1 and self.value(value):
+            ctx.notes["below"] = True
+            return 1
+        return super().in_range(ctx, name, value, highest)
+
+    def offset(self, ctx: Context, listing: Listing) -> int:
+        return super().offset(ctx, listing) + ("below" in ctx.notes)
+
+
+def _redirected(parameter: str) -> Row:
+    """Refuses a parameter out of its range in no way that counts."""
+
+    def in_range(self: Any, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        out = value < 1 or (highest is not None and value > highest)
+        return refuse(refusal(302, "moved", "moved")) if out and name == parameter else int(self.usual())
+
+    return seam("in_range", in_range)
+
+
+faults["list.page-range"] |= {"A page below 1 is answered with a redirection.": _redirected("page")}
+faults["list.size-range"] |= {"A size out of its range is answered with a redirection.": _redirected("size")}
 
 
 @fault("list.page-range", each=("as sent", "0"))

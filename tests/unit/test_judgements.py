@@ -5,13 +5,24 @@ from __future__ import annotations
 from collections import Counter
 
 from tests.faults.catalogue import load
-from tests.judgements import Line, Measure, Place, Rounds, Work, all_places, chosen, measured, places
+from tests.judgements import (
+    EVERY_RESPONSE,
+    Line,
+    Measure,
+    Place,
+    Rounds,
+    Work,
+    all_places,
+    chosen,
+    measured,
+    places,
+)
 
 
 def test_places_are_calls_that_judge() -> None:
     found = places()
     assert len(found) > 100
-    assert {place.file.partition("/")[0] for place in found} == {"checks", "harness", "fuzz"}
+    assert {place.file.partition("/")[0] for place in found} == {"checks", "harness", "fuzz", "judging"}
 
 
 def test_fault_trips_the_places_that_judge_it() -> None:
@@ -22,6 +33,13 @@ def test_fault_trips_the_places_that_judge_it() -> None:
     every = all_places(places(), seen.judged)
     assert any(place.hits(seen.tripped) for place in every)
     assert any(not place.hits(seen.tripped) for place in every)
+
+
+def test_fault_trips_the_place_that_judges_every_response() -> None:
+    fault = next(fault for fault in load() if fault.rule == "http.content-type")
+    seen = measured(Work(fault.id, True, 0))
+    (place,) = {place for place in places() if place.file == EVERY_RESPONSE and place.hits(seen.tripped)}
+    assert (place.file, place.first) in {line for line, rule in seen.about if rule == "http.content-type"}
 
 
 def seen(rule: str, judged: Line, *tripped: Line) -> Measure:
@@ -35,22 +53,29 @@ def seen(rule: str, judged: Line, *tripped: Line) -> Measure:
 
 def test_rules_without_unproven_places_take_no_further_part() -> None:
     faults = [fault for fault in load() if fault.rule in ("list.stable", "http.content-type")]
-    rounds = Rounds(chosen(faults, 1), [Place("checks/a.py", 1, 1), Place("checks/b.py", 1, 1)], "checks/")
+    rounds = Rounds(
+        chosen(faults, 1),
+        [Place("checks/test_lists.py", 1, 1), Place("checks/test_hostile.py", 1, 1)],
+        "checks/",
+    )
     first = rounds.next()
     assert {fault.rule for fault in first} == {"list.stable", "http.content-type"}
-    line, other = ("checks/a.py", 1), ("checks/b.py", 1)
+    line, other = ("checks/test_lists.py", 1), ("checks/test_hostile.py", 1)
     rounds.measure.add(seen("list.stable", line))
     rounds.measure.add(seen("http.content-type", other, other))
-    assert [place.file for place in rounds.unproven] == ["checks/a.py"]
+    assert [place.file for place in rounds.unproven] == ["checks/test_lists.py"]
     assert {fault.rule for fault in rounds.next()} == {"list.stable"}
     rounds.measure.add(seen("list.stable", line, line))
     assert rounds.next() == [] and rounds.unproven == []
 
 
 def test_helper_lines_are_places_of_their_own() -> None:
-    direct = [Place("checks/a.py", 3, 5)]
-    lines = Counter({("checks/a.py", 4): 1, ("checks/a.py", 9): 2})
-    assert all_places(direct, lines) == [Place("checks/a.py", 3, 5), Place("checks/a.py", 9, 9)]
+    direct = [Place("checks/test_lists.py", 3, 5)]
+    lines = Counter({("checks/test_lists.py", 4): 1, ("checks/test_lists.py", 9): 2})
+    assert all_places(direct, lines) == [
+        Place("checks/test_lists.py", 3, 5),
+        Place("checks/test_lists.py", 9, 9),
+    ]
 
 
 def test_so_many_faults_of_each_kind() -> None:

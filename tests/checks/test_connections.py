@@ -1,10 +1,12 @@
-"""A server that closes connections without a word, as proxies and idle timers do, is not blamed for it."""
+"""Ways of HTTP to answer, and to close connections without a word, for which no server is blamed."""
 
 from __future__ import annotations
 
+import gzip
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -13,6 +15,7 @@ from conformance.checks import plan
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.findings import Finding, Verdict
+from conformance.reference.messages import Response
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
@@ -27,29 +30,54 @@ OPERATIONS = {"createVirtualAccount", "listVirtualAccounts"}
 ANSWERS, IDLE = 10, 0.02
 
 
-def after_answers(connection: socket.socket, answered: int) -> bool:
+#: Sends the answer that is the given number of its connection; returning False closes that.
+Sends = Callable[[socket.socket, Response, int], object]
+
+
+def written(response: Response, version: bytes = b"HTTP/1.1") -> bytes:
+    """An answer as bytes."""
+    headers = b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
+    return b"%s %d X\r\n%s\r\n%s" % (version, response.status, headers, response.body)
+
+
+def few_answers(connection: socket.socket, response: Response, number: int) -> bool:
     """Closes after so many answers, without `Connection: close`."""
-    return answered < ANSWERS
+    connection.sendall(written(response))
+    return number < ANSWERS
 
 
-def after_idling(connection: socket.socket, answered: int) -> bool:
+def until_idle(connection: socket.socket, response: Response, number: int) -> None:
     """Closes when nothing comes for a moment."""
+    connection.sendall(written(response))
     connection.settimeout(IDLE)
-    return True
 
 
-@pytest.mark.parametrize("keeps", [after_answers, after_idling])
-def test_closed_connections_are_no_violation(keeps: Callable[[socket.socket, int], bool]) -> None:
+def in_the_old_way(connection: socket.socket, response: Response, number: int) -> bool:
+    """Speaks HTTP/1.0: the end of the connection is that of the body."""
+    connection.sendall(written(response.with_header(b"content-length", None), b"HTTP/1.0"))
+    return False
+
+
+def early_and_packed(connection: socket.socket, response: Response, number: int) -> None:
+    """Sends two interim answers first, and packs the final one: a request that does not say which codings it
+    takes takes all."""
+    early = b"HTTP/1.1 103 Early Hints\r\nLink: </v1>; rel=preload\r\n\r\nHTTP/1.1 102 X\r\n\r\n"
+    body = gzip.compress(response.body, mtime=0)
+    response = response.with_header(b"content-length", b"%d" % len(body))
+    packed = replace(response.with_header(b"content-encoding", b"gzip"), body=body)
+    connection.sendall(early + written(packed))
+
+
+@pytest.mark.parametrize("sends", [few_answers, until_idle, in_the_old_way, early_and_packed])
+def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
     reference, seeded = new_server()
     servers: list[Wire] = []
     answered: Counter[int] = Counter()
 
-    def reply(connection: socket.socket, index: int) -> bool:
+    def reply(connection: socket.socket, index: int) -> object:
         response = reference.handle(as_request(servers[0].requests[index]))
-        headers = b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
-        connection.sendall(b"HTTP/1.1 %d X\r\n%s\r\n%s" % (response.status, headers, response.body))
         answered[id(connection)] += 1
-        return keeps(connection, answered[id(connection)])
+        return sends(connection, response, answered[id(connection)])
 
     blamed = []
     with wire(reply) as server:

@@ -27,7 +27,8 @@ def test_key_of_another_organization(ctx: CheckContext) -> None:
     own = _own_call(ctx, fixture, original)
     answer = ctx.send(own, "another organization's key, in the own account", "secondary")
     _judge_new(ctx, fixture, original, own, answer)
-    _judge_first_path(ctx, original)
+    # With a key that it never used: where a key counts on any path, its own would bring its own response.
+    _judge_first_path(ctx, IdempotentRequest(ctx))
     _judge_still_there(ctx, original)
 
 

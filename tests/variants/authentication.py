@@ -171,6 +171,19 @@ class KeysOfOrganization(Behaviour):
         return super().fingerprint(ctx) + ctx.request.target
 
 
+@choice("idempotency.other-path")
+class KeysBeforeResources(Behaviour):
+    """A key belongs to one body of the organization, whatever the path, and is looked for before anybody looks
+    for what the path names."""
+
+    def stages(self, ctx: Context) -> Sequence[Stage]:
+        return (self.authenticate, self.replay, self.resolve, self.validate, self.check_state, self.act)
+
+    def answer_scope(self, ctx: Context) -> str:
+        assert ctx.organization is not None
+        return ctx.organization.id
+
+
 @choice("idempotency.after-refusal")
 class RefusalsRemembered(Behaviour):
     """A refused request uses up its key: the refusal is what it answers from then on."""

@@ -217,7 +217,13 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant(
         "rewritten answers",
-        (resources.AsciiAnswers, resources.WholeListItems, auth.AnyUuid, lists.OnePageAtLeast),
+        (
+            resources.AsciiAnswers,
+            resources.WholeListItems,
+            auth.AnyUuid,
+            auth.KeysBeforeResources,
+            lists.OnePageAtLeast,
+        ),
         wrap=Folded,
     ),
     Variant("commas", (lists.StatusesWithCommas, lists.BroughtIntoRange), change=_style("comma")),

@@ -173,8 +173,8 @@ class KeysOfOrganization(Behaviour):
 
 @choice("idempotency.other-path")
 class KeysBeforeResources(Behaviour):
-    """A key belongs to one body of the organization, whatever the path, and is looked for before anybody looks
-    for what the path names."""
+    """A key belongs to one body of the organization, whatever the path, and is looked for before what the
+    path names."""
 
     def stages(self, ctx: Context) -> Sequence[Stage]:
         return (self.authenticate, self.replay, self.resolve, self.validate, self.check_state, self.act)

@@ -67,9 +67,9 @@ def beside(document: Document, finding: FindingRecord) -> dict[str, Any] | None:
 def partners(document: Document, finding: FindingRecord) -> tuple[ExchangeRecord, ExchangeRecord] | None:
     """The decisive exchange and the one to set beside it, in the order in which they were sent.
 
-    Of a creation that is the first one with its Idempotency-Key, whichever finding it was kept for, or the
-    next one where it is itself the first; of anything else the same request among those of the finding, the
-    last one before or the first one after it.
+    Of a creation that is the first one with its Idempotency-Key, whichever finding it was kept for; where it
+    is itself the first, the next one, of the finding if there is one. Of anything else it is the same
+    request among those of the finding, the last one before or the first one after it.
     """
     kept = [document.exchanges.get(str(number)) for number in finding.exchanges]
     decisive, *others = kept or [None]
@@ -81,7 +81,10 @@ def partners(document: Document, finding: FindingRecord) -> tuple[ExchangeRecord
     if not alike:
         return None
     before = [other for other in alike if _when(other) <= _when(decisive)]
-    partner = min(alike, key=_when) if creation or not before else max(before, key=_when)
+    if before:
+        partner = (min if creation else max)(before, key=_when)
+    else:
+        partner = min([other for other in others if other in alike] or alike, key=_when)
     first, second = sorted((decisive, partner), key=_when)
     return first, second
 

@@ -12,12 +12,16 @@ from conformance.report.comparison_formats import comparison_html
 from conformance.report.html import html, render
 from conformance.results import view
 from conformance.results.comparison import compare
+from conformance.results.document import Document
 from conformance.results.history import Implementation
 
 _WIDTH, _HEIGHT = 320, 64
 
 #: Runs that the past of an implementation shows.
 _SHOWN = 40
+
+#: The plot of few runs leaves room for this many; the widest bar, and what a date takes.
+_FEWEST, _WIDEST, _DATE = 5, 40, 60
 
 
 def site(implementations: Sequence[Implementation]) -> dict[str, str]:
@@ -133,19 +137,19 @@ def _past(implementation: Implementation) -> Markup:
     """Run by run, how many required cases failed: a bar each, and a dot where none did."""
     runs = implementation.runs[-_SHOWN:]
     failed = [document.counts["required"]["failed"] for document in runs]
-    most, step = max(failed) or 1, _WIDTH / max(len(runs), 8)
+    most, step = max(failed) or 1, _WIDTH / max(len(runs), _FEWEST)
     ground = _HEIGHT - 16
     marks = []
     for index, (document, number) in enumerate(zip(runs, failed, strict=True)):
-        x = index * step
+        centre = round((index + 0.5) * step, 1)
         title = f"{document.run.started[:10]}: {number} failed"
         if number:
-            height = max((ground - 12) * number / most, 2)
+            height, width = max((ground - 12) * number / most, 2), round(min(step - 2, _WIDEST), 1)
             shape = Markup('<rect x="{}" y="{}" width="{}" height="{}"/>').format(
-                round(x + 1, 1), round(ground - height, 1), round(step - 2, 1), round(height, 1)
+                round(centre - width / 2, 1), round(ground - height, 1), width, round(height, 1)
             )
         else:
-            shape = Markup('<circle cx="{}" cy="{}" r="3"/>').format(round(x + step / 2, 1), ground - 4)
+            shape = Markup('<circle cx="{}" cy="{}" r="3"/>').format(centre, ground - 4)
         marks.append(Markup("<g><title>{}</title>{}</g>").format(title, shape))
     for index in {failed.index(max(failed)), len(failed) - 1}:
         # The most and the last in numbers.
@@ -155,12 +159,23 @@ def _past(implementation: Implementation) -> Markup:
                 round((index + 0.5) * step, 1), round(y, 1), failed[index]
             )
         )
-    first, last = runs[0].run.started[:10], runs[-1].run.started[:10]
-    marks.append(Markup('<text x="0" y="{}">{}</text>').format(_HEIGHT - 2, first))
-    if last != first:
-        end = max(round(len(runs) * step, 1), 150)
-        marks.append(Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(end, _HEIGHT - 2, last))
+    marks += _dates(runs, step)
     words = "required cases that failed, run by run: " + ", ".join(map(str, failed))
     return Markup('<svg class="past" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(
         _WIDTH, _HEIGHT, words, Markup("").join(marks)
     )
+
+
+def _dates(runs: Sequence[Document], step: float) -> list[Markup]:
+    """The dates of the first and the last run, below them: in the middle where there is room for that."""
+    ends = {0: ("start", 0.0), len(runs) - 1: ("end", len(runs) * step)}
+    marks = []
+    for index, (anchor, edge) in ends.items():
+        if step >= _DATE:
+            anchor, edge = "middle", (index + 0.5) * step
+        marks.append(
+            Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(
+                round(edge, 1), _HEIGHT - 2, anchor, runs[index].run.started[:10]
+            )
+        )
+    return marks

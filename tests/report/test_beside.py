@@ -78,6 +78,23 @@ def test_the_first_request_is_found_where_another_finding_kept_it() -> None:
     assert shown and shown["numbers"] == [1, 3]
 
 
+def test_a_first_request_that_decides_stands_beside_the_one_of_its_finding() -> None:
+    """A replay after a conflict: the conflict belongs to another finding."""
+    replayed = finding(*REPLAY, Verdict.FAILED, exchanges=[1, 3])
+    conflict = finding("idempotency.conflict", "createAccount", Verdict.FAILED, exchanges=[2, 1])
+    results = whole_run(None, replayed, conflict)
+    keep(
+        results,
+        keyed(1, "k", b'{"id": "acc_1"}', b'{"name": "A"}'),
+        keyed(2, "k", b'{"id": "acc_2"}', b'{"name": "B"}'),
+        keyed(3, "k", b'{"id": "acc_3"}', b'{"name": "A"}'),
+    )
+    made = document(results)
+    [found] = [case.decisive for case in made.cells if case.rule == REPLAY[0] and case.decisive.exchanges]
+    shown = beside(made, found)
+    assert shown and shown["numbers"] == [1, 3]
+
+
 def test_creations_with_keys_of_their_own_are_not_compared() -> None:
     assert pair(keyed(2, "b", b"{}"), keyed(1, "a", b"{}")) is None
     assert pair(keyed(2, "b", b"{}")) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -43,3 +45,26 @@ def test_reports_are_kept_after_a_failed_run() -> None:
         next(step for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", ""))["if"]
         == "always()"
     )
+
+
+def jobs() -> list[dict[str, Any]]:
+    """The jobs of the guide's GitHub workflows."""
+    page = (ROOT / "conformance" / "docs" / "gate-my-ci.md").read_text("utf-8")
+    workflows = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(jobs:.*?)```", page, re.DOTALL)]
+    return [job for workflow in workflows for job in workflow["jobs"].values()]
+
+
+def test_the_guide_gives_the_action_inputs_that_it_has() -> None:
+    uses = [step for job in jobs() for step in job["steps"] if "OWNER" in step.get("uses", "")]
+    assert len(uses) == 2
+    for step in uses:
+        assert set(step["with"]) <= set(ACTION["inputs"]) and "target" in step["with"]
+
+
+def test_the_matrix_has_every_python_and_a_report_for_each() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    supported = [text.rpartition(" ")[2] for text in project["classifiers"] if ":: 3." in text]
+    [job] = [job for job in jobs() if "strategy" in job]
+    assert job["strategy"]["matrix"]["python"] == supported
+    [step] = [step for step in job["steps"] if "OWNER" in step.get("uses", "")]
+    assert "${{ matrix.python }}" in step["with"]["artifact"]

@@ -1,0 +1,179 @@
+"""The shell steps of the composite action and of the GitLab job, run as their systems run them.
+
+The present environment stands in for the one that they would install; all else is real: bash, the suite, a
+server that conforms and one that does not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.serving.listener import served
+from tests.support.running import ROOT, executed, faulty, write_target
+
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / ".github/actions/conformance/action.yml").read_text("utf-8"))
+JOB: dict[str, Any] = yaml.safe_load((ROOT / ".gitlab/conformance.yml").read_text("utf-8"))[".conformance"]
+
+#: What the runs judge; quotes hold the words of one option together, and a pattern is not one of file names.
+OPTIONS = "-m 'not fuzz' --rule auth.signat* --operation listAccounts"
+
+#: `python -m venv FOLDER` copies these there.
+PIP = '#!/bin/sh\nprintf "%s\\n" "$@" >>"$INSTALLED"\n'
+PYTEST = f'#!/bin/sh\nexec {sys.executable} -m pytest "$@"\n'
+PYTHON = """#!/bin/sh
+[ "$1 $2" = "-m venv" ] && mkdir -p "$3/bin" && cp "$STANDINS/pip" "$STANDINS/pytest" "$3/bin"
+"""
+
+
+class NoSignatureCheck(Behaviour):
+    """Breaks auth.signature."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return True
+
+
+@pytest.fixture(scope="module")
+def targets(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Path]]:
+    """The target files of a server that conforms and of one that does not."""
+    folder = tmp_path_factory.mktemp("targets")
+    good, bad = faulty(), faulty(NoSignatureCheck())
+    with served(good[0]) as good_url, served(bad[0]) as bad_url:
+        yield {
+            "good": write_target(folder / "good.toml", good[1](good_url)),
+            "bad": write_target(folder / "bad.toml", bad[1](bad_url)),
+        }
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Path:
+    """The folder of a job: the user's repository, with a file that OPTIONS would match as a pattern."""
+    standins = tmp_path / "standins"
+    standins.mkdir()
+    for name, text in {"pip": PIP, "pytest": PYTEST, "python": PYTHON}.items():
+        (standins / name).write_text(text)
+        (standins / name).chmod(0o755)
+    (tmp_path / "repository").mkdir()
+    (tmp_path / "repository" / "auth.signatures").touch()
+    return tmp_path
+
+
+def shell(script: str, job: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs a step's script by the shell and in the folder that its system gives it."""
+    (job / "step.sh").write_text(script, "utf-8")
+    command: list[str | Path] = ["bash", "--noprofile", "--norc", "-eo", "pipefail", job / "step.sh"]
+    given = {
+        "PATH": f"{job / 'standins'}:/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT),
+        "STANDINS": str(job / "standins"),
+        "INSTALLED": str(job / "installed"),
+        "CI": "true",
+    }
+    return executed(command, job / "repository", together=True, timeout=120, **given, **variables)
+
+
+def action(job: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """The action's shell steps, one after the other until one fails."""
+    given = {name.replace("-", "_"): str(told.get("default", "")) for name, told in ACTION["inputs"].items()}
+    given |= inputs
+
+    def filled(text: str) -> str:
+        text = text.replace("${{ github.action_path }}", str(ROOT / ".github/actions/conformance"))
+        return re.sub(
+            r"\$\{\{ inputs\.([\w-]+) \}\}", lambda found: given[found[1].replace("-", "_")], str(text)
+        )
+
+    done = None
+    for step in ACTION["runs"]["steps"]:
+        if "run" in step and (done is None or done.returncode == 0):
+            variables = {name: filled(value) for name, value in step["env"].items()}
+            done = shell(
+                step["run"],
+                job,
+                RUNNER_TEMP=str(job / "temp"),
+                GITHUB_ACTIONS="true",
+                GITHUB_STEP_SUMMARY=str(job / "summary.md"),
+                GITHUB_OUTPUT=str(job / "output"),
+                **variables,
+            )
+    assert done is not None
+    return done
+
+
+def results(folder: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((folder / "results.json").read_text("utf-8"))
+    return document
+
+
+def judged(document: dict[str, Any]) -> set[str]:
+    return {case["rule"] for case in document["cells"] if case["verdict"] in ("passed", "failed")}
+
+
+def test_the_action_passes_a_server_that_conforms(job: Path, targets: dict[str, Path]) -> None:
+    """Its inputs reach the run; two workers are the default."""
+    done = action(job, target=str(targets["good"]), options=OPTIONS, report_dir="kept report")
+    assert done.returncode == 0, done.stdout
+    suite = str(ROOT / ".github/actions/conformance" / "../../..")
+    assert (job / "installed").read_text().splitlines() == [
+        "install", "-q", "-c", f"{suite}/constraints.txt", suite,
+    ]  # fmt: skip
+    document = results(job / "repository" / "kept report")
+    assert judged(document) == {"auth.signature"} and document["run"]["workers"] == 2
+    assert document["run"]["selection"] == "-m not fuzz --rule auth.signat* --operation listAccounts"
+    assert document["verdict"]["sentence"].split(":")[0] in (job / "summary.md").read_text("utf-8")
+    assert (job / "output").read_text() == "exit-status=0\n"
+    assert "::error" not in done.stdout
+    # Nothing but the report is left in the user's repository.
+    assert {path.name for path in (job / "repository").iterdir()} == {"kept report", "auth.signatures"}
+
+
+def test_the_action_fails_a_server_that_does_not(job: Path, targets: dict[str, Path]) -> None:
+    """The report is kept where the next step, which always runs, takes it from."""
+    text = targets["bad"].read_text("utf-8")
+    [url] = re.findall('^base_url = "(.+)"', text, re.MULTILINE)
+    (job / "repository" / "target.toml").write_text(text.replace(url, "http://127.0.0.1:9"), "utf-8")
+    done = action(job, target="target.toml", base_url=url, options=OPTIONS, workers="0")
+    assert done.returncode == 1, done.stdout
+    assert re.search(r"^::error title=auth.signature on listAccounts::expected ", done.stdout, re.MULTILINE)
+    assert "does not conform" in (job / "summary.md").read_text("utf-8")
+    assert (job / "output").read_text() == "exit-status=1\n"
+    [keep] = [step for step in ACTION["runs"]["steps"] if "upload-artifact" in step.get("uses", "")]
+    assert keep["with"]["path"] == "${{ inputs.report-dir }}" and keep["if"] == "always()"
+    folder = job / "repository" / ACTION["inputs"]["report-dir"]["default"]
+    assert results(folder)["verdict"]["exit_status"] == 1 and (folder / "report.sarif").exists()
+
+
+def test_the_action_says_what_is_wrong_with_a_target(job: Path) -> None:
+    done = action(job, target="nothing.toml", workers="0")
+    assert done.returncode == 4 and "nothing.toml: there is no such target file" in done.stdout
+    assert (job / "output").read_text() == "exit-status=4\n"
+
+
+@pytest.mark.parametrize(("server", "status"), [("good", 0), ("bad", 1)])
+def test_the_gitlab_job(server: str, status: int, job: Path, targets: dict[str, Path]) -> None:
+    variables = {**JOB["variables"], "CONFORMANCE_TARGET": str(targets[server])}
+    variables["CONFORMANCE_OPTIONS"] = OPTIONS
+    done = shell("\n".join(JOB["script"]), job, GITLAB_CI="true", HOME=str(job / "home"), **variables)
+    assert done.returncode == status, done.stdout
+    assert (job / "installed").read_text().splitlines() == ["install", "-q", "financial-accounts-conformance"]
+    [folder] = JOB["artifacts"]["paths"]
+    document = results(job / "repository" / folder)
+    assert judged(document) == {"auth.signature"} and document["verdict"]["exit_status"] == status
+    assert (job / "repository" / JOB["artifacts"]["reports"]["junit"]).exists()
+    assert {path.name for path in (job / "repository").iterdir()} == {folder.rstrip("/"), "auth.signatures"}
+
+
+@pytest.mark.parametrize("options", ["$(touch made)", "`touch made`", "; touch made", "-k 'a;touch made'"])
+def test_options_run_nothing(options: str, job: Path) -> None:
+    action(job, target="nothing.toml", workers="0", options=options)
+    assert not (job / "repository" / "made").exists()

@@ -5,9 +5,7 @@ It stays out of the way of sessions that do not collect the suite's checks, and 
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import sys
 from collections.abc import Collection, Generator
 from pathlib import Path
@@ -115,10 +113,6 @@ def pytest_configure(config: pytest.Config) -> None:
 # --------------------------------------------------------------------------- the session
 
 
-def _terminated(number: int, frame: Any) -> None:
-    raise KeyboardInterrupt
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     config = session.config
@@ -134,6 +128,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
     tell("conformance: starting")
     from conformance.plugin.controller import Controller
+    from conformance.plugin.interruption import Interruption
     from conformance.plugin.session import Run
     from conformance.target.file import TargetError
 
@@ -144,13 +139,13 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     config.stash[_CONTROLLER] = controller
     # With pytest-xdist: as many as it will start.
     controller.workers = len(getattr(config.option, "tx", None) or ["this"])
+    interruption = Interruption(tell)
+    config.add_cleanup(interruption.end)
     config.add_cleanup(controller.close)
     config.pluginmanager.register(
-        Run(config, controller, lambda: config.stash.get(_EXECUTOR, None)), "conformance run"
+        Run(config, controller, lambda: config.stash.get(_EXECUTOR, None), interruption), "conformance run"
     )
-    # Not in the main thread: whoever embeds pytest there handles signals.
-    with contextlib.suppress(ValueError):
-        signal.signal(signal.SIGTERM, _terminated)
+    interruption.begin()
 
 
 def _executor(config: pytest.Config) -> Executor:

@@ -15,6 +15,7 @@ from conformance.judging.findings import Finding
 from conformance.plugin import selection
 from conformance.plugin.controller import Controller
 from conformance.plugin.effort import Effort
+from conformance.plugin.interruption import Interruption
 from conformance.plugin.plan import Plan, bounded, plan
 from conformance.plugin.progress import Remaining
 
@@ -49,10 +50,15 @@ class Run:
     """Registered as a plugin in the process that controls the run, workers or not."""
 
     def __init__(
-        self, config: pytest.Config, controller: Controller, executor: Callable[[], Executor | None]
+        self,
+        config: pytest.Config,
+        controller: Controller,
+        executor: Callable[[], Executor | None],
+        interruption: Interruption,
     ) -> None:
         self.config = config
         self.controller = controller
+        self._interruption = interruption
         #: What ran the tests of this process, if it ran any.
         self._executor = executor
         self._announced = False
@@ -199,7 +205,12 @@ class Run:
     # ------------------------------------------------------------------ the end
 
     @pytest.hookimpl(tryfirst=True)
+    def pytest_keyboard_interrupt(self) -> None:
+        self._interruption.hold(interrupted=True)
+
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        self._interruption.hold()
         self._remaining.close()
         if executor := self._executor():
             executor.stop()

@@ -120,6 +120,7 @@ _RUNS = (
     Mode("two runs in one folder", frozenset({0}), "", meddling="twice"),
     Mode("SIGINT", frozenset({2}), "interrupted", meddling="SIGINT"),
     Mode("SIGTERM", frozenset({2}), "interrupted", meddling="SIGTERM"),
+    Mode("SIGINT again and again", frozenset({2}), "interrupted", meddling="SIGINT again and again"),
     Mode("SIGINT, two workers", frozenset({2}), "interrupted", meddling="SIGINT", options=("-n", "2")),
     Mode("SIGTERM, two workers", frozenset({2}), "interrupted", meddling="SIGTERM", options=("-n", "2")),
     Mode("a killed worker", frozenset({0, 6}), "", meddling="kill a worker", options=("-n", "2")),

@@ -166,11 +166,13 @@ def _underway(server: Hostile, process: subprocess.Popen[bytes]) -> bool:
     return True
 
 
-def _signalled(number: int) -> Callable[..., Outcome]:
+def _signalled(number: int, times: int = 1) -> Callable[..., Outcome]:
     def run(mode: Mode, server: Hostile, folder: Path, arguments: Sequence[str], most: float) -> Outcome:
         def meddle(process: subprocess.Popen[bytes]) -> None:
             if _underway(server, process):
-                process.send_signal(number)
+                for _ in range(times):
+                    process.send_signal(number)
+                    server.closing.wait(0.3)
 
         return _plainly(mode, server, folder, arguments, most, meddle)
 
@@ -211,6 +213,7 @@ _MEDDLING: dict[str, Callable[..., Outcome]] = {
     "": _plainly,
     "SIGINT": _signalled(signal.SIGINT),
     "SIGTERM": _signalled(signal.SIGTERM),
+    "SIGINT again and again": _signalled(signal.SIGINT, 4),
     "kill a worker": _worker_killed,
     "twice": _twice,
     "disk full": _disk_full,

@@ -396,6 +396,6 @@ def test_processes_of_a_deep_run_know_their_tests_from_the_beginning(
     controller = Mock(lanes=1, options=Mock(effort=level))
     values = {"dist": "load", "tx": ["popen", "popen"]}
     config = Mock(getoption=values.get, getvalue=values.get)
-    session = Run(Mock(), controller, lambda: None)
+    session = Run(Mock(), controller, lambda: None, Mock())
     scheduler = session.pytest_xdist_make_scheduler(config, Mock())
     assert (type(scheduler).__name__ == "ByShare") is static

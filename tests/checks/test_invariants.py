@@ -10,7 +10,8 @@ from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.expectations.answers import NOTHING_SHOWN
 from conformance.judging.findings import HELD
-from conformance.judging.invariants import INVARIANTS, too_many_lost
+from conformance.judging.invariants import INVARIANTS, telling_secrets, too_many_lost
+from conformance.target.file import build
 from tests.support.runs import run_on
 
 #: The rules whose own checks give the others their occasions.
@@ -70,3 +71,20 @@ def test_arrays_are_not_judged_empty(run: RunContext, operation: str, member: st
 )
 def test_few_lost_requests_are_no_violation(lost: int, requests: int, many: bool) -> None:
     assert too_many_lost(lost, requests) is many
+
+
+@pytest.mark.parametrize(
+    ("secret", "telling"),
+    [
+        ("key", False),
+        ("password", False),
+        ("12345678", False),
+        ("s3cr3t-1", True),
+        ("whsecretwhsecret", True),
+    ],
+)
+def test_a_secret_that_may_be_a_word_is_not_looked_for(secret: str, telling: bool) -> None:
+    """An error message may hold any plain word."""
+    primary = {"api_key": "key_1", "secret": secret, "customer_id": "cus_1"}
+    target = build({"base_url": "http://words.test", "primary": primary}, "words")
+    assert (secret in telling_secrets(target)) is telling

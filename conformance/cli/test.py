@@ -12,6 +12,15 @@ import pytest
 
 _LEFT_OUT = ("-p", "no:schemathesis", "-p", "no:hypothesispytest")
 
+_HELP = """\
+Options of its own:
+
+  --watch               run again, what failed first, when files change or the server comes back
+  --watch-path PATH     a file or folder to watch in the place of the current folder; repeatable
+
+All others are those of pytest, the suite's (Financial Accounts API conformance) among them:
+"""
+
 
 def judge(arguments: Sequence[str]) -> int:
     """Runs the suite with options of pytest and its own, and returns the exit status of the run; with
@@ -22,7 +31,9 @@ def judge(arguments: Sequence[str]) -> int:
     one back. What hypothesis remembers of Unicode goes to the user's cache.
     """
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(_cache() / "hypothesis"))
-    if "--watch" in arguments:
+    if {"-h", "--help"} & set(arguments):
+        print(_HELP)
+    elif "--watch" in arguments:
         from conformance.cli.watch import watched
 
         return watched(arguments, _command)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from conformance.cli.main import COMMANDS, main
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from tests import architecture
@@ -74,6 +75,50 @@ def test_snippets_are_valid(document: Path) -> None:
         ast.parse(text)
 
 
+#: Run by tests of their own: these need what stands beside them in their documents.
+NOT_ALONE = {"own-rules.md", "signing.md"}
+
+
+@pytest.mark.parametrize(
+    "snippet",
+    [
+        pytest.param(text, id=f"{document.stem} {number}")
+        for document in DOCUMENTS
+        if document.name not in NOT_ALONE
+        for number, text in enumerate(fences(document, "python"), 1)
+    ],
+)
+def test_python_snippet_runs(snippet: str) -> None:
+    exec(compile(snippet, "snippet", "exec"), {})
+
+
+def test_every_file_of_the_contract_is_in_its_table() -> None:
+    table = (ROOT / "spec" / "README.md").read_text("utf-8")
+    files = {path.name for path in (ROOT / "spec").iterdir() if path.is_file() and path.name[0] != "."}
+    assert [name for name in sorted(files - {"README.md"}) if f"`{name}`" not in table] == []
+
+
+#: Programs that are not the suite's: npm, pip, docker and scripts of a checkout.
+FOREIGN = re.compile(r"(npm|pip|docker|tsc|st|python3? -m (tests|build|venv)|\.ci/)\b")
+
+OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+
+
+def test_every_option_that_a_document_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    """In pytest with the suite, or in a subcommand."""
+    there: set[str] = set()
+    for module in (["pytest"], ["conformance.cli", "test"]):
+        there |= set(OPTION.findall(executed([sys.executable, "-m", *module, "--help"], ROOT).stdout))
+    for command in COMMANDS.keys() - {"test"}:
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+        there |= set(OPTION.findall(capsys.readouterr().out))
+    for document in DOCUMENTS:
+        text = re.sub(r"```.*?```", "", document.read_text("utf-8"), flags=re.DOTALL)
+        spans = [span for span in re.findall(r"`([^`]+)`", text) if not FOREIGN.match(span)]
+        assert {option for span in spans for option in OPTION.findall(span)} - there == set(), name(document)
+
+
 def test_diagram_is_drawn_from_the_imports() -> None:
     assert architecture.DOCUMENT.read_text("utf-8") == architecture.drawn(), architecture.__doc__
 
@@ -82,12 +127,16 @@ def test_diagram_is_drawn_from_the_imports() -> None:
 
 
 def commands() -> Iterator[Any]:
-    """The commands of the guides that need nothing but the suite and a server."""
-    for document in GUIDES:
+    """The commands of the documents that need nothing but the suite and a server."""
+    for document in (*GUIDES, ROOT / "README.md", ROOT / "spec" / "signing.md"):
         for block in fences(document, "sh"):
             for line in block.splitlines():
-                if re.match(r"(pytest|conformance) ", line) and not line.startswith(ELSEWHERE):
-                    yield pytest.param(line, id=f"{document.stem}: {line}")
+                command = re.sub(r"^[\w.-]+/bin/|\s+#.*$", "", line)
+                if re.match(r"(pytest|conformance) ", command) and not command.startswith(ELSEWHERE):
+                    if document.stem == "README" and command.startswith("pytest "):
+                        # It is written for a checkout, which pytest is told of by its configuration.
+                        command = command.replace("pytest ", "pytest --pyargs conformance ")
+                    yield pytest.param(command, id=f"{document.stem}: {line}")
 
 
 #: The part of the suite that the runs of these tests consist of.

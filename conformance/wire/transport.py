@@ -12,6 +12,8 @@ from typing import Any
 import httpcore
 import httpx
 
+from conformance._private import sent_too_much
+
 _this_thread = threading.local()
 
 #: Extension of a request that goes out on a connection of its own, which no idle time has made stale.
@@ -101,6 +103,24 @@ class _Pooled(httpx.HTTPTransport):
         )
 
 
+class _Body(httpx.SyncByteStream):
+    """The body of an answer. A connection on which more came than that is not used again: the rest would
+    spoil the answer to another request, which is not to blame (a 304 with a body, a length too short)."""
+
+    def __init__(self, stream: httpx.SyncByteStream, network: httpcore.NetworkStream) -> None:
+        self._stream = stream
+        self._network = network
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._stream
+
+    def close(self) -> None:
+        # Before the connection is given back, so that nobody else gets hold of it.
+        if sent_too_much(self._stream):
+            self._network.close()
+        self._stream.close()
+
+
 class DeadlineTransport(httpx.BaseTransport):
     """Connections that keep deadlines, and are kept alive; requests with the FRESH extension get new ones."""
 
@@ -112,7 +132,11 @@ class DeadlineTransport(httpx.BaseTransport):
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request and returns its response, the body of which is still to be read."""
         transport = self._fresh if request.extensions.get(FRESH) else self._kept
-        return transport.handle_request(request)
+        response = transport.handle_request(request)
+        network = response.extensions.get("network_stream")
+        if network is not None and isinstance(response.stream, httpx.SyncByteStream):
+            response.stream = _Body(response.stream, network)
+        return response
 
     def close(self) -> None:
         """Closes all connections."""

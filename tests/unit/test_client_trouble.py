@@ -90,6 +90,23 @@ def test_body_that_cannot_be_unpacked_is_no_json(coding: bytes, body: bytes) -> 
     assert (exchange.status, exchange.response_body) == (200, body)
 
 
+@pytest.mark.parametrize(
+    "start", [b"HTTP/1.1 304 Not Modified\r\n", b"HTTP/1.1 204 No Content\r\n", b"HTTP/1.1 200 OK\r\n"]
+)
+def test_what_a_server_sends_beyond_an_answer_spoils_no_other_answer(start: bytes) -> None:
+    too_much = start + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}and more"
+
+    def reply(connection: socket.socket, index: int) -> None:
+        connection.sendall(too_much if index == 0 else OK)
+
+    with wire(reply) as server:
+        client = connect(server)
+        first, second = client.send(list_accounts()), client.send(list_accounts())
+    assert first.status == int(start.split()[1])
+    assert (second.status, second.attempts, second.error) == (200, 1, None)
+    assert len(server.requests) == 2
+
+
 def test_few_of_many_headers_are_kept() -> None:
     head = b"".join(b"x-%d: y\r\n" % number for number in range(9000))
     answer = b"HTTP/1.1 200 OK\r\n" + head + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"

@@ -356,6 +356,19 @@ def test_the_page_never_scrolls_sideways(show: Show, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_a_narrow_comparison_shows_what_each_implementation_did(show: Show, colours: str) -> None:
+    compared = compare({"before": document(whole_run()), "after": document(broken())})
+    viewport = {"width": 400, "height": 900}
+    page = show(comparison_html(compared), viewport=viewport, color_scheme=colours).page
+    cells = page.locator("table.compared tbody td")
+    assert cells.count() >= 2
+    boxes = [cell.bounding_box() for cell in cells.all()]
+    assert all(box and box["x"] + box["width"] <= 400 for box in boxes)
+    named = cells.evaluate_all("(all) => all.map((cell) => getComputedStyle(cell, '::before').content)")
+    assert {text.replace('" "', " ").strip('" ') for text in named} == {"before:", "after:"}
+
+
 def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
     page = show(broken()).page
     page.emulate_media(media="print")

@@ -287,22 +287,14 @@ def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
 
 
 def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filters], what: str) -> None:
-    expected = [
-        element
-        for element in lists.elements
-        if all(element.id in each.kept(lists.elements) for each in filters)
-    ]
+    expected = [element for element in lists.elements if all(each.keeps(element) for each in filters)]
     parameters = [pair for each in filters for pair in each.parameters]
     if found := lists.keeps(_COMBINE, parameters, expected, what):
         pagination.totals(ctx, _COMBINE, [found], len(found.ids), what)
 
 
 def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
-    kept = [
-        element.id
-        for element in lists.elements
-        if all(element.id in each.kept(lists.elements) for each in filters)
-    ]
+    kept = [element.id for element in lists.elements if all(each.keeps(element) for each in filters)]
     parameters = [pair for each in filters for pair in each.parameters]
     named = " and ".join(dict.fromkeys(name for name, _ in parameters))
     size = _SIZE if len(kept) > _SIZE + 1 else 1

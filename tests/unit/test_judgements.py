@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from conformance.judging.invariants import INVARIANTS
 from tests.faults.catalogue import load
 from tests.judgements import (
     EVERY_RESPONSE,
@@ -40,6 +41,16 @@ def test_fault_trips_the_place_that_judges_every_response() -> None:
     seen = measured(Work(fault.id, True, 0))
     (place,) = {place for place in places() if place.file == EVERY_RESPONSE and place.hits(seen.tripped)}
     assert (place.file, place.first) in {line for line, rule in seen.about if rule == "http.content-type"}
+
+
+def test_every_place_that_judges_every_response_is_proven() -> None:
+    """Whole, as few faults are enough; of other places only the command tells."""
+    rounds = Rounds((fault for fault in load() if fault.rule in INVARIANTS), places(), EVERY_RESPONSE)
+    assert len(rounds.places) >= 10
+    while rounds.unproven and (batch := rounds.next()):
+        for fault in batch:
+            rounds.measure.add(measured(Work(fault.id, True, 0)))
+    assert rounds.unproven == []
 
 
 def seen(rule: str, judged: Line, *tripped: Line) -> Measure:

@@ -78,6 +78,18 @@ def test_every_condition_has_a_title() -> None:
     assert not [value for value in conditions if "title" not in value]
 
 
+def test_the_first_example_of_a_body_is_the_first_of_its_cases() -> None:
+    """Renderers open on both, so they have to be about the same."""
+    seen = 0
+    for operation in OPERATIONS:
+        content = described(operation).get("requestBody", {}).get("content", {}).get("application/json", {})
+        schema = SCHEMAS.get(content.get("schema", {}).get("$ref", "").rpartition("/")[2], {})
+        if "if" in schema and operation.startswith("create"):
+            seen += 1
+            assert Draft202012Validator(schema["if"]).is_valid(next(_examples(content))), operation
+    assert seen == 2
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_success_comes_first_and_is_one_status(operation: str) -> None:
     responses = list(described(operation)["responses"])

@@ -74,6 +74,18 @@ def test_a_quick_run_says_something_of_each_operation_and_of_all_that_matters_mo
     assert len(judged & set(required)) > 0.5 * len(required)
 
 
+def test_a_quick_run_names_probes_that_there_are(quiet: None) -> None:
+    """`python -m tests.kill_matrix --write` names them anew after a check has changed its words."""
+    run, gone = run_on(), []
+    with hurried():
+        for check, operation in quick_plan():
+            probes = effort.kills().quick[check.name, operation].probes or frozenset()
+            watched = Watched(check, operation, run, probes)
+            watched.go()
+            gone += [f"{check.name}[{operation}]: {probe}" for probe in probes - watched.sent.keys()]
+    assert gone == []
+
+
 FAULTS = {fault.id: fault for fault in load() if fault.rule == "list.walk" and "list" in fault.operation}
 WALK, MORE = "test_lists.test_walking_pages", "test_lists.test_more_elements_than_a_page_holds"
 

@@ -24,6 +24,12 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
             yield "without its required fields", probes.call().but(body=b"{}")
     if operation.is_post:
         yield "with an idempotency key that is not a UUID", probes.call().but(idempotency_key="no-uuid")
+    if operation.is_post and operation.request_schema is not None:
+        first = probes.send(probes.call(), "a valid request, whose key comes again with another body")
+        if first.succeeded:
+            text = operation.traits.free_text
+            other = first.call.with_field(text, f"{first.call.document[text]} other")
+            yield "with a used idempotency key and another body", other
     ids = probes.fixture.ids(operation.id)
     for child in parameters(operation.id)[1:]:
         yield f"for an unknown {child}", probes.at(**{child: unknown_like(ids[child])})
@@ -48,8 +54,8 @@ def test_resembling_nonces(ctx: CheckContext) -> None:
 
 @check(RULE)
 def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
-    """A nonce that came with a request refused for its body, its key, its query or a child comes again with a
-    valid one."""
+    """A nonce that came with a request refused for its body, its key, a used key, its query or a child comes
+    again with a valid one."""
     probes = AuthProbes(ctx)
     for what, call in ctx.only_wanted(_refused_later(probes)):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")

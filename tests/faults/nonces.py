@@ -83,6 +83,8 @@ def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
         found |= {"malformed JSON": ("malformed_body",), "a field": ("invalid_field", "body_not_object")}
     if described.is_post:
         found["its key"] = ("invalid_idempotency_key",)
+    if described.is_post and described.request_schema is not None:
+        found["a conflict"] = ("idempotency_key_conflict",)
     if len(described.path_parameters) > 1:
         found["a child"] = ("missing_child",)
     if described.is_list:

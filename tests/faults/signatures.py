@@ -332,6 +332,10 @@ faults["auth.signed-empty-body"] |= {
         lambda self, ctx: [] if ctx.request.body else [self.string(ctx, body=self.value.encode())],
         each=("{}", "null"),
     ),
+    "A body need not be signed where none is taken.": also_signed(
+        lambda self, ctx: [self.string(ctx, body=b"")] if ctx.request.body else [],
+        operations=["disableBeneficiary"],
+    ),
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 from conformance.fixtures.account import parameters, unknown_like
@@ -9,6 +10,7 @@ from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.expectations import Refused
+from conformance.judging.findings import Inconclusive
 from conformance.wire.messages import Call
 
 RULE = "auth.nonce-replay"
@@ -33,6 +35,11 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     ids = probes.fixture.ids(operation.id)
     for child in parameters(operation.id)[1:]:
         yield f"for an unknown {child}", probes.at(**{child: unknown_like(ids[child])})
+    top = parameters(operation.id)[0]
+    if probes.ctx.target.secondary is not None and not probes.ctx.run.read_only:
+        with contextlib.suppress(Inconclusive):
+            foreign = getattr(probes.ctx.run.shared("secondary"), top)
+            yield f"for another organization's {top}", probes.at(**{top: foreign})
     if operation.is_list:
         yield "for page 0 of size x", probes.call().with_query("page=0&size=x")
 
@@ -54,8 +61,8 @@ def test_resembling_nonces(ctx: CheckContext) -> None:
 
 @check(RULE)
 def test_nonces_of_refused_requests(ctx: CheckContext) -> None:
-    """A nonce that came with a request refused for its body, its key, a used key, its query or a child comes
-    again with a valid one."""
+    """A nonce that came with a request refused for its body, its key, a used key, its query, a child or a
+    foreign parent comes again with a valid one."""
     probes = AuthProbes(ctx)
     for what, call in ctx.only_wanted(_refused_later(probes)):
         used = probes.send(call, f"a rightly signed request {what}, whose nonce is used again")

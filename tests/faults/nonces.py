@@ -78,7 +78,10 @@ class RemembersTheLast(Faulty):
 def _refusals(operation: str) -> dict[str, tuple[str, ...]]:
     """What a request to an operation can be refused for after authentication, as kinds of refusals."""
     described = OPERATIONS[operation]
-    found: dict[str, tuple[str, ...]] = {"a parent": ("unknown_parent",)}
+    found: dict[str, tuple[str, ...]] = {
+        "a parent": ("unknown_parent",),
+        "a foreign parent": ("foreign_parent",),
+    }
     if described.request_schema is not None:
         found |= {"malformed JSON": ("malformed_body",), "a field": ("invalid_field", "body_not_object")}
     if described.is_post:

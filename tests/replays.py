@@ -30,6 +30,7 @@ from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, stimuli
 from tests.support.runs import run_on
+from tests.variants.hurry import hurried
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,7 @@ def first_violation(fault: Fault, run: RunContext) -> tuple[Finding, list[int]] 
     return None
 
 
+@hurried()
 def tried(fault: Fault) -> Tried:
     """What the replay file of a fault's first violation comes to."""
     run = run_on_fault(fault.make())

@@ -31,10 +31,11 @@ TARGET_VALUES = ("customer_id", "other_customer_id", "funded_account_id", "api_k
 #: The only place of a secret, as the key of a signature.
 SECRET = re.compile(r"\{\{(primary|secondary)\.secret\}\}")
 
-#: Bytes of a file, steps that are sent at one moment, and seconds that all steps wait: what runs write stays
-#: far below.
+#: Bytes of a file, steps that are sent at one moment, seconds that one step waits, and that all wait: what
+#: runs write stays below.
 LARGEST = 64 * 1024 * 1024
 MOST_TOGETHER = 100
+LONGEST_PAUSE = 300.0
 LONGEST_WAIT = 3600
 
 Document = dict[str, Any]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,14 +14,17 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
-from conformance.replay.document import FORMAT, Document, Step, file_name, write
+from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
 from conformance.replay.needs import needed, request_text
 from conformance.replay.symbols import IDENTIFIER, SHORTEST, SYMBOL, Names, braced
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 
-#: Pauses as long as this belong to the failure: a check that waited for a clock.
+#: Pauses as long as this, in seconds, belong to the failure: a check that waited for a clock.
 PAUSE = 0.3
+
+#: As long as this also where requests lie between that are left out, or other checks went on meanwhile.
+LONG_PAUSE = 5.0
 
 #: Members of an answer that later requests may name.
 _NAMED = ("id", "created", "updated")
@@ -62,7 +66,8 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
         _step(identifier, exchange, names, steps, exchange.number in decisive, told, run)
         for identifier, exchange in steps.items()
     ]
-    _pauses(written, steps)
+    _together(written, steps)
+    _pauses({exchange.number: written[at] for at, exchange in enumerate(kept)}, exchanges)
     numbers = {exchange.number: identifier for identifier, exchange in steps.items()}
     rule = RULES[finding.rule]
     document = {
@@ -239,8 +244,8 @@ def _secret(secret: str, names: Names, target: Target) -> str:
     return names.symbolized(secret)
 
 
-def _pauses(written: list[Step], steps: Mapping[str, Exchange]) -> None:
-    """Notes which steps went out together, and where the check waited."""
+def _together(written: list[Step], steps: Mapping[str, Exchange]) -> None:
+    """Notes which steps went out together."""
     exchanges = list(steps.values())
     group, end = 0, 0.0
     for at, (step, exchange) in enumerate(zip(written, exchanges, strict=True)):
@@ -250,9 +255,21 @@ def _pauses(written: list[Step], steps: Mapping[str, Exchange]) -> None:
                 group += 1
                 before["together"] = group
             step["together"] = before["together"]
-        elif at and exchange.number - exchanges[at - 1].number == 1 and exchange.started - end > PAUSE:
-            step["wait"] = round(min(exchange.started - end, 30.0), 3)
         end = max(end, exchange.started + exchange.elapsed)
+
+
+def _pauses(written: Mapping[int, Step], exchanges: list[Exchange]) -> None:
+    """Notes where the check waited: before a step, or before what was sent in between and is left out."""
+    waited = 0.0
+    for before, exchange in itertools.pairwise(exchanges):
+        pause = exchange.started - (before.started + before.elapsed)
+        consecutive = before.number in written and exchange.number == before.number + 1
+        if pause >= LONG_PAUSE or (consecutive and pause > PAUSE):
+            waited += pause
+        if step := written.get(exchange.number):
+            if waited and "together" not in step:
+                step["wait"] = round(min(waited, LONGEST_PAUSE), 3)
+            waited = 0.0
 
 
 def _redacted(value: Any, run: RunContext) -> Any:

@@ -85,7 +85,7 @@ def refused(content: bytes, folder: Path) -> str:
         {"auth": {"timestamp_offset": 1.0}},
         {"captures": {"account_1.id\n": ["id"]}},
         {"captures": {"now.id": ["id"]}},
-        {"wait": 31},
+        {"wait": 301},
         {"together": 1.0},
     ],
     ids=lambda member: f"{next(iter(member))} {str(next(iter(member.values())))[:24]!a}",

@@ -36,3 +36,10 @@ def test_replays_tell_faulty_servers_from_right_ones(monkeypatch: pytest.MonkeyP
     print(f"SEED={SEED}")
     wrong = [outcome for fault in _drawn() if (outcome := tried(fault)).wrong]
     assert wrong == []
+
+
+@pytest.mark.parametrize("rule", ["auth.nonce-replay", "idempotency.replay"])
+def test_replays_wait_as_long_as_the_check_did(rule: str) -> None:
+    """What is forgotten after three quarters of a minute shows after a minute."""
+    forgetful = next(fault for fault in load() if fault.rule == rule and fault.id.endswith("only: 45"))
+    assert not tried(forgetful).wrong

@@ -43,7 +43,7 @@ def decisive(run: RunContext, rule: str, operation: str) -> list[Exchange]:
     """The exchanges, in their order; of a rule of every response, the last that it was judged on within a
     check. Empty where no check came to judge the rule."""
     for check in sorted(load_checks().values(), key=lambda check: not check.name.startswith(_TELLING)):
-        if operation not in check.operations:
+        if operation not in check.operations or check.deep:
             continue
         if rule in INVARIANTS:
             found = _of_every_response(run, check, rule, operation)

@@ -19,6 +19,7 @@ from conformance.harness.check import run_check
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Verdict
 from conformance.reference.app import Server
+from conformance.reference.behaviour import Behaviour
 from conformance.reference.messages import Request, Response
 from conformance.reference.seed import seed, target_tables
 from conformance.reference.serving.listener import served
@@ -74,6 +75,17 @@ def test_every_open_rule_is_answered_in_two_ways() -> None:
 def test_every_choice_is_made_by_a_variant() -> None:
     made = {choice.__name__ for variant in VARIANTS for choice in variant.choices}
     assert set(CHOICES) - made == set()
+
+
+def test_choices_keep_their_own_state() -> None:
+    """Two of one server that remember under one name would spoil each other, and the server with them."""
+    owners: dict[str, type] = {}
+    for choice in CHOICES.values():
+        for mixin in choice.__mro__:
+            if "__init__" in vars(mixin) and not issubclass(Behaviour, mixin):
+                for attribute in vars(mixin)["__init__"].__code__.co_names:
+                    if attribute.startswith("_") and not attribute.startswith("__"):
+                        assert owners.setdefault(attribute, mixin) is mixin, attribute
 
 
 # ---------------------------------------------------------------------- over sockets

@@ -46,11 +46,11 @@ class OthersPay(Behaviour):
 
     def __init__(self) -> None:
         super().__init__()
-        self._paid = itertools.cycle(self.amounts)
+        self._amounts_paid = itertools.cycle(self.amounts)
 
     def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
         for balance in ctx.store.balances(record["id"]):
-            amount = next(self._paid)
+            amount = next(self._amounts_paid)
             moved = balance._replace(
                 available=format(EXACT.subtract(Decimal(balance.available), amount), "f"),
                 pending_payout=format(EXACT.add(Decimal(balance.pending_payout), amount), "f"),
@@ -122,12 +122,12 @@ class StatusesReviewed(Behaviour):
 
     def __init__(self) -> None:
         super().__init__()
-        self._numbers = itertools.count(1)
+        self._created = itertools.count(1)
 
     def create(self, ctx: Context) -> None:
         super().create(ctx)
         kind, record = KINDS[ctx.operation], ctx.record
-        if record is not None and kind in self.reviewed and next(self._numbers) % 3 == 0:
+        if record is not None and kind in self.reviewed and next(self._created) % 3 == 0:
             status = "inactive" if kind == "payout_destination" else "suspended"
             ctx.store.update({**record, "status": status, "updated": self.touched(ctx, record)})
 

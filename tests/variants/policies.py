@@ -66,20 +66,20 @@ class DailyLimit(Behaviour):
 
     def __init__(self) -> None:
         super().__init__()
-        self._paid: dict[str, Decimal] = {}
+        self._paid_today: dict[str, Decimal] = {}
 
     def check_funds(self, ctx: Context) -> None:
         super().check_funds(ctx)
         account = self.parent(ctx)["id"]
         asked = Decimal(str(ctx.values.get("amount")))
-        if self._paid.get(account, Decimal(0)) + asked > self.limit:
+        if self._paid_today.get(account, Decimal(0)) + asked > self.limit:
             raise Refusal("insufficient_funds", "The limit of the day is reached.", code="limit_exceeded")
 
     def create_payout(self, ctx: Context) -> None:
         super().create_payout(ctx)
         account = self.parent(ctx)["id"]
         asked = Decimal(str(ctx.values.get("amount")))
-        self._paid[account] = self._paid.get(account, Decimal(0)) + asked
+        self._paid_today[account] = self._paid_today.get(account, Decimal(0)) + asked
 
 
 @choice()

@@ -53,6 +53,16 @@ encoded_at() {{ # TEXT POSITION: the letter there percent-encoded
   ((at >= 0)) || at=$((at + ${{#text}}))
   printf '%s%%%02X%s' "${{text:0:at}}" "'${{text:at:1}}" "${{text:at+1}}"
 }}
+turned() {{ # TEXT NUMBER POSITION...: the hexadecimal digits there, changed by an exclusive or
+  local LC_ALL=C text=$1 turn=$2 form=%x at c
+  shift 2
+  case $text in *[a-f]*) ;; *[A-F]*) form=%X ;; esac
+  for at in "$@"; do
+    c=${{text:at:1}}
+    case $c in [0-9a-fA-F]) text=${{text:0:at}}$(printf $form $((16#$c ^ turn)))${{text:at+1}} ;; esac
+  done
+  printf %s "$text"
+}}
 moved() {{ # TIMESTAMP SECONDS (whole ones; finer steps only with the Python script)
   date -u -d "${{1%.*}} ${{2%.*}} seconds" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || printf %s "$1"
 }}
@@ -158,6 +168,10 @@ def _formed(value: str, form: str) -> str:
             return f'{shlex.quote(argument)}"$(printf %s {value} | cut -c 2-)"'
         case "last":
             return f'"$(printf %s {value} | head -c -1)"{shlex.quote(argument)}'
+        case "turned":
+            mask = int(argument[1:], 16)
+            places = " ".join(str(at) for at in range(mask.bit_length()) if mask >> at & 1)
+            return f'"$(turned {value} {int(argument[0], 16)} {places})"'
         case "id":
             return f'"$(printf %s {value} | grep -oE "[a-z]{{2,8}}_[A-Za-z0-9]{{8,}}" | head -n 1)"'
         case "second":

@@ -16,7 +16,7 @@ from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
 from conformance.replay.needs import needed, request_text
-from conformance.replay.symbols import IDENTIFIER, SHORTEST, SYMBOL, Names, braced
+from conformance.replay.symbols import IDENTIFIER, SHORTEST, SYMBOL, Names, braced, resemble
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 
@@ -169,7 +169,11 @@ def _name_signing(identifier: str, exchange: Exchange, names: Names, steps: Iter
         (signing.TIMESTAMP, ("timestamp", "signed_timestamp")),
     ):
         value = exchange.request_header(header)
-        if value and any(getattr(auth, member) == value for auth in later for member in members):
+        taken = [getattr(auth, member) for auth in later for member in members]
+        # A nonce may also be one that was changed in some places.
+        if value and (
+            value in taken or (header == signing.NONCE and any(resemble(value, other) for other in taken))
+        ):
             known = names.known.get(value, "sent_")
             # Of several requests of one second the last one's timestamp is meant.
             if known.startswith("sent_"):

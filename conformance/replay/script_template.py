@@ -17,6 +17,7 @@ import json
 import os
 import re
 import secrets
+import string
 import sys
 import threading
 import time
@@ -83,6 +84,13 @@ def formed(text: str, form: str) -> str:
         return argument + text[1:]
     if name == "last":
         return text[:-1] + argument
+    if name == "turned":
+        turn, mask = int(argument[0], 16), int(argument[1:], 16)
+        made = "".join(
+            format(int(letter, 16) ^ turn, "x") if mask >> at & 1 and letter in string.hexdigits else letter
+            for at, letter in enumerate(text)
+        )
+        return made.upper() if text.upper() == text != text.lower() else made
     if name == "id":
         found = re.search("[a-z]{2,8}_[A-Za-z0-9]{8,}", text)
         return found[0] if found else text

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
+from string import hexdigits
 from typing import Any
 
 from conformance.contract import timestamps
@@ -45,6 +46,9 @@ LONGEST = 16 * 1024 * 1024
 #: Values shorter than this may stand anywhere by chance.
 SHORTEST = 6
 
+#: Two random values that begin or end with so many equal characters were made of one another.
+SHARED = 8
+
 
 def fresh_like(text: str) -> dict[str, Any] | None:
     """How to make a new random value of the same form; None for a text that is to stay as it is."""
@@ -56,6 +60,19 @@ def fresh_like(text: str) -> dict[str, Any] | None:
             "upper": text != text.lower(),
         }
     return {"kind": "hex", "length": len(text)} if _HEXADECIMAL.fullmatch(text) else None
+
+
+def resemble(first: str | None, second: str | None) -> bool:
+    """Whether two values are the same, or as long as one another and begin or end alike on purpose."""
+    if not first or not second or len(first) != len(second):
+        return False
+    if first == second:
+        return True
+    ahead = next(at for at, pair in enumerate(zip(first, second, strict=True)) if len(set(pair)) > 1)
+    behind = next(
+        at for at, pair in enumerate(zip(first[::-1], second[::-1], strict=True)) if len(set(pair)) > 1
+    )
+    return max(ahead, behind) >= SHARED
 
 
 def new_value(form: Mapping[str, Any]) -> str:
@@ -95,6 +112,17 @@ def _encoded_at(text: str, argument: str) -> str:
     return text[:at] + _code(text[at : at + 1], lower=False) + text[at + 1 :]
 
 
+def _turned(text: str, argument: str) -> str:
+    """Changes the hexadecimal digits at some positions: each is combined with the argument's first digit by
+    an exclusive or. The rest of the argument is a mask; its lowest bit stands for the first character."""
+    turn, mask = int(argument[0], 16), int(argument[1:], 16)
+    form = "X" if text.upper() == text != text.lower() else "x"
+    return "".join(
+        f"{int(letter, 16) ^ turn:{form}}" if mask >> at & 1 and letter in hexdigits else letter
+        for at, letter in enumerate(text)
+    )
+
+
 def _second(text: str, argument: str) -> str:
     return timestamps.whole_second(text) or text
 
@@ -111,6 +139,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "but": lambda text, argument: text[: -int(argument)],
     "first": lambda text, argument: argument + text[1:],
     "last": lambda text, argument: text[:-1] + argument,
+    "turned": _turned,
     "id": lambda text, argument: found[0] if (found := IDENTIFIER.search(text)) else text,
     "second": _second,
     "day": _day,
@@ -191,6 +220,8 @@ class Names:
         self.known: dict[str, str] = {}
         self.fresh: dict[str, dict[str, Any]] = {}
         self._counts: dict[str, int] = {}
+        #: Value that was made of a known one -> symbol with its form.
+        self._made: dict[str, str] = {}
 
     def number(self, kind: str) -> str:
         """The next name of a kind: account_1, account_2, …"""
@@ -209,13 +240,18 @@ class Names:
         return braced(self.known[text])
 
     def _neighbour(self, text: str) -> str | None:
-        """A random value that differs from a known one in its first or last character only."""
+        """A random value that shares a part with a known one: that value, turned where the two differ."""
+        if text in self._made:
+            return self._made[text]
         for value, symbol in self.known.items():
-            if len(value) == len(text) and len(text) > 2 * SHORTEST:
-                if value[1:] == text[1:]:
-                    return braced(f"{symbol}|first.{text[0]}")
-                if value[:-1] == text[:-1]:
-                    return braced(f"{symbol}|last.{text[-1]}")
+            if not resemble(value, text):
+                continue
+            mask = sum(1 << at for at, letter in enumerate(value) if letter != text[at])
+            for turn in "123456789abcdef":
+                made = braced(f"{symbol}|turned.{turn}{mask:x}")
+                if made not in self._made.values():
+                    self._made[text] = made
+                    return made
         return None
 
     def mark(self, text: str) -> None:

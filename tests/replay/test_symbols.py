@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import ast
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from conformance.replay import ReplayError
+from conformance.replay import ReplayError, as_curl, as_python, load
+from conformance.replay.curl import _formed
 from conformance.replay.document import call_of
 from conformance.replay.symbols import Names, fresh_like, moved, new_value, rendered
 from conformance.wire.messages import Call
@@ -99,3 +106,48 @@ def test_calls_of_steps() -> None:
     assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
     with pytest.raises(ReplayError, match="step 1 cannot be sent"):
         call_of({**step, "auth": {"unknown": 1}}, lambda name: None, target)
+
+
+@pytest.mark.parametrize(
+    ("value", "other"),
+    [
+        ("0f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f", "1f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f"),
+        ("0F3C6F0E-8D5B-4C55-9D3F-1C2B3A4D5E6F", "0F3C6F0E-8D5B-4C55-9C3F-1C2B3A4D5E60"),
+        ("a3" * 16, "a3" * 8 + "0123456789abcdef"),
+    ],
+    ids=["first character", "some places, upper case", "last half"],
+)
+def test_values_that_share_a_part_share_it_in_a_replay(value: str, other: str, replay_file: Path) -> None:
+    names = Names()
+    names.fresh_value("key", value)
+    symbol = names.fresh_value("key", other)
+    assert symbol is not None and names.fresh_value("key", other) == symbol
+    fresh = new_value(names.fresh["key_1"])
+    made = rendered(symbol, {"key_1": fresh}.get)
+    same = [at for at, letter in enumerate(value) if letter == other[at]]
+    assert [at for at, letter in enumerate(fresh) if letter == made[at]] == same
+    assert fresh_like(made) == fresh_like(fresh)
+    form = symbol.partition("|")[2].rstrip("}")
+    assert _function("formed", as_python(load(replay_file)))(fresh, form) == made
+    function = as_curl(load(replay_file)).partition("turned() {")[2].partition("\n}")[0]
+    command = f"turned() {{{function}\n}}\nprintf %s {_formed(fresh, form)}"
+    assert subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout == made
+
+
+def _function(name: str, script: str) -> Callable[..., str]:
+    """A function of a script that is not run."""
+    tree = ast.parse(script)
+    tree.body = [
+        node for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom, ast.FunctionDef))
+    ]
+    found: dict[str, Any] = {}
+    exec(compile(tree, "script", "exec"), found)
+    function: Callable[..., str] = found[name]
+    return function
+
+
+def test_two_values_that_share_a_part_with_a_third_differ() -> None:
+    names = Names()
+    value = "0f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f"
+    symbols = {names.fresh_value("key", letter + value[1:]) for letter in "0123"}
+    assert len({rendered(symbol or "", {"key_1": value}.get) for symbol in symbols}) == 4

@@ -17,6 +17,8 @@ from conformance.judging.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import load, perform
 from tests.support.runs import broken, run_on
+from tests.variants.choice import compose
+from tests.variants.jobs import StatusesReviewed
 
 # ---------------------------------------------------------------------- the model alone
 
@@ -62,6 +64,14 @@ def test_no_false_alarm_without_payins_payouts_and_a_second_organization() -> No
     assert not [
         exchange for exchange in run.record.values() if exchange.operation in ("createPayin", "createPayout")
     ]
+
+
+@pytest.mark.parametrize("theme", ["holdings", "everything"])
+def test_what_lists_show_anew_leaves_answers_as_they_were(theme: str) -> None:
+    """A wallet that is taken out of use after it was made is still answered as at first to its key."""
+    run = run_on(compose(StatusesReviewed))
+    findings = agrees_with_model(run, theme, FuzzSettings(2, 30))
+    assert broken(findings) == {}
 
 
 def test_one_seed_fixes_what_is_drawn() -> None:

@@ -82,7 +82,7 @@ class Walker(Sender):
             thing = reading.expected.get(str(item.get("id")))
             created = item.get("created")
             if thing is not None and alike(thing.operation, "created", created, thing.shown.get("created")):
-                moved = {name: item[name] for name in ("created", "status") if name in item}
+                moved: Document = {name: item[name] for name in ("created", "status") if name in item}
                 # The answer to the create stays as it is: a replay is compared with it.
                 thing.shown = {**thing.shown, **moved}
                 thing.listed = True

@@ -66,13 +66,7 @@ def resemble(first: str | None, second: str | None) -> bool:
     """Whether two values are the same, or as long as one another and begin or end alike on purpose."""
     if not first or not second or len(first) != len(second):
         return False
-    if first == second:
-        return True
-    ahead = next(at for at, pair in enumerate(zip(first, second, strict=True)) if len(set(pair)) > 1)
-    behind = next(
-        at for at, pair in enumerate(zip(first[::-1], second[::-1], strict=True)) if len(set(pair)) > 1
-    )
-    return max(ahead, behind) >= SHARED
+    return first[:SHARED] == second[:SHARED] or first[-SHARED:] == second[-SHARED:]
 
 
 def new_value(form: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import shlex
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -75,19 +76,19 @@ def narrowed(config: Any) -> str:
     """How the user narrowed the run, as on a command line; empty for a whole run."""
     option = config.option
     words = []
-    for name, value in (
-        ("-k", option.keyword),
-        ("-m", option.markexpr),
-        ("--effort", option.conformance_effort if option.conformance_effort == Effort.QUICK else ""),
-        ("--shard", option.conformance_shard),
-        ("--rule", " ".join(option.conformance_rule or ())),
-        ("--operation", " ".join(option.conformance_operation or ())),
-        ("--section", " ".join(option.conformance_section or ())),
-        ("--deselect", " ".join(option.deselect or ())),
-        ("--ignore", " ".join(map(str, option.ignore or ()))),
+    for name, values in (
+        ("-k", [option.keyword]),
+        ("-m", [option.markexpr]),
+        ("--effort", [option.conformance_effort] if option.conformance_effort == Effort.QUICK else ()),
+        ("--shard", [option.conformance_shard]),
+        ("--rule", option.conformance_rule),
+        ("--operation", option.conformance_operation),
+        ("--section", option.conformance_section),
+        ("--deselect", option.deselect),
+        ("--ignore", option.ignore),
     ):
-        if value:
-            words.append(f"{name} {value}")
+        # Quoted, so that it can be pasted.
+        words += [f"{name} {shlex.quote(str(value))}" for value in values or () if value]
     words += [
         name
         for name, value in (
@@ -103,7 +104,7 @@ def narrowed(config: Any) -> str:
     for argument in map(str, config.args):
         path = _path(argument, folder, pyargs)
         if "::" in argument or (path is not None and CHECKS in path.parents):
-            words.append(argument)
+            words.append(shlex.quote(argument))
     if not words:
         return ""
     # Every pytest run of an environment comes by here.

@@ -129,7 +129,7 @@ def test_the_action_passes_a_server_that_conforms(job: Path, targets: dict[str, 
     ]  # fmt: skip
     document = results(job / "repository" / "kept report")
     assert judged(document) == {"auth.signature"} and document["run"]["workers"] == 2
-    assert document["run"]["selection"] == "-m not fuzz --rule auth.signat* --operation listAccounts"
+    assert document["run"]["selection"] == "-m 'not fuzz' --rule 'auth.signat*' --operation listAccounts"
     assert document["verdict"]["sentence"].split(":")[0] in (job / "summary.md").read_text("utf-8")
     assert (job / "output").read_text() == "exit-status=0\n"
     assert "::error" not in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +13,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judging.invariants import INVARIANTS
 from conformance.plugin import costs
-from conformance.plugin.selection import Scope
+from conformance.plugin.selection import Scope, narrowed
 from tests.support.running import run
 
 
@@ -124,6 +125,18 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------------- targets
+
+
+def test_what_narrowed_a_run_can_be_pasted() -> None:
+    option = SimpleNamespace(
+        keyword="", markexpr="not fuzz", conformance_effort="full", conformance_shard="1/2",
+        conformance_rule=["auth.*", "list.walk"], conformance_operation=None, conformance_section=None,
+        deselect=None, ignore=None, conformance_read_only=True, lf=False, maxfail=0, pyargs=False,
+    )  # fmt: skip
+    config = SimpleNamespace(option=option, args=[], invocation_params=SimpleNamespace(dir=Path()))
+    assert shlex.split(narrowed(config)) == [
+        "-m", "not fuzz", "--shard", "1/2", "--rule", "auth.*", "--rule", "list.walk", "--read-only",
+    ]  # fmt: skip
 
 
 def test_a_run_in_ci_without_a_target_is_a_mistake(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def _executor(config: pytest.Config) -> Executor:
             sent = config.workerinput["conformance"]
             target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
             hold_to(target.catalogue_version)
-            process, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+            process, processes = _place(config)
             label_run(sent["label"])
             # The first place in the account is that of the process which controls the run.
             account = Account(Path(sent["account"]), process + 1)
@@ -173,13 +173,8 @@ def _executor(config: pytest.Config) -> Executor:
             allowed = allowance(target.limits, sent["started"], account, processes, announced)
         else:
             controller = config.stash[_CONTROLLER]
-            target, folder, lanes, process, processes = (
-                controller.target,
-                controller.folder,
-                controller.lanes,
-                0,
-                1,
-            )
+            target, folder, lanes = controller.target, controller.folder, controller.lanes
+            process, processes = 0, 1
             allowed = controller.allowance(target, config.stash[_PLAN].most)
 
         def make(number: int) -> Worker:
@@ -200,6 +195,11 @@ def _executor(config: pytest.Config) -> Executor:
     return config.stash[_EXECUTOR]
 
 
+def _place(config: Any) -> tuple[int, int]:
+    """The number of this process among those of pytest-xdist, from 0, and how many there are."""
+    return int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     """Starts the lanes with the tests of this process, where it has more than one; a dry run runs nothing."""
@@ -215,8 +215,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         from conformance.plugin.execution import share
 
         if hasattr(config, "workerinput"):
-            process, processes = int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
-            chosen = share([item.nodeid for item in session.items], process, processes)
+            chosen = share([item.nodeid for item in session.items], *_place(config))
             mine = {session.items[index].nodeid for index in chosen}
             tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
         executor.begin([(item.nodeid, ours) for item, ours in tests])

@@ -1,0 +1,61 @@
+"""What the tests of pages share: an opened page, and the results of a run with failures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from conformance.judging.findings import Verdict
+from conformance.results.model import Results
+from tests.support.report_samples import exchange, finding, keep, whole_run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
+
+
+class Opened:
+    """A page and everything that went wrong in it."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.problems: list[str] = []
+        page.on(
+            "console", lambda message: self.problems.append(message.text) if message.type == "error" else None
+        )
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        page.on(
+            "request",
+            lambda request: (
+                self.problems.append(f"loaded {request.url}") if not request.url.startswith("file:") else None
+            ),
+        )
+
+
+Show = Callable[..., Opened]
+
+
+def broken() -> Results:
+    """Two broken rules, one inconclusive one, and exchanges."""
+    results = whole_run(
+        None,
+        finding(
+            *WALK,
+            Verdict.FAILED,
+            got="/items/0/id: an id that came twice",
+            expected="every element once",
+            exchanges=[1, 2],
+        ),
+        finding("auth.nonce-replay", "createWallet", Verdict.FAILED, exchanges=[3]),
+        finding("list.echo", "listWallets", Verdict.INCONCLUSIVE),
+        finding("list.stable", "listWallets", Verdict.PASSED, exchanges=[4]),
+    )
+    keep(
+        results,
+        exchange(1, b'{"items": [{"id": "wal_1", "amount": 1.50}], "page": 1}'),
+        exchange(2, b'{"items": [{"id": "wal_2", "amount": 1.50}], "page": 1}'),
+        exchange(3, b"no JSON"),
+        exchange(4),
+    )
+    return results

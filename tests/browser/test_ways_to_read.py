@@ -1,0 +1,164 @@
+"""The report by keyboard, without scripts, read aloud, in both themes, at any width and on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conformance.contract.rules import RULES, Level
+from conformance.judging.findings import Verdict
+from conformance.report.comparison_formats import comparison_html
+from conformance.results.comparison import compare
+from tests.browser.pages import Show, broken
+from tests.support.report_samples import document, exchange, finding, keep, whole_run
+
+#: Probes that a page is searched with.
+NAMES, CONTRAST = ((Path(__file__).parent / name).read_text("utf-8") for name in ("names.js", "contrast.js"))
+
+
+def test_everything_can_be_done_from_the_keyboard(show: Show) -> None:
+    page = show(broken()).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "q"
+    page.keyboard.type("walk")
+    page.wait_for_function("() => document.getElementById('http.content-type').hidden")
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => !document.getElementById('http.content-type').hidden")
+    page.keyboard.press("n")
+    first = page.evaluate("document.activeElement.id")
+    page.keyboard.press("n")
+    assert first.startswith("cause-")
+    assert page.evaluate("document.activeElement.id").startswith("cause-")
+    assert page.evaluate("document.activeElement.id") != first
+    page.keyboard.press("p")
+    assert page.evaluate("document.activeElement.id") == first
+
+
+def test_arrows_move_in_the_matrix_and_enter_opens_a_case(show: Show) -> None:
+    page = show(broken()).page
+    page.locator("table.matrix td a").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#http.lost-requests@listAccounts"
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert (
+        page.evaluate("document.activeElement.getAttribute('href')") == "#http.no-server-error@createAccount"
+    )
+    assert page.locator("table.matrix td a[tabindex='0']").count() == 1
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "http.no-server-error@createAccount"
+
+
+def test_without_scripts_the_failures_can_be_read(show: Show) -> None:
+    page = show(broken(), java_script_enabled=False).page
+    assert page.locator("article.cause").count() == 2
+    card = page.locator("[id='cause-list.walk']")
+    card.locator("details.exchange summary").first.click()
+    assert "POST /v1/customers/cus_one/accounts" in card.locator("pre").first.inner_text()
+    assert page.locator("#filter").is_hidden()
+    assert page.locator("noscript").inner_text()
+
+
+def test_names_and_roles_are_there_for_screen_readers(show: Show) -> None:
+    page = show(broken()).page
+    assert page.evaluate(NAMES) == []
+    assert page.evaluate("document.documentElement.lang") == "en"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(show: Show, scheme: str) -> None:
+    page = show(broken(), "#list.walk", color_scheme=scheme).page
+    assert page.evaluate(CONTRAST) == []
+
+
+def test_the_theme_can_be_chosen(show: Show) -> None:
+    page = show(whole_run(), color_scheme="light").page
+    ground = "getComputedStyle(document.body).backgroundColor"
+    light = page.evaluate(ground)
+    page.click("#theme")
+    assert page.evaluate(ground) == light
+    page.click("#theme")
+    assert page.evaluate(ground) != light
+    page.click("#theme")
+    assert page.locator("#theme").inner_text() == "Theme: automatic"
+
+
+@pytest.mark.parametrize("width", [360, 768, 1280, 1920])
+def test_the_page_never_scrolls_sideways(show: Show, width: int) -> None:
+    page = show(broken(), "#list.walk@listWallets", viewport={"width": width, "height": 900}).page
+    page.locator("details.exchange").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_a_narrow_comparison_shows_what_each_implementation_did(show: Show, colours: str) -> None:
+    compared = compare({"before": document(whole_run()), "after": document(broken())})
+    viewport = {"width": 400, "height": 900}
+    page = show(comparison_html(compared), viewport=viewport, color_scheme=colours).page
+    cells = page.locator("table.compared tbody td")
+    assert cells.count() >= 2
+    boxes = [cell.bounding_box() for cell in cells.all()]
+    assert all(box and box["x"] + box["width"] <= 400 for box in boxes)
+    named = cells.evaluate_all("(all) => all.map((cell) => getComputedStyle(cell, '::before').content)")
+    assert {text.replace('" "', " ").strip('" ') for text in named} == {"before:", "after:"}
+
+
+def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
+    page = show(broken()).page
+    page.emulate_media(media="print")
+    assert page.locator("#verdict-heading").is_visible()
+    assert page.locator("article.cause").first.is_visible()
+    # The rules are folded, so their chapters and the heading above them are left out.
+    for hidden in ("nav.jump", "#filter", "#theme", "#rules"):
+        assert page.locator(hidden).is_hidden()
+    assert len(page.pdf()) > 10_000
+
+
+#: A sheet of A4 in pixels, without the margins that report.css asks for.
+SHEET = {"width": 688, "height": 1024}
+
+
+def test_the_first_sheet_holds_the_summary_of_the_worst_run(show: Show) -> None:
+    cells = {
+        (rule.id, operation): Verdict.FAILED
+        for rule in RULES.values()
+        if rule.level is Level.REQUIRED and not rule.follows
+        for operation in rule.operations[:3]
+    }
+    long = [
+        finding(rule, operation, Verdict.INCONCLUSIVE, summary=f"{rule} " + "why not, in many words " * 20)
+        for rule in list(RULES)[-9:]
+        for operation in RULES[rule].operations[:1]
+        if (rule, operation) not in cells
+    ]
+    page = show(whole_run(cells, *long), viewport=SHEET).page
+    page.emulate_media(media="print")
+    assert page.locator(".first").evaluate("(part) => part.getBoundingClientRect().bottom") <= SHEET["height"]
+    for part in ("#verdict-heading", "#numbers", "#failures", "#unjudged", "#reproduce"):
+        assert page.locator(part).is_visible()
+    assert page.evaluate("getComputedStyle(document.querySelector('.first')).breakAfter") == "page"
+
+
+def test_operations_stand_upright_over_the_matrix(show: Show) -> None:
+    head = show(broken()).page.locator("table.matrix .turned span").first.bounding_box()
+    assert head and head["height"] > 2 * head["width"]
+
+
+def test_two_exchanges_that_decide_stand_side_by_side_also_without_scripts(show: Show) -> None:
+    keyed: dict[str, Any] = {"request_headers": [("Idempotency-Key", "k")]}
+    results = whole_run(
+        None, finding("idempotency.replay", "createAccount", Verdict.FAILED, exchanges=[2, 1])
+    )
+    keep(results, exchange(1, b'{"id": "acc_1"}', **keyed), exchange(2, b'{"id": "acc_2"}', **keyed))
+    for width in (1280, 400):
+        page = show(results, java_script_enabled=False, viewport={"width": width, "height": 900}).page
+        row = page.locator("table.beside tr.other")
+        assert row.locator("mark").all_inner_texts() == ["acc_1", "acc_2"]
+        left, right = (row.locator("td[data-from]").nth(side).bounding_box() for side in (0, 1))
+        assert left and right and (left["y"] == right["y"]) == (width > 800)

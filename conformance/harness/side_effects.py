@@ -74,6 +74,9 @@ class Watch:
         self.looks: list[Exchange] = []
         #: The ids of accounts that are new, although the looks before do not show it.
         self.fresh: list[str] = []
+        #: The ids of accounts that some look showed, and of those that looks before the start did.
+        self._shown: set[str] = set()
+        self._old: set[str] = set()
 
     @property
     def visible(self) -> bool:
@@ -92,6 +95,7 @@ class Watch:
         self.looks = []
         self._before = self._look() if self.visible else None
         self.looks_before, self.looks = self.looks, []
+        self._old = set(self._shown)
         self._started = max(self.run.record, default=0)
 
     def effect(self, sent: Sequence[Call]) -> Effect | None:
@@ -214,21 +218,22 @@ class Watch:
             return self._seen(look, None, "by which payouts are watched, shows no balance", _FUNDED)
         return self._seen(look, shown)
 
-    def _accounts_now(self) -> tuple[int, set[str] | None] | None:
-        """How many accounts there are, and their ids where one page holds them all."""
+    def _accounts_now(self) -> tuple[int, bool] | None:
+        """How many accounts there are, and whether one page holds them all."""
         listing = self.fixture.call("listAccounts").with_query(query(1, MAX_SIZE))
         look = self.send(listing, "how many accounts are there?")
         page = page_of(look)
         if page is None or page.total is None:
             return self._seen(look, None)
         self._seen(look, page.total)
-        return page.total, set(page.ids) if page.total <= len(page.items) else None
+        self._shown |= set(page.ids)
+        return page.total, page.total <= len(page.items)
 
     def _accounts(
-        self, before: tuple[int, set[str] | None], after: tuple[int, set[str] | None], sent: Sequence[Call]
+        self, before: tuple[int, bool], after: tuple[int, bool], sent: Sequence[Call]
     ) -> Effect | None:
         """Accounts that came since the start; others create some, too, so that their names must tell."""
-        since, known = before
+        since, all_known = before
         if after[0] <= since:
             return NONE
         if "name" in self.run.samples.over("account"):
@@ -240,6 +245,7 @@ class Watch:
             return None
         came = newest_accounts(self.run, self.send, self.fixture, since, after[0])
         self.looks += [page.exchange for page in came.pages]
+        self._shown |= {identifier for page in came.pages for identifier in page.ids}
         self._seen(came.last, came.items)
         if not came.found:
             self._seen(
@@ -251,8 +257,9 @@ class Watch:
             return None
         old = self.accepted | self._made()
         items = [item for item in came.items if isinstance(item, dict) and str(item.get("id")) not in old]
-        unknown = items if known is not None else [item for item in items if item in came.fresh]
-        fresh = [item for item in unknown if str(item.get("id")) not in (known or ())]
+        unknown = items if all_known else [item for item in items if item in came.fresh]
+        # Where a list has another order than it seemed, an old account may be where new ones show.
+        fresh = [item for item in unknown if str(item.get("id")) not in self._old]
         self.fresh = [str(item.get("id")) for item in fresh]
         return effects.in_accounts(items, fresh, sent)
 

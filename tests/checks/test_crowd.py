@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from conformance.fixtures.run_context import RunContext
+from conformance.harness.newest import GROWING_END, growing_end
+from conformance.harness.side_effects import Watch
+from conformance.judging.effects import NONE
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
 from conformance.reference.seed import new_server, target_tables
 from conformance.target.file import build
+from conformance.wire.messages import Call, Exchange
 from tests.faults.catalogue import load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
 from tests.variants.hurry import hurried
+from tests.variants.lists import NewestFirst
+from tests.variants.resources import OrderOfHashes
 from tests.variants.surroundings import crowded_customer
 
 KINDS = (
@@ -34,3 +44,56 @@ def test_accounts_that_should_not_be_are_seen_in_a_crowd(rule: str, kind: str) -
     for check in checks_of(rule, "createAccount"):
         run_one(check, "createAccount", run, outcome)
     assert (rule, "createAccount") in outcome.broken
+
+
+class CustomerWithManyAccounts:
+    """A conforming server whose customer has some more accounts than a page holds."""
+
+    accounts = 130
+
+    def __init__(self, *choices: type[Behaviour]) -> None:
+        server, seeded = new_server(type("Server", (*choices, Behaviour), {})())
+        target = build(target_tables(seeded, "http://crowd.test"), "crowd")
+        self.run = RunContext(target, transport=LossyTransport(server))
+        self.fixture = self.run.shared()
+        for _ in range(self.accounts):
+            self.fixture.create("createAccount")
+
+    def send(self, call: Call, purpose: str) -> Exchange:
+        return self.run.send(self.run.client(), call, purpose)
+
+
+@hurried()
+@pytest.mark.parametrize(
+    ("choices", "place"),
+    [
+        pytest.param((), "end", id="oldest-first"),
+        pytest.param((NewestFirst,), "start", id="newest-first"),
+        pytest.param((OrderOfHashes,), "", id="no-order"),
+    ],
+)
+def test_end_at_which_accounts_show_is_found(choices: tuple[type[Behaviour], ...], place: str) -> None:
+    customer = CustomerWithManyAccounts(*choices)
+    assert growing_end(customer.run, customer.send, customer.fixture) == place
+
+
+class OtherNamesFirst(Behaviour):
+    """Accounts of other names than the suite's come first in lists."""
+
+    def fetch(self, ctx: Context, listing: Any, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        records = super().fetch(ctx, listing)
+        records.sort(key=lambda record: "Conformance" in str(record.get("name")))
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
+
+
+@hurried()
+def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
+    """What comes first in a list that has no order is no effect, though new accounts seem to be first."""
+    customer = CustomerWithManyAccounts(OtherNamesFirst)
+    run, fixture = customer.run, customer.fixture
+    customer.send(fixture.call("createAccount", {"name": "Another"}), "an account without a mark")
+    run.cache.get(GROWING_END.of(fixture.customer_id), lambda: "start")
+    watch = Watch(run, customer.send, fixture, "createAccount")
+    watch.start()
+    fixture.create("createAccount")
+    assert watch.effect([]) == NONE

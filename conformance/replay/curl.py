@@ -63,6 +63,20 @@ turned() {{ # TEXT NUMBER POSITION...: the hexadecimal digits there, changed by 
   done
   printf %s "$text"
 }}
+cased() {{ # TEXT POSITION...: the letters there in the other letter case
+  local LC_ALL=C text=$1 at
+  shift
+  for at in "$@"; do
+    text=${{text:0:at}}$(printf %s "${{text:at:1}}" | tr a-zA-Z A-Za-z)${{text:at+1}}
+  done
+  printf %s "$text"
+}}
+offset() {{ # TIMESTAMP MINUTES: the same instant, as clocks show it that are so far ahead
+  local fraction=${{1:19}} sign=+ ahead=$2
+  ((ahead >= 0)) || {{ sign=-; ahead=$((-ahead)); }}
+  printf '%s%s%s%02d:%02d' "$(date -u -d "${{1:0:10}} ${{1:11:8}}Z $2 minutes" +%Y-%m-%dT%H:%M:%S)" \
+    "${{fraction%Z}}" "$sign" $((ahead / 60)) $((ahead % 60))
+}}
 moved() {{ # TIMESTAMP SECONDS (whole ones; finer steps only with the Python script)
   date -u -d "${{1%.*}} ${{2%.*}} seconds" +%Y-%m-%dT%H:%M:%SZ 2>/dev/null || printf %s "$1"
 }}
@@ -169,9 +183,11 @@ def _formed(value: str, form: str) -> str:
         case "last":
             return f'"$(printf %s {value} | head -c -1)"{shlex.quote(argument)}'
         case "turned":
-            mask = int(argument[1:], 16)
-            places = " ".join(str(at) for at in range(mask.bit_length()) if mask >> at & 1)
-            return f'"$(turned {value} {int(argument[0], 16)} {places})"'
+            return f'"$(turned {value} {int(argument[0], 16)} {_places(argument[1:])})"'
+        case "cased":
+            return f'"$(cased {value} {_places(argument)})"'
+        case "offset":
+            return f'"$(offset {value} {int(argument)})"'
         case "id":
             return f'"$(printf %s {value} | grep -oE "[a-z]{{2,8}}_[A-Za-z0-9]{{8,}}" | head -n 1)"'
         case "second":
@@ -184,6 +200,12 @@ def _formed(value: str, form: str) -> str:
         case "at":
             return f'"$(encoded_at {value} {int(argument)})"'
     return value
+
+
+def _places(mask: str) -> str:
+    """The positions of a mask, as arguments."""
+    number = int(mask, 16)
+    return " ".join(str(at) for at in range(number.bit_length()) if number >> at & 1)
 
 
 class _Script:

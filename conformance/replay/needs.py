@@ -83,18 +83,20 @@ def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[E
     numbers = {makers[word] for word in _words(later) if word in makers}
     if later.operation is not None:
         near = _near(makers)
-        numbers |= {near[word] for word in _words(later) if word in near and word not in makers}
+        others = [word for word in _words(later) if word not in makers]
+        numbers |= {near[word.lower()] for word in others if word.lower() in near}
     return [
         run.record[number] for number in sorted(numbers) if number < later.number and number in run.record
     ]
 
 
 def _near(makers: Mapping[str, int]) -> Mapping[str, int]:
-    """Ids in the other forms that checks write them in, and what created them."""
+    """Ids in the other forms that checks write them in, and what created them: shorter or longer by one
+    character, or in another letter case; here all are in lower case."""
     near: dict[str, int] = {}
     for identifier, number in makers.items():
-        for form in (identifier[:-1], identifier + "0", identifier.upper(), identifier.swapcase()):
-            near[form] = number
+        for form in (identifier[:-1], identifier + "0", identifier):
+            near[form.lower()] = number
     return near
 
 

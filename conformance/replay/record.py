@@ -16,8 +16,9 @@ from conformance.contract.rules import RULES
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
+from conformance.replay.forms import IDENTIFIER
 from conformance.replay.needs import needed, request_text
-from conformance.replay.symbols import IDENTIFIER, SHORTEST, SYMBOL, Names, braced, resemble
+from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced, resemble
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 
@@ -90,8 +91,9 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
 
 
 def _told(plain: dict[str, Any], names: Names) -> dict[str, Any]:
-    """The expectation with symbols. Of what it wants to be listed, only what the steps create can be."""
-    told: dict[str, Any] = names.data(plain)
+    """The expectation with symbols; what the suite has sent itself it means literally, also where an answer
+    adopted it. Of what it wants to be listed, only what the steps create can be."""
+    told: dict[str, Any] = names.without_echoes().data(plain)
     if plain["kind"] == "listed":
         told["ids"] = [identifier for identifier in told.get("ids", []) if SYMBOL.search(identifier)]
     return told
@@ -127,7 +129,7 @@ def _step(
     if "idempotency_key" in plain:
         plain["idempotency_key"] = names.fresh_value("key", plain["idempotency_key"])
     if "auth" in plain:
-        plain["auth"] = _auth(plain["auth"], exchange, names, run)
+        plain["auth"] = _auth(plain["auth"], exchange, names, run, plain.get("body", ""))
     plain["target"] = names.symbolized(plain["target"], target=True)
     if "headers" in plain:
         plain["headers"] = [[name, names.symbolized(value)] for name, value in plain["headers"]]
@@ -145,8 +147,10 @@ def _step(
     return step
 
 
-def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContext) -> dict[str, Any]:
-    """How a call is signed, fixed nonces and timestamps as symbols."""
+def _auth(
+    auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContext, body: str
+) -> dict[str, Any]:
+    """How a call with this body is signed, fixed nonces and timestamps as symbols."""
     written = {}
     for name, value in auth.items():
         if name in ("nonce", "signed_nonce"):
@@ -155,6 +159,8 @@ def _auth(auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContex
             value = names.braced(value) or _moment(value, int(exchange.started + run.clock.offset))
         elif name == "secret":
             value = _secret(value, names, run.target)
+        elif name == "signed_body":
+            value = names.part(value, body)
         elif isinstance(value, str):
             value = names.symbolized(value, target=name == "signed_target")
         written[name] = value
@@ -194,6 +200,7 @@ def _captures(
     """What of an answer later requests, or the expectation, name, as symbols."""
     later = [step for step in steps if step.number > exchange.number]
     text = "\n".join([*map(request_text, later), told]).lower()
+    sent = [step for step in steps if step.number <= exchange.number]
     kind = OPERATIONS[exchange.operation].resource if exchange.operation else "answer"
     dated = bool(re.search("_date=", text))
     leaves = set() if judged else set(re.findall(r'"([^"\\]{8,})"', told))
@@ -213,6 +220,8 @@ def _captures(
         symbol = f"{name}.{re.sub('[^a-z0-9_]', '', '_'.join(map(str, place)).lower())}"
         names.known[known] = symbol if known == value else f"{symbol}|id"
         captures[symbol] = place
+        if place[-1] in _NAMED and any(known in request_text(step) for step in sent):
+            names.echoed.add(known)
     return captures
 
 

@@ -91,6 +91,9 @@ def formed(text: str, form: str) -> str:
             for at, letter in enumerate(text)
         )
         return made.upper() if text.upper() == text != text.lower() else made
+    if name == "cased":
+        mask = int(argument, 16)
+        return "".join(letter.swapcase() if mask >> at & 1 else letter for at, letter in enumerate(text))
     if name == "id":
         found = re.search("[a-z]{2,8}_[A-Za-z0-9]{8,}", text)
         return found[0] if found else text
@@ -98,6 +101,11 @@ def formed(text: str, form: str) -> str:
         return text[:19] + "Z"
     if name == "day":
         return text[:10] + "T00:00:00Z"
+    if name == "offset":
+        local = datetime.fromisoformat(text[:19]) + timedelta(minutes=int(argument))
+        hours, rest = divmod(abs(int(argument)), 60)
+        sign = "-" if int(argument) < 0 else "+"
+        return f"{local.isoformat()}{text[19:-1]}{sign}{hours:02d}:{rest:02d}"
     if name == "encoded":
         letters = bytes.fromhex(argument).decode("latin-1")
         lower = argument != argument.upper()

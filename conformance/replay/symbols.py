@@ -8,16 +8,16 @@ FORMS. A symbol that nothing defines stays as it is.
 
 from __future__ import annotations
 
+import copy
 import re
 import secrets
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
-from fractions import Fraction
-from string import hexdigits
+from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import unquote
 
 from conformance.contract import timestamps
+from conformance.replay.forms import FORMS, changed, code, mask_of, moved
 
 SYMBOL = re.compile(
     r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12}(?:\.[0-9]{1,12})?)?"
@@ -28,14 +28,20 @@ _UUID = re.compile(
     r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-([0-9a-fA-F])[0-9a-fA-F]{3}-([0-9a-fA-F])[0-9a-fA-F]{3}-[0-9a-fA-F]{12}"
 )
 _HEXADECIMAL = re.compile(r"[0-9a-f]{16,}")
-_STAMP = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.([0-9]{1,9}))?Z")
-_STAMP_IN_TARGET = re.compile(_STAMP.pattern.replace(":[", "(?::|%3A|%3a)["))
+
+#: Random digits at the end of a nonce or key that is odd otherwise, so that it is a new one.
+_TAIL = re.compile(r"(?s)(.*[^0-9a-f].*?)([0-9a-f]{12})\Z")
+
+#: A timestamp, in a target perhaps with percent-encoded signs, in UTC or with an offset.
+_STAMP = re.compile(
+    "[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}@[0-9]{2}@[0-9]{2}(?:[.][0-9]{1,9})?"
+    "(?:Z|(?:[+-]|%2B|%2D)[0-9]{2}@[0-9]{2})".replace("@", "(?::|%3A)"),
+    re.IGNORECASE,
+)
+_OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})\Z")
 
 #: Words that mark what one request made (conformance.fixtures.samples.marker).
 _MARKER = re.compile(r"\bcf[0-9a-f]{16}\b")
-
-#: What an id looks like within a text.
-IDENTIFIER = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{8,}")
 
 #: Timestamps as near to one another as this, in seconds, are taken to be said of one another.
 NEAR = 3600
@@ -59,7 +65,11 @@ def fresh_like(text: str) -> dict[str, Any] | None:
             "variant": int(found[2], 16),
             "upper": text != text.lower(),
         }
-    return {"kind": "hex", "length": len(text)} if _HEXADECIMAL.fullmatch(text) else None
+    return _hex(text) if _HEXADECIMAL.fullmatch(text) else None
+
+
+def _hex(text: str) -> dict[str, Any]:
+    return {"kind": "hex", "length": len(text)}
 
 
 def resemble(first: str | None, second: str | None) -> bool:
@@ -85,72 +95,7 @@ def braced(name: str) -> str:
     return "{{" + name + "}}"
 
 
-# ---------------------------------------------------------------------- forms
-
-
-def _code(letter: str, *, lower: bool) -> str:
-    codes = "".join(f"%{byte:02X}" for byte in letter.encode())
-    return codes.lower() if lower else codes
-
-
-def _encoded(text: str, argument: str) -> str:
-    """Percent-encodes the characters whose codes are listed, in the letter case of the list."""
-    lower = argument != argument.upper()
-    letters = bytes.fromhex(argument).decode("latin-1")
-    return "".join(_code(letter, lower=lower) if letter in letters else letter for letter in text)
-
-
-def _encoded_at(text: str, argument: str) -> str:
-    """Percent-encodes one character, by its position."""
-    at = int(argument) % len(text) if text else 0
-    return text[:at] + _code(text[at : at + 1], lower=False) + text[at + 1 :]
-
-
-def _turned(text: str, argument: str) -> str:
-    """Changes the hexadecimal digits at some positions: each is combined with the argument's first digit by
-    an exclusive or. The rest of the argument is a mask; its lowest bit stands for the first character."""
-    turn, mask = int(argument[0], 16), int(argument[1:], 16)
-    form = "X" if text.upper() == text != text.lower() else "x"
-    return "".join(
-        f"{int(letter, 16) ^ turn:{form}}" if mask >> at & 1 and letter in hexdigits else letter
-        for at, letter in enumerate(text)
-    )
-
-
-def _second(text: str, argument: str) -> str:
-    return timestamps.whole_second(text) or text
-
-
-def _day(text: str, argument: str) -> str:
-    return text[:10] + "T00:00:00Z"
-
-
-#: Form -> what it makes of a text, and of the argument that follows it behind a dot.
-FORMS: Mapping[str, Callable[[str, str], str]] = {
-    "upper": lambda text, argument: text.upper(),
-    "lower": lambda text, argument: text.lower(),
-    "swapped": lambda text, argument: text.swapcase(),
-    "but": lambda text, argument: text[: -int(argument)],
-    "first": lambda text, argument: argument + text[1:],
-    "last": lambda text, argument: text[:-1] + argument,
-    "turned": _turned,
-    "id": lambda text, argument: found[0] if (found := IDENTIFIER.search(text)) else text,
-    "second": _second,
-    "day": _day,
-    "encoded": _encoded,
-    "at": _encoded_at,
-}
-
-
-def changed(text: str, forms: str) -> str:
-    """A text after `|form.argument|…`; unknown forms and arguments leave it as it is."""
-    for form in filter(None, forms.split("|")):
-        name, _, argument = form.partition(".")
-        try:
-            text = FORMS[name](text, argument)
-        except (KeyError, ValueError, IndexError):
-            continue
-    return text
+# ---------------------------------------------------------------------- reading
 
 
 def rendered(text: str, value: Callable[[str], str | None]) -> str:
@@ -183,26 +128,6 @@ def filled(plain: Any, value: Callable[[str], str | None]) -> Any:
     return [filled(member, value) for member in plain] if isinstance(plain, list) else plain
 
 
-def moved(text: str, shift: str) -> str:
-    """A timestamp, or a number of seconds, moved by `+N` or `-N` seconds."""
-    if text.isascii() and text.isdigit() and len(text) < 20:
-        return str(int(text) + int(Fraction(shift)))
-    instant = timestamps.parse(text)
-    if instant is None:
-        return text
-    later = instant + Fraction(shift)
-    try:
-        start = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=int(later // 1))
-    except OverflowError:
-        # Before year 1 or after year 9999.
-        return text
-    digits = len(shift.partition(".")[2])
-    found = _STAMP.fullmatch(text)
-    digits = max(digits, len(found[1]) if found and found[1] else 0)
-    fraction = f".{int(later % 1 * 10**digits):0{digits}d}" if digits else ""
-    return start.strftime("%Y-%m-%dT%H:%M:%S") + fraction + "Z"
-
-
 # ---------------------------------------------------------------------- writing
 
 
@@ -213,6 +138,8 @@ class Names:
         #: Value -> symbol, without braces.
         self.known: dict[str, str] = {}
         self.fresh: dict[str, dict[str, Any]] = {}
+        #: Those of the known values that requests held before an answer showed them.
+        self.echoed: set[str] = set()
         self._counts: dict[str, int] = {}
         #: Value that was made of a known one -> symbol with its form.
         self._made: dict[str, str] = {}
@@ -223,15 +150,23 @@ class Names:
         return f"{kind}_{self._counts[kind]}"
 
     def fresh_value(self, kind: str, text: str | None) -> str | None:
-        """The symbol of a random value that a replay makes anew, in braces; other texts as they are."""
-        if text is None or (form := fresh_like(text)) is None:
+        """The symbol of a random value that a replay makes anew, in braces; of other texts only the random
+        digits at their end."""
+        if text is None:
             return text
+        if (form := fresh_like(text)) is None:
+            tail = _TAIL.fullmatch(text)
+            return tail[1] + braced(self._made_anew(kind, tail[2], _hex(tail[2]))) if tail else text
+        if text not in self.known and (near := self._neighbour(text)):
+            return near
+        return braced(self._made_anew(kind, text, form))
+
+    def _made_anew(self, kind: str, text: str, form: dict[str, Any]) -> str:
+        """The symbol of a value that each replay makes anew in this form."""
         if text not in self.known:
-            if near := self._neighbour(text):
-                return near
             self.known[text] = self.number(kind)
             self.fresh[self.known[text]] = form
-        return braced(self.known[text])
+        return self.known[text]
 
     def _neighbour(self, text: str) -> str | None:
         """A random value that shares a part with a known one: that value, turned where the two differ."""
@@ -240,13 +175,18 @@ class Names:
         for value, symbol in self.known.items():
             if not resemble(value, text):
                 continue
-            mask = sum(1 << at for at, letter in enumerate(value) if letter != text[at])
             for turn in "123456789abcdef":
-                made = braced(f"{symbol}|turned.{turn}{mask:x}")
+                made = braced(f"{symbol}|turned.{turn}{mask_of(value, text)}")
                 if made not in self._made.values():
                     self._made[text] = made
                     return made
         return None
+
+    def without_echoes(self) -> Names:
+        """The same names, but of what requests held first."""
+        names = copy.copy(self)
+        names.known = {value: symbol for value, symbol in self.known.items() if value not in self.echoed}
+        return names
 
     def mark(self, text: str) -> None:
         """Takes in the markers of a body: each replay makes its own, as names may have to be unique."""
@@ -272,10 +212,21 @@ class Names:
             if target and "%" in text:
                 text = _encoded_form(value).sub(lambda found: _decoded(found[0], value, symbol), text)  # noqa: B023
             text = text.replace(value, braced(symbol))
-            for form, other in _other_forms(value):
-                pattern = rf"(?<![\w]){re.escape(other)}(?![\w])"
-                text = re.sub(pattern, braced(f"{symbol}|{form}").replace("\\", r"\\"), text)
+            if timestamps.parse(value) is None and not value.isdigit():
+                text = _in_other_case(text, value, symbol)
+                if len(value) > 2 * SHORTEST:
+                    lacking = rf"(?<!\w){re.escape(value[:-1])}(?!\w)"
+                    text = re.sub(lacking, braced(f"{symbol}|but.1"), text)
         return self._moments(text)
+
+    def part(self, text: str, whole: str) -> str:
+        """The first part of a text, with symbols: a known value that it cuts is a symbol without its end."""
+        for value, symbol in self.known.items():
+            at = whole.rfind(value, 0, len(text) + len(value) - 1)
+            if len(value) >= SHORTEST and whole.startswith(text) and 0 <= at < len(text) < at + len(value):
+                lost = at + len(value) - len(text)
+                return self.symbolized(text[:at]) + braced(f"{symbol}|but.{lost}")
+        return self.symbolized(text)
 
     def data(self, plain: Any) -> Any:
         """JSON data with every known value in its texts replaced by its symbol."""
@@ -286,12 +237,13 @@ class Names:
         return [self.data(member) for member in plain] if isinstance(plain, list) else plain
 
     def _moments(self, text: str) -> str:
-        """Timestamps that were computed from an answered one: its second or its day, or so much later."""
+        """Timestamps that were computed from an answered one: its second or its day, so much later, or as the
+        clocks of another zone show it."""
         moments = {value: instant for value in self.known if (instant := timestamps.parse(value)) is not None}
 
         def relative(found: re.Match[str]) -> str:
-            plain = found[0].replace("%3A", ":").replace("%3a", ":")
-            form = "|encoded.3A" if "%3A" in found[0] else "|encoded.3a" if "%" in found[0] else ""
+            plain = unquote(found[0])
+            form = _zone(plain) + _codes(found[0])
             for kind in ("second", "day"):
                 for value in moments:
                     if FORMS[kind](value, "") == plain:
@@ -304,24 +256,42 @@ class Names:
             )
             if distance > NEAR:
                 return found[0]
-            return braced(symbol + f"{float(shift):+.9f}".rstrip("0").rstrip(".") + form)
+            later = f"{float(shift):+.9f}".rstrip("0").rstrip(".") if shift else ""
+            return braced(f"{symbol}{later}{form}")
 
-        return _STAMP_IN_TARGET.sub(relative, text) if moments else text
+        return _STAMP.sub(relative, text) if moments else text
 
 
-def _other_forms(value: str) -> Iterator[tuple[str, str]]:
-    """How else a value may be written on purpose."""
-    if timestamps.parse(value) is None and not value.isdigit():
+def _zone(text: str) -> str:
+    """The form of a timestamp in UTC that this one has."""
+    found = _OFFSET.search(text)
+    return f"|offset.{found[1].strip('+')}{int(found[2]) * 60 + int(found[3])}" if found else ""
+
+
+def _codes(text: str) -> str:
+    """The form of a text whose percent-encoded characters these are."""
+    codes = "".join(dict.fromkeys(re.findall("%([0-9A-Fa-f]{2})", text)))
+    return f"|encoded.{codes}" if codes else ""
+
+
+def _in_other_case(text: str, value: str, symbol: str) -> str:
+    """The text with a value in any other letter case replaced by its symbol."""
+
+    def replaced(found: re.Match[str]) -> str:
         for form in ("upper", "lower", "swapped"):
-            if (other := changed(value, form)) != value:
-                yield form, other
-        if len(value) > 2 * SHORTEST:
-            yield "but.1", value[:-1]
+            if changed(value, form) == found[0]:
+                return braced(f"{symbol}|{form}")
+        return braced(f"{symbol}|cased.{mask_of(value, found[0])}")
+
+    if value.lower() not in text.lower():
+        return text
+    pattern = rf"(?<!\w){re.escape(value)}(?!\w)"
+    return re.sub(pattern, replaced, text, flags=re.IGNORECASE | re.ASCII)
 
 
 def _encoded_form(value: str) -> re.Pattern[str]:
     """A value with some of its characters percent-encoded."""
-    letters = (f"(?:{re.escape(letter)}|{_code(letter, lower=False)})" for letter in value)
+    letters = (f"(?:{re.escape(letter)}|{code(letter, lower=False)})" for letter in value)
     return re.compile("".join(letters), re.IGNORECASE)
 
 

@@ -21,7 +21,8 @@ from conformance.judging import recorder
 from conformance.judging.expectations import Refused
 from conformance.replay import ReplayError, as_curl, as_python, load, perform, save
 from conformance.replay import document as documents
-from conformance.replay.symbols import moved, rendered
+from conformance.replay.forms import moved
+from conformance.replay.symbols import rendered
 from conformance.wire.messages import Failure
 from tests.support.callers import run_at
 from tests.support.random_answers import value

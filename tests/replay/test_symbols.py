@@ -13,7 +13,8 @@ import pytest
 from conformance.replay import ReplayError, as_curl, as_python, load
 from conformance.replay.curl import _formed
 from conformance.replay.document import call_of
-from conformance.replay.symbols import Names, fresh_like, moved, new_value, rendered
+from conformance.replay.forms import changed, moved
+from conformance.replay.symbols import Names, fresh_like, new_value, rendered
 from conformance.wire.messages import Call
 from tests.support.runs import run_on
 
@@ -63,9 +64,13 @@ def test_computed_timestamps_become_relative() -> None:
         ("2025-01-01T10%3A00%3A00Z", "{{wallet_1.created|second|encoded.3A}}"),
         ("2025-01-01T00:00:00Z", "{{wallet_1.created|day}}"),
         ("2025-01-01T10%3A00%3A00.250001Z", "{{wallet_1.created+0.000001|encoded.3A}}"),
+        ("2025-01-01T12:00:00.250+02:00", "{{wallet_1.created|offset.120}}"),
+        ("2025-01-01T05%3A00%3A00.250-05%3A00", "{{wallet_1.created|offset.-300|encoded.3A}}"),
+        ("2025-01-01T12%3a00%3a00.250001%2b02%3a00", "{{wallet_1.created+0.000001|offset.120|encoded.3a2b}}"),
         ("2020-01-01T10%3A00%3A00Z", "2020-01-01T10%3A00%3A00Z"),
     ):
         assert names.symbolized(f"?end_date={text}", target=True) == f"?end_date={symbol}"
+        assert rendered(symbol, {"wallet_1.created": "2025-01-01T10:00:00.250Z"}.get) == text
 
 
 @pytest.mark.parametrize(
@@ -77,6 +82,7 @@ def test_computed_timestamps_become_relative() -> None:
         ("%61cc_04e673dcb73f64af", "{{account_1.id|at.0}}"),
         ("acc_04e673dcb73f64a%66", "{{account_1.id|at.-1}}"),
         ("ACC_04E673DCB73F64AF", "{{account_1.id|upper}}"),
+        ("acc_04E673DCB73F64AF", "{{account_1.id|cased.c9c40}}"),
         ("acc_04e673dcb73f64a", "{{account_1.id|but.1}}"),
         ("acc_04e673dcb73f64af0", "{{account_1.id}}0"),
         ("acc_04e673dcb73f64ae", "acc_04e673dcb73f64ae"),
@@ -87,6 +93,41 @@ def test_other_forms_of_ids_are_forms_of_their_symbols(text: str, symbol: str) -
     names.known["acc_04e673dcb73f64af"] = "account_1.id"
     assert names.symbolized(f"/v1/accounts/{text}/wallets", target=True) == f"/v1/accounts/{symbol}/wallets"
     assert rendered(symbol, {"account_1.id": "acc_04e673dcb73f64af"}.get) == text
+
+
+def test_a_value_that_is_cut_lacks_its_end() -> None:
+    names = Names()
+    names.known["cf0123456789abcdef"] = "marker_1"
+    whole = '{"name":"x cf0123456789abcdef y"}'
+    for text, written in (
+        (whole[:14], '{"name":"x {{marker_1|but.15}}'),
+        (whole[:11], '{"name":"x '),
+        (whole[:30], '{"name":"x {{marker_1}} '),
+        ('{"name":"other', '{"name":"other'),
+    ):
+        assert names.part(text, whole) == written
+        assert rendered(written, {"marker_1": "cf0123456789abcdef"}.get) == text
+
+
+def test_odd_nonces_end_in_new_digits() -> None:
+    names = Names()
+    odd = names.fresh_value("nonce", "%00 '\u0436f4dbab30e49a")
+    assert odd == "%00 '\u0436{{nonce_1}}" and names.fresh["nonce_1"] == {"kind": "hex", "length": 12}
+    assert names.fresh_value("nonce", "not a nonce") == "not a nonce"
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "made"),
+    [
+        ("acc_0a1b", "cased.a0", "acc_0A1B"),
+        ("2025-01-01T01:30:00.250Z", "offset.-300", "2024-12-31T20:30:00.250-05:00"),
+        ("2025-12-31T23:59:59Z", "offset.120", "2026-01-01T01:59:59+02:00"),
+    ],
+)
+def test_scripts_change_values_as_replays_do(value: str, form: str, made: str, replay_file: Path) -> None:
+    assert changed(value, form) == made
+    assert _function("formed", as_python(load(replay_file)))(value, form) == made
+    assert _bash(as_curl(load(replay_file)), value, form) == made
 
 
 def test_calls_of_steps() -> None:
@@ -129,9 +170,15 @@ def test_values_that_share_a_part_share_it_in_a_replay(value: str, other: str, r
     assert fresh_like(made) == fresh_like(fresh)
     form = symbol.partition("|")[2].rstrip("}")
     assert _function("formed", as_python(load(replay_file)))(fresh, form) == made
-    function = as_curl(load(replay_file)).partition("turned() {")[2].partition("\n}")[0]
-    command = f"turned() {{{function}\n}}\nprintf %s {_formed(fresh, form)}"
-    assert subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout == made
+    assert _bash(as_curl(load(replay_file)), fresh, form) == made
+
+
+def _bash(script: str, value: str, form: str) -> str:
+    """What a curl script makes of a value."""
+    name = form.partition(".")[0]
+    function = script.partition(f"\n{name}() {{")[2].partition("\n}")[0]
+    command = f"{name}() {{{function}\n}}\nprintf %s {_formed(value, form)}"
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True).stdout
 
 
 def _function(name: str, script: str) -> Callable[..., str]:

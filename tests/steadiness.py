@@ -29,7 +29,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from tests.support.running import run, write_target
 from tests.variants.catalogue import VARIANTS, Variant, drawn
-from tests.variants.policies import DailyLimit
+from tests.variants.policies import DailyLimit, FewOfEach
 
 #: Workers of a run, and whether every core is busy beside it.
 CONDITIONS = tuple(itertools.product((1, 2), (False, True)))
@@ -39,7 +39,7 @@ LANES = (1, 6, 0)
 
 #: Choices that drawn servers do without here: what is left of a limit that is smaller than a run depends on
 #: which check came first, and with it what cannot be judged any more.
-LEFT_OUT = (DailyLimit,)
+LEFT_OUT = (DailyLimit, FewOfEach)
 
 #: Verdicts that no conforming server may get.
 BLAMED = ("failed", "warning", "error")

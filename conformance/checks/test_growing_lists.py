@@ -41,8 +41,8 @@ class Growth:
     wrong: list[tuple[Expectation, list[Exchange]]] = field(default_factory=list)
     #: How many elements there were before.
     since: int = 0
-    #: The pages of the list afterwards, where nothing is amiss.
-    pages: list[Exchange] = field(default_factory=list)
+    #: What holds of the list afterwards, and its pages, where nothing is amiss.
+    right: tuple[Expectation, list[Exchange]] | None = None
 
     def __post_init__(self) -> None:
         if self.create == "createAccount":
@@ -96,14 +96,15 @@ class Growth:
 
     # ------------------------------------------------------------------ afterwards
 
-    @property
-    def whole(self) -> Expectation:
-        """What must hold of the list afterwards."""
-        return Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=True)
+    def whole(self, pages: list[Page]) -> Listed:
+        """What must hold of the list afterwards. What others add while it is read may move any element to
+        another page."""
+        steady = len({page.total for page in pages}) == 1
+        return Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=steady)
 
     def walk(self) -> None:
-        """Reads the list, and keeps its pages where nothing is amiss. What others add meanwhile may move
-        elements to other pages, and it may show new elements late, so that it is looked at again."""
+        """Reads the list, and keeps its pages where nothing is amiss. It may grow meanwhile, and show new
+        elements late, so that it is looked at again."""
         pages, whole, last = look_until(
             self.ctx.run.cache, self.ctx.operation.id, self._read, lambda read: not self._amiss(read[0])
         )
@@ -115,11 +116,11 @@ class Growth:
             reason = "the list is so long that not all elements that were created could be looked for"
             self.ctx.skip_judgement(RULE, reason, last, remedy=FEWER_ACCOUNTS)
             return
-        steady = len({page.total for page in pages}) == 1
-        if missing or (repeated and steady):
-            self.wrong.append((self.whole, [page.exchange for page in pages]))
-        elif not repeated:
-            self.pages = [page.exchange for page in pages]
+        judged = self.whole(pages), [page.exchange for page in pages]
+        if missing or (repeated and judged[0].once):
+            self.wrong.append(judged)
+        else:
+            self.right = judged
 
     def _amiss(self, pages: list[Page]) -> tuple[int, int] | None:
         """How many acknowledged elements pages do not show, and show repeatedly; None where neither."""
@@ -156,7 +157,7 @@ def test_list_while_it_grows(ctx: CheckContext) -> None:
         reason = "the list is wrong, too, when elements are created one by one"
         ctx.skip_judgement(RULE, reason, wrong[0][1][-1], cause="list.walk")
         return
-    right = [(growth.whole, growth.pages) for growth in growths if growth.pages and number and not wrong]
+    right = [growth.right for growth in growths if growth.right and number and not wrong]
     for expectation, exchanges in [*wrong, *right]:
         ctx.judge(RULE, expectation, *exchanges)
     if not wrong and not number:

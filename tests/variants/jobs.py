@@ -64,6 +64,8 @@ class OthersPay(Behaviour):
 class OtherClients(Behaviour):
     """Other clients create accounts of the same customer, one for every 29 requests about it."""
 
+    every = 29
+
     def __init__(self) -> None:
         super().__init__()
         self._requests: Counter[str] = Counter()
@@ -74,7 +76,7 @@ class OtherClients(Behaviour):
         if ctx.customer is not None:
             customer = ctx.customer["id"]
             self._requests[customer] += 1
-            if self._requests[customer] % 29 == 0:
+            if self._requests[customer] % self.every == 0:
                 self._create_account(ctx, customer, ctx.customer["organization"])
         return answered
 

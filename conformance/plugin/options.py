@@ -6,7 +6,7 @@ import contextlib
 import os
 import random
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +80,14 @@ def autoload(config: pytest.Config) -> bool:
     """Whether pytest loads the plugins that are installed by itself."""
     words = [*map(str, config.invocation_params.args), *_split(os.environ.get("PYTEST_ADDOPTS", ""))]
     return not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") and "--disable-plugin-autoload" not in words
+
+
+def explain_target(parser: pytest.Parser, config: pytest.Config) -> None:
+    """Adds a word to what pytest says of an unknown `--target` in a run that does not select the suite."""
+    if "--target" in {str(word).partition("=")[0] for word in config.invocation_params.args}:
+        parser.extra_info["conformance suite"] = (
+            "--target is its option only where a run selects it: pytest --pyargs conformance --target FILE"
+        )
 
 
 def refuse_taken(config: pytest.Config, taken: Collection[str]) -> None:
@@ -228,7 +236,8 @@ def _seed(config: pytest.Config, given: int | None) -> int:
     return given if given is not None else random.SystemRandom().randrange(2**32)
 
 
-def _given(config: pytest.Config, value: Any) -> dict[str, str]:
+def _given(config: pytest.Config, value: Callable[[str], Any]) -> dict[str, str]:
+    """What the user gave, by name of the option; `value` looks one up."""
     named = {
         "fail-on": value("fail-on"),
         "target": value("target"),
@@ -240,6 +249,8 @@ def _given(config: pytest.Config, value: Any) -> dict[str, str]:
         "read-only": value("read-only"),
         "effort": value("effort") if value("effort") != Effort.FULL else None,
         "catalogue-version": value("catalogue-version"),
+        "known-failures": value("known-failures"),
+        "pinned-choices": value("pinned-choices"),
         "shard": value("shard"),
         "rule": value("rule"),
         "operation": value("operation"),

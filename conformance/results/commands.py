@@ -11,8 +11,24 @@ from collections.abc import Mapping
 #: Options of a run that say what is judged, in the order of a command; each may be there several times.
 _NARROWING = ("rule", "operation", "section")
 
-#: Other options that bear on what a run finds.
-_OTHERS = ("shard", "fail-on", "fuzz-examples", "fuzz-time")
+#: Other options that bear on what a run finds, or on its verdict.
+_OTHERS = (
+    "effort",
+    "catalogue-version",
+    "shard",
+    "fail-on",
+    "known-failures",
+    "pinned-choices",
+    "fuzz-examples",
+    "fuzz-time",
+    "rate",
+    "max-requests",
+    "request-timeout",
+    "run-timeout",
+)
+
+#: Options without a value.
+_FLAGS = ("read-only",)
 
 #: What options are where nobody gave them.
 _DEFAULTS = {"fail-on": "required"}
@@ -27,6 +43,7 @@ def again(options: Mapping[str, str], seed: int | None) -> str:
     for name in _OTHERS:
         if options.get(name) and options[name] != _DEFAULTS.get(name):
             words += [f"--{name}", options[name]]
+    words += [f"--{name}" for name in _FLAGS if options.get(name)]
     for name in ("-k", "-m"):
         if options.get(name):
             words += [name, options[name]]

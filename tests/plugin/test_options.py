@@ -12,8 +12,9 @@ from conformance.checks import plan
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judging.invariants import INVARIANTS
-from conformance.plugin import costs
+from conformance.plugin import costs, options
 from conformance.plugin.selection import Scope, narrowed
+from conformance.results import commands
 from tests.support.running import run
 
 
@@ -137,6 +138,21 @@ def test_what_narrowed_a_run_can_be_pasted() -> None:
     assert shlex.split(narrowed(config)) == [
         "-m", "not fuzz", "--shard", "1/2", "--rule", "auth.*", "--rule", "list.walk", "--read-only",
     ]  # fmt: skip
+
+
+def test_what_was_given_is_given_again() -> None:
+    """Only the number of lanes is left to the next run."""
+
+    class Config:
+        option = SimpleNamespace(keyword="wallet", markexpr="not fuzz")
+
+        def getoption(self, name: str, default: object) -> str:
+            return "http://127.0.0.1:8000"
+
+    given = options._given(Config(), lambda name: ["here"] if name in ("rule", "operation") else "here")  # type: ignore[arg-type]
+    words = shlex.split(commands.again(given, 7))
+    left_out = [name for name in given if name not in words and f"--{name}" not in words]
+    assert left_out == ["lanes"]
 
 
 def test_a_run_in_ci_without_a_target_is_a_mistake(tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ WALK = ("list.walk", "listWallets")
             "pytest --pyargs conformance --rule 'auth.*' --rule list.walk@listWallets --shard 1/2 "
             "--fail-on implied -m 'not fuzz' --seed 7",
         ),
+        (
+            {"effort": "quick", "read-only": "True", "known-failures": "known ones.toml", "rate": "20.0"},
+            "pytest --pyargs conformance --effort quick --known-failures 'known ones.toml' --rate 20.0 "
+            "--read-only --seed 7",
+        ),
     ],
 )
 def test_a_run_can_be_repeated(options: dict[str, str], command: str) -> None:

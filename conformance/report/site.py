@@ -64,13 +64,18 @@ def _index(implementations: Sequence[Implementation]) -> str:
 
 
 def _headline(implementations: Sequence[Implementation]) -> str:
-    conform = sum(view.tone(implementation.latest) == "good" for implementation in implementations)
+    """How many conform, and of how many that is not known, because no whole run of theirs was clean."""
     if len(implementations) == 1:
         return implementations[0].latest.verdict.sentence
-    of = len(implementations)
+    of, tones = len(implementations), [view.tone(implementation.latest) for implementation in implementations]
+    conform, broken = tones.count("good"), tones.count("bad") + tones.count("known")
+    unknown = of - conform - broken
+    if unknown == of:
+        return f"The last runs do not tell whether any of {of} implementations conforms."
     number = f"All {of}" if conform == of else f"{conform or 'None'} of {of}"
     verb = "conforms" if conform == 1 else "conform"
-    return f"{number} implementations {verb}, by the last run of each."
+    rest = f"; that of {unknown} does not tell" if unknown else ""
+    return f"{number} implementations {verb}, by the last run of each{rest}."
 
 
 def _row(implementation: Implementation) -> dict[str, object]:

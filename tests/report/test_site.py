@@ -20,6 +20,8 @@ from tests.support.report_samples import document, whole_run
 WALK = ("list.walk", "listWallets")
 GOOD, BAD = document(whole_run()), document(whole_run({WALK: Verdict.FAILED}))
 
+PART = replace(GOOD, verdict=replace(GOOD.verdict, name="partial"))
+
 
 def started(found: Document, moment: str) -> Document:
     return replace(found, run=replace(found.run, started=moment))
@@ -71,6 +73,9 @@ def test_what_changed_since_the_run_before_is_told() -> None:
         ((GOOD, BAD), "1 of 2 implementations conforms, "),
         ((BAD, BAD), "None of 2 implementations conform, "),
         ((GOOD,), GOOD.verdict.sentence),
+        ((PART, PART), "The last runs do not tell whether any of 2 implementations conforms."),
+        ((PART, BAD), "None of 2 implementations conform, by the last run of each; that of 1 does not tell."),
+        ((GOOD, PART), "1 of 2 implementations conforms, by the last run of each; that of 1 does not tell."),
     ],
 )
 def test_the_page_begins_with_how_many_conform(runs: tuple[Document, ...], headline: str) -> None:

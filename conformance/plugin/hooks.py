@@ -57,6 +57,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     config = pluginmanager.get_plugin("pytestconfig")
     if config is None or not options.concerned(config):
         options.register(parser, short=config is None)
+        if config is not None:
+            options.explain_target(parser, config)
         return
     if options.autoload(config):
         # Others first: a short name that one of them takes is left to it, whatever the order of installation.

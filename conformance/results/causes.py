@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from conformance.contract.rules import RULES, Level
@@ -40,7 +40,8 @@ def causes(results: Results) -> list[Cause]:
     first: dict[str, Key] = {}
     for key in violated:
         first.setdefault(key[0], key)
-    parents = {key: _parent(cell, violated, first) for key, cell in violated.items()}
+    nowhere = _kept_nowhere(results)
+    parents = {key: _parent(cell, violated, first, nowhere) for key, cell in violated.items()}
     found: dict[str, Cause] = {}
     for key, cell in violated.items():
         rule = _root(key, parents)[0]
@@ -68,7 +69,25 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _parent(cell: CaseResult, violated: Mapping[Key, CaseResult], first: Mapping[str, Key]) -> Key | None:
+def _kept_nowhere(results: Results) -> Mapping[str, Collection[str]]:
+    """Rule -> the operations on which it was not run, of the rules that are broken wherever they were judged:
+    a narrowed run looks in a few places only."""
+    seen: dict[str, set[Verdict]] = {}
+    unseen: dict[str, set[str]] = {}
+    for (rule, operation), cell in results.cells.items():
+        if cell.verdict is Verdict.NOT_RUN:
+            unseen.setdefault(rule, set()).add(operation)
+        else:
+            seen.setdefault(rule, set()).add(cell.verdict)
+    return {rule: unseen.get(rule, ()) for rule, verdicts in seen.items() if Verdict.PASSED not in verdicts}
+
+
+def _parent(
+    cell: CaseResult,
+    violated: Mapping[Key, CaseResult],
+    first: Mapping[str, Key],
+    nowhere: Mapping[str, Collection[str]],
+) -> Key | None:
     """The violated cell that this cell's violation comes from."""
     finding = cell.decisive
     if finding is None:
@@ -78,8 +97,9 @@ def _parent(cell: CaseResult, violated: Mapping[Key, CaseResult], first: Mapping
         return same if same in violated else first[finding.cause]
     for rule in RULES[cell.rule].follows:
         parent = (rule, cell.operation)
-        if cell.operation not in RULES[rule].operations:
-            # Of a rule about other operations, any violation will do.
+        if cell.operation not in RULES[rule].operations or cell.operation in nowhere.get(rule, ()):
+            # Of a rule about other operations, and of one that was broken wherever the run looked and was not
+            # looked at here, any violation will do.
             parent = first.get(rule, parent)
         if parent not in violated or (violated[parent].known and not cell.known):
             # What is not listed stands on its own: behind a known failure nobody would see it.

@@ -46,6 +46,31 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
     ]
 
 
+def test_a_rule_broken_wherever_a_narrowed_run_looked_explains_what_it_did_not_look_at() -> None:
+    cells = {
+        ("auth.signature", "createAccount"): Verdict.FAILED,
+        ("auth.signed-query", "listWallets"): Verdict.FAILED,
+        ("auth.signature", "listWallets"): Verdict.NOT_RUN,
+    }
+    [cause] = causes(_seen(cells))
+    assert cause.rule == "auth.signature"
+    assert [(cell.rule, cell.operation) for cell in cause.consequences] == [
+        ("auth.signed-query", "listWallets")
+    ]
+    # Once it held somewhere, or was looked at there, it explains nothing.
+    for verdict, operation in ((Verdict.PASSED, "createWallet"), (Verdict.INCONCLUSIVE, "listWallets")):
+        assert len(causes(_seen(cells | {("auth.signature", operation): verdict}))) == 2
+
+
+def _seen(cells: dict[tuple[str, str], Verdict]) -> Results:
+    """A run that looked at these cases only."""
+    results = Results(None)
+    for (rule, operation), verdict in cells.items():
+        if verdict is not Verdict.NOT_RUN:
+            results.add(finding(rule, operation, verdict))
+    return results
+
+
 def test_a_chain_of_causes_ends_at_its_start() -> None:
     cells = [(rule, "listWallets") for rule in ("list.pages", "list.walk", "list.race")]
     [cause] = causes(whole_run(dict.fromkeys(cells, Verdict.FAILED)))

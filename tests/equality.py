@@ -3,8 +3,9 @@
 Judges the same server with one lane, with 16 lanes, in two processes (-n 2) and in three shards that are
 merged, each time new and with nothing in it, and prints each case that comes to another verdict than with one
 lane. The servers are faults of the catalogue, drawn by --seed, and conforming variants. Generated requests
-depend on what meets by chance, so that they are left out by default. Exit status 1 says that verdicts
-differed.
+depend on what meets by chance, so that they are left out by default. A server takes some two minutes;
+--only, --spread and, with more options of the runs, --options make it less. Exit status 1 says that verdicts
+differed, 2 that no server has the name.
 """
 
 from __future__ import annotations
@@ -36,6 +37,9 @@ SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {
     "-n 2": (("--lanes", "1", "-n", "2"),),
     "3 merged shards": tuple(("--lanes", "1", "--shard", f"{part}/3") for part in (1, 2, 3)),
 }
+
+#: All but the first, with which they are compared.
+OTHERS = tuple(SPREADS)[1:]
 
 #: Rule and operation -> verdict.
 Verdicts = dict[tuple[str, str], str]
@@ -99,19 +103,39 @@ def differences(
 
 def servers(faults: int, variants: int, seed: int) -> list[Judged]:
     """Servers drawn at random."""
-    rng = random.Random(seed)
-    plain = [variant for variant in VARIANTS if not (variant.wrap or variant.ahead or variant.fill)]
+    rng, plain = random.Random(seed), _plain()
     chosen = [Judged.fault(fault) for fault in rng.sample(load(), faults)]
     return chosen + [Judged.variant(variant) for variant in rng.sample(plain, min(variants, len(plain)))]
+
+
+def named(words: Sequence[str]) -> list[Judged]:
+    """The servers that are called so; of a word that is nobody's name, those whose names hold it."""
+    every = [*map(Judged.fault, load()), *map(Judged.variant, _plain())]
+    names = {judged.name for judged in every}
+    return [
+        judged
+        for judged in every
+        if any(word == judged.name if word in names else word in judged.name for word in words)
+    ]
+
+
+def _plain() -> list[Variant]:
+    """Variants that need nothing between them and the client, and nothing in them."""
+    return [variant for variant in VARIANTS if not (variant.wrap or variant.ahead or variant.fill)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs what the command line asks for; returns the exit status."""
     options = _parser().parse_args(arguments)
     differed = 0
-    for judged in servers(options.faults, options.variants, options.seed):
+    drawn = (options.faults, options.variants, options.seed)
+    chosen = named(options.only) if options.only else servers(*drawn)
+    if not chosen:
+        print(f"No server has a name with {' or '.join(options.only)} in it.", file=sys.stderr)
+        return 2
+    for judged in chosen:
         begin = time.monotonic()
-        lines = list(differences(judged, options.options))
+        lines = list(differences(judged, options.options, ("one lane", *(options.spread or OTHERS))))
         print(
             "\n".join([*lines, f"{judged.name}: {len(lines)} differ, {time.monotonic() - begin:.0f} s"]),
             flush=True,
@@ -130,6 +154,16 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--faults", type=int, default=5, metavar="N", help="faulty servers (5)")
     parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all that fit)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which are drawn (1)")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="TEXT",
+        help="in their place the server of this name, or those whose names hold it (repeatable)",
+    )
+    parser.add_argument(
+        "--spread", action="append", choices=OTHERS, help="compare one lane with this only (repeatable)"
+    )
     parser.add_argument(
         "--options",
         type=shlex.split,

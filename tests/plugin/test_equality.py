@@ -8,7 +8,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.seed import new_server
 from tests import equality
-from tests.equality import SPREADS, Judged, differences, servers
+from tests.equality import SPREADS, Judged, differences, main, named, servers
 
 #: One operation, so that it takes seconds.
 OPTIONS = ("--operation", "getVirtualAccount", "-m", "not fuzz")
@@ -39,3 +39,16 @@ def test_servers_are_drawn_from_faults_and_variants() -> None:
     assert len(drawn) == 5
     assert [judged.name for judged in drawn] == [judged.name for judged in servers(3, 2, 7)]
     assert set(SPREADS) == {"one lane", "16 lanes", "-n 2", "3 merged shards"}
+
+
+def test_servers_are_chosen_by_their_names(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Many faults have "late" in their names.
+    assert [judged.name for judged in named(["late"])] == ["late"]
+    assert {"late", "nobody twice"} < {judged.name for judged in named(["late", "e"])}
+    monkeypatch.setattr(equality, "differences", lambda judged, *told: [str(told)])
+    assert main(["--only", "nobody twice", "--spread", "-n 2", "--options=--lf"]) == 1
+    assert str((["--lf"], ("one lane", "-n 2"))) in capsys.readouterr().out
+    assert main(["--only", "no such server"]) == 2
+    assert "No server has a name" in capsys.readouterr().err

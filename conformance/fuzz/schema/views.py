@@ -14,7 +14,7 @@ from typing import Any
 
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
-from conformance.fixtures.corpora.forms import PLAIN_LETTERS
+from conformance.fixtures.corpora.forms import DRAWN_LETTERS
 from conformance.fuzz.schema.bodies import FREE_ADDRESS, UNSTATED_LENGTH, ValidBody
 
 ACCEPT, REJECT = "must-accept", "must-reject"
@@ -136,4 +136,4 @@ def _reject(field: Field, valid: ValidBody) -> dict[str, Any] | None:
 
 
 def _text(longest: int) -> dict[str, Any]:
-    return {"type": "string", "pattern": f"^[{PLAIN_LETTERS}]{{1,{longest}}}$"}
+    return {"type": "string", "pattern": f"^[{DRAWN_LETTERS}]{{1,{longest}}}$"}

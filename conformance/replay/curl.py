@@ -21,6 +21,7 @@ _HEAD = r"""#!/usr/bin/env bash
 # expected  {expected}
 # got       {got}
 # Needs bash, curl and openssl, and in the environment {variables}.
+[ -n "${{BASH_VERSION-}}" ] || {{ echo "This script needs bash: run it with bash." >&2; exit 2; }}
 set -u
 BASE_URL=${{CONFORMANCE_BASE_URL:-}}
 [ -n "$BASE_URL" ] || BASE_URL={base_url}

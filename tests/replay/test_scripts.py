@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -84,6 +85,15 @@ def test_curl_script(live: tuple[str, Seeded, int], replay_file: Path, tmp_path:
     assert done.returncode == 0 and done.stderr == "", done.stderr
     codes = [line.rpartition("-> ")[2] for line in done.stdout.splitlines() if "-> " in line]
     assert codes == ["201", "200", "201", "200" if status else "401"], done.stdout
+
+
+def test_a_script_that_another_shell_runs_asks_for_bash(replay_file: Path) -> None:
+    shell = shutil.which("dash")
+    if shell is None:
+        pytest.skip("there is no other shell")
+    script = as_curl(load(replay_file))
+    done = subprocess.run([shell], input=script, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "This script needs bash: run it with bash.\n")
 
 
 def test_scripts_know_the_server_that_the_command_names(

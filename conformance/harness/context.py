@@ -248,6 +248,7 @@ class CheckContext:
     def _violation(self, rule: str, judgement: _Judgement) -> Finding:
         first, *others = judgement.violations
         finding = first.finding(rule, self.operation.id, self.check)
+        finding.aside = rule != next(iter(self._judgements))
         finding.probes, finding.observations = judgement.judged, judgement.observations
         finding.exchanges = finding.exchanges or self.exchanges[-3:]
         finding.further = [other.sentence for other in others[:19]]

@@ -63,7 +63,8 @@ class Finding:
     violation, relative to the folder of the report; `confirmed` is what repeating it alone came to:
     "confirmed", "not reproduced" (still a violation), or "" when it was not repeated. `expectation` is what
     was judged of the exchanges numbered `judged`, in that order; `expected` and `got` tell it in words.
-    `without_error_body` says that what was got is a refusal without the documented error body.
+    `without_error_body` says that what was got is a refusal without the documented error body. `aside` says
+    that the check is about another rule first, so that what it shows of this one takes more to follow.
     """
 
     rule: str
@@ -87,8 +88,15 @@ class Finding:
     expectation: Expectation | None = None
     judged: list[int] = field(default_factory=list)
     without_error_body: bool = False
+    aside: bool = False
     #: The operation whose absence kept the rule from being judged.
     lacks: str = ""
+
+    @property
+    def weight(self) -> tuple[int, bool]:
+        """What of the findings of a case is shown first: the most severe, of these what a check of the rule
+        itself found."""
+        return self.verdict.severity, not self.aside
 
     @classmethod
     def violation(

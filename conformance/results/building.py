@@ -241,7 +241,7 @@ def _rule(rule: Rule) -> RuleRecord:
 
 
 def _case(case: CaseResult, timings: Mapping[int, Timing]) -> CaseRecord:
-    findings = sorted(case.findings, key=lambda finding: -finding.verdict.severity)
+    findings = sorted(case.findings, key=lambda finding: finding.weight, reverse=True)
     return CaseRecord(
         rule=case.rule,
         operation=case.operation,

@@ -48,9 +48,9 @@ class CaseResult:
 
     @property
     def decisive(self) -> Finding | None:
-        """The first of the most severe findings of checks that had occasion to judge the rule."""
+        """The first of the weightiest findings of checks that had occasion to judge the rule."""
         telling = [finding for finding in self.findings if finding.exercised]
-        return max(telling, key=lambda finding: finding.verdict.severity, default=None)
+        return max(telling, key=lambda finding: finding.weight, default=None)
 
     def add(self, finding: Finding) -> None:
         """Takes in a finding; a rule that no check had occasion to judge counts as not run."""

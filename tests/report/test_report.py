@@ -14,10 +14,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
 
+from conformance.checks import load_checks
 from conformance.contract.rules import SPEC, Level
+from conformance.harness.check import run_check
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Finding, Verdict
 from conformance.plugin.worker import Worker
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.store import Answer
 from conformance.report import write
 from conformance.report.terminal import summary
 from conformance.report.write import FORMATS, write_all
@@ -39,6 +44,7 @@ from tests.support.report_samples import (
     keep,
     whole_run,
 )
+from tests.support.runs import run_on
 
 SCHEMA = Draft202012Validator(json.loads((SPEC / "results.schema.json").read_text("utf-8")))
 WALK = ("list.walk", "listWallets")
@@ -48,6 +54,26 @@ def test_several_verdicts_come_to_the_most_severe() -> None:
     assert Verdict.most_severe([Verdict.PASSED, Verdict.INCONCLUSIVE, Verdict.WARNING]) is Verdict.WARNING
     assert Verdict.most_severe([Verdict.PASSED, Verdict.OBSERVED]) is Verdict.OBSERVED
     assert Verdict.most_severe([]) is None
+
+
+def test_what_a_check_of_the_rule_itself_found_is_shown_first() -> None:
+    """It takes the fewest steps to follow, and to repeat."""
+
+    class PaysAgain(Behaviour):
+        def stored_answer(self, ctx: Context) -> Answer | None:
+            return None
+
+    run, results, checks = run_on(PaysAgain()), whole_run(), load_checks()
+    case = results.cells["idempotency.replay", "createAccount"]
+    case.findings.clear()
+    for name in ("test_conflict", "test_replay"):
+        findings, _ = run_check(checks[f"test_idempotency.{name}"], case.operation, run)
+        for found in findings:
+            results.add(found)
+    assert [found.verdict for found in case.findings] == [Verdict.FAILED] * 2
+    assert case.decisive is case.findings[1] and case.decisive.check.endswith("test_replay")
+    [stored] = [record for record in document(results).cells if record.key == (case.rule, case.operation)]
+    assert stored.decisive.check == case.decisive.check
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])

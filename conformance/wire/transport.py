@@ -104,19 +104,24 @@ class _Pooled(httpx.HTTPTransport):
 
 
 class _Body(httpx.SyncByteStream):
-    """The body of an answer. A connection on which more came than that is not used again: the rest would
-    spoil the answer to another request, which is not to blame (a 304 with a body, a length too short)."""
+    """The body of an answer.
 
-    def __init__(self, stream: httpx.SyncByteStream, network: httpcore.NetworkStream) -> None:
+    A connection on which more came than that is not used again: the rest would spoil the answer to another
+    request, which is not to blame (a length too short). Nor is one after an answer that has no body by HTTP's
+    rules: a body that comes all the same may come later than the headers.
+    """
+
+    def __init__(self, stream: httpx.SyncByteStream, network: httpcore.NetworkStream, bodiless: bool) -> None:
         self._stream = stream
         self._network = network
+        self._bodiless = bodiless
 
     def __iter__(self) -> Iterator[bytes]:
         yield from self._stream
 
     def close(self) -> None:
         # Before the connection is given back, so that nobody else gets hold of it.
-        if sent_too_much(self._stream):
+        if self._bodiless or sent_too_much(self._stream):
             self._network.close()
         self._stream.close()
 
@@ -135,7 +140,8 @@ class DeadlineTransport(httpx.BaseTransport):
         response = transport.handle_request(request)
         network = response.extensions.get("network_stream")
         if network is not None and isinstance(response.stream, httpx.SyncByteStream):
-            response.stream = _Body(response.stream, network)
+            bodiless = request.method == "HEAD" or response.status_code in (204, 304)
+            response.stream = _Body(response.stream, network, bodiless)
         return response
 
     def close(self) -> None:

@@ -107,6 +107,25 @@ def test_what_a_server_sends_beyond_an_answer_spoils_no_other_answer(start: byte
     assert len(server.requests) == 2
 
 
+@pytest.mark.parametrize("start", [b"HTTP/1.1 304 Not Modified\r\n", b"HTTP/1.1 204 No Content\r\n"])
+def test_a_body_that_comes_late_where_none_may_be_spoils_no_other_answer(start: bytes) -> None:
+    """It comes so late that the next request on the connection is there before it."""
+    first_of_all: list[socket.socket] = []
+
+    def reply(connection: socket.socket, index: int) -> None:
+        if index == 0:
+            first_of_all.append(connection)
+            connection.sendall(start + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n")
+        else:
+            connection.sendall(b"{}" * (connection in first_of_all) + OK)
+
+    with wire(reply) as server:
+        client = connect(server)
+        first, second = client.send(list_accounts()), client.send(list_accounts())
+    assert first.status == int(start.split()[1])
+    assert (second.status, second.attempts, second.error) == (200, 1, None)
+
+
 def test_few_of_many_headers_are_kept() -> None:
     head = b"".join(b"x-%d: y\r\n" % number for number in range(9000))
     answer = b"HTTP/1.1 200 OK\r\n" + head + b"Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"

@@ -31,7 +31,7 @@ import conformance
 from conformance.checks import load_checks
 from conformance.contract.rules import RULES
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging import invariants, recorder
+from conformance.judging import invariants, losses, recorder
 from conformance.judging.invariants import INVARIANTS, Invariants
 from conformance.wire.messages import Exchange
 from tests.faults.catalogue import Fault, load
@@ -108,7 +108,7 @@ class Measure:
         self.about |= other.about
 
 
-_judge, _inspect, _too_many_lost = recorder.judge, Invariants._judge, invariants.too_many_lost
+_judge, _inspect, _too_many_lost = recorder.judge, Invariants._judge, losses.too_many_lost
 
 
 @contextlib.contextmanager

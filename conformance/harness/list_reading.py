@@ -141,11 +141,12 @@ def _shown(page: Exchange, origin: Exchange, name: str) -> list[Any]:
     return [item[name] for item in items if name in item and item.get("id") == origin.get("id")]
 
 
-@predicate
+@predicate(walk=True)
 def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
-    """A page, first, shows a member of an element as its create, second, answered it, or as it was sent."""
-    page, origin = exchanges[:2]
-    shown = _shown(page, origin, name)
+    """A page, first, shows a member of an element as its create, second, answered it, or as it was sent; so
+    may pages that follow."""
+    page, origin, *further = exchanges
+    shown = [value for each in (page, *further) for value in _shown(each, origin, name)]
     if not shown:
         raise CannotTell("the list does not show what was created")
     alike = same(shown[0], origin.get(name)) or (

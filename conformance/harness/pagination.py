@@ -102,9 +102,8 @@ def page_in_range(ctx: CheckContext, exchange: Exchange, valid: Exchange | None,
         return
     good = ctx.judge(rule, pages.page_from_one(expected), exchange)
     if good and valid and page_of(valid) is not None:
-        ctx.judge(
-            rule, pages.same_elements(f"{what}, answered as page {found.page}: its items"), exchange, valid
-        )
+        sentence = f"{what}, answered as page {found.page}: its items"
+        ctx.judge(rule, pages.same_elements(sentence, refusable=True), exchange, valid)
 
 
 # ---------------------------------------------------------------------- walks

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,16 +11,20 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judging.expectations import CannotTell, Expectation, Outcome
 from conformance.judging.findings import Finding
+from conformance.judging.losses import SeldomLost, telling, too_many_lost
 from conformance.judging.recorder import Judgement
 from conformance.judging.timeliness import untimely
 from conformance.target.file import Target
 from conformance.wire.grammar import grammatical
 from conformance.wire.messages import MISSING, Exchange
 
+#: The rule that counts how often requests are lost.
+LOST = "http.lost-requests"
+
 #: The rules judged here; a test demands that each has a faulty server that this module catches.
 INVARIANTS = (
     "http.no-server-error",
-    "http.lost-requests",
+    LOST,
     "http.success-json",
     "http.content-type",
     "error.shape",
@@ -52,17 +55,6 @@ CHECK = "every response"
 _SPACING = re.compile(r"[\s\-.]+")
 
 
-#: So many requests of an operation tell how often one is lost.
-ENOUGH = 100
-
-
-def too_many_lost(lost: int, requests: int) -> bool:
-    """Whether so many lost requests are more than one in a hundred, and no bad luck of a server that loses
-    fewer: by three standard deviations."""
-    allowed = requests / 100
-    return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
-
-
 @dataclass
 class Tally:
     """An invariant on one operation: how many responses it judged, and those that broke it."""
@@ -81,12 +73,17 @@ class Tally:
 
     def judgement(self, rule: str, exchange: Exchange) -> Judgement:
         """The violation that an exchange has just added to the first ones."""
-        expectation = Invariant(self.expected, rule, exchange.operation or "")
+        expectation = self._expectation(rule, exchange.operation or "")
         return Judgement(expectation, (exchange.number,), Outcome(False, self.got))
+
+    def _expectation(self, rule: str, operation: str) -> Expectation:
+        if rule == LOST:
+            return SeldomLost(self.expected, telling(self.broken, self.judged))
+        return Invariant(self.expected, rule, operation)
 
     def violation(self, rule: str, operation: str) -> Finding:
         """The finding that the rule was seen broken."""
-        expectation = Invariant(self.expected, rule, operation)
+        expectation = self._expectation(rule, operation)
         outcome = Outcome(False, self.got)
         finding = Finding.violation(rule, operation, CHECK, expectation, outcome, self.witnesses)
         finding.exchanges = list(self.exchanges)
@@ -106,8 +103,6 @@ class Invariant(Expectation, kind="invariant"):
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
         if target is None:
             raise CannotTell("no target is known, whose secrets no answer may show")
-        if self.rule == "http.lost-requests":
-            raise CannotTell("how often requests are lost shows only in many of them")
         rules = Invariants(target)
         for exchange in exchanges:
             rules.inspect(exchange)
@@ -222,7 +217,7 @@ class Invariants:
         operation = exchange.operation
         if operation is None:
             return
-        tally = self._tally("http.lost-requests", operation)
+        tally = self._tally(LOST, operation)
         if not exchange.repeated:
             tally.judged += 1
         else:
@@ -235,6 +230,7 @@ class Invariants:
         if too_many:
             tally.expected = "an answer the first time to 99 of a hundred requests"
             tally.got = f"{lost} of {tally.judged} had to be sent again"
+            tally.witnesses = tally.exchanges[:1]
 
     def _content_type(self, exchange: Exchange) -> None:
         if not exchange.response_body or exchange.status == 413:

@@ -198,6 +198,10 @@ class Listed(Expectation, kind="listed"):
     once: bool = False
 
     @property
+    def of_walk(self) -> bool:
+        return True
+
+    @property
     def expected(self) -> str:
         times = "each exactly once" if self.once else "each of them in the list"
         return f"{self.what}: {len(self.ids)} elements, {times}"
@@ -228,7 +232,7 @@ def _places(read: Sequence[Page], identifier: str) -> str:
     return f"one on page {' and '.join(places)}" if len(set(places)) > 1 else f"one twice on page {places[0]}"
 
 
-@predicate
+@predicate(walk=True)
 def total_of_walk(exchanges: Sequence[Exchange], count: int | None = None) -> str:
     """The first page's `total` is the number of different elements on all pages, or `count`."""
     read = pages(exchanges)
@@ -237,7 +241,7 @@ def total_of_walk(exchanges: Sequence[Exchange], count: int | None = None) -> st
     return "" if total == expected else f"total {total}"
 
 
-@predicate
+@predicate(walk=True)
 def full_pages(exchanges: Sequence[Exchange], size: int) -> str | Outcome:
     """Each page of a walk but the last has as many elements as it can have."""
     read = pages(exchanges)
@@ -265,7 +269,7 @@ def same_each_time(exchanges: Sequence[Exchange]) -> str | Outcome:
     return ""
 
 
-@predicate
+@predicate(walk=True)
 def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str | Outcome:
     """The first page shows the part of the walk (the other pages) that its number and size say."""
     page, *walk = pages(exchanges)
@@ -275,8 +279,10 @@ def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str |
 
 
 @predicate
-def same_elements(exchanges: Sequence[Exchange]) -> str:
-    """Two pages show the same elements, in any order."""
+def same_elements(exchanges: Sequence[Exchange], refusable: bool = False) -> str:
+    """Two pages show the same elements, in any order. If `refusable`, a refusal of the first is as good."""
+    if refusable and exchanges[0].refused:
+        return ""
     first, second = pages(exchanges[:2])
     others = len(set(first.ids) - set(second.ids))
     same = sorted(first.ids) == sorted(second.ids)
@@ -326,7 +332,7 @@ def only_own(
     )
 
 
-@predicate
+@predicate(walk=True)
 def none_of_another(
     exchanges: Sequence[Exchange], created: Sequence[str], strangers: Sequence[Sequence[str]], exact: bool
 ) -> str:
@@ -355,7 +361,7 @@ def keeps_what_fits(exchanges: Sequence[Exchange], ids: Sequence[str], only_leav
     return " and ".join(told + [f"{missing} of them missing"] * bool(missing))
 
 
-@predicate
+@predicate(walk=True)
 def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence[str]) -> str:
     """The pages show no element of a label but known ones."""
     items = [item for page in exchanges for item in objects(page.get("items"))]
@@ -363,7 +369,7 @@ def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence
     return f"an element labelled {show(label)}" if others else ""
 
 
-@predicate
+@predicate(walk=True)
 def element_shows(
     exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
 ) -> str | Outcome:

@@ -301,6 +301,9 @@ def race(requests: Sequence[tuple[Client, Prepared]]) -> list[Exchange]:
 
     with ThreadPoolExecutor(len(requests)) as pool:
         delivered = list(pool.map(lambda pair: deliver(*pair), requests))
+    first = min(exchange.number for exchanges in delivered for exchange in exchanges)
     for (client, _), exchanges in zip(requests, delivered, strict=True):
+        for exchange in exchanges:
+            exchange.raced = first
         client.watch(exchanges)
     return [exchanges[-1] for exchanges in delivered]

@@ -195,6 +195,8 @@ class Exchange:
     #: The connection ended before the first byte of the answer, or time ran out.
     silent: bool = False
     begun: float = 0.0
+    #: The number of the first of the exchanges that were sent at one moment; 0 for one that was sent alone.
+    raced: int = 0
     _document: Any = field(default=None, repr=False)
     _parsed: bool = field(default=False, repr=False)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from conformance.checks import plan
@@ -10,7 +12,8 @@ from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.judging.expectations.answers import NOTHING_SHOWN
 from conformance.judging.findings import HELD
-from conformance.judging.invariants import INVARIANTS, telling_secrets, too_many_lost
+from conformance.judging.invariants import INVARIANTS, LOST, Invariants, telling_secrets
+from conformance.judging.losses import ENOUGH, SeldomLost, too_many_lost
 from conformance.target.file import build
 from tests.support.runs import run_on
 
@@ -71,6 +74,21 @@ def test_arrays_are_not_judged_empty(run: RunContext, operation: str, member: st
 )
 def test_few_lost_requests_are_no_violation(lost: int, requests: int, many: bool) -> None:
     assert too_many_lost(lost, requests) is many
+
+
+def test_lost_requests_have_a_witness_to_send_again(run: RunContext) -> None:
+    fixture = run.shared()
+    answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
+    rules = Invariants(run.target)
+    for number in range(ENOUGH):
+        rules.inspect(replace(answer, number=2 * number, repeated=False))
+        if number % 10 == 0:
+            rules.inspect(replace(answer, number=2 * number + 1, repeated=True))
+    tally = rules.tallies[LOST, "listWallets"]
+    assert tally.broken == 10 and tally.witnesses == [1]
+    violation = tally.violation(LOST, "listWallets")
+    assert violation.judged == [1] and isinstance(violation.expectation, SeldomLost)
+    assert violation.got == "10 of 100 had to be sent again"
 
 
 @pytest.mark.parametrize(

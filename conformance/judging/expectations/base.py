@@ -64,6 +64,9 @@ class Expectation:
 
     kind: ClassVar[str] = ""
 
+    #: Fields with ids of what may have come besides; a replay leaves out those that did not come again.
+    besides: ClassVar[tuple[str, ...]] = ()
+
     what: str
 
     def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
@@ -81,6 +84,16 @@ class Expectation:
     def of_effects(self) -> bool:
         """Whether it compares looks at something that the requests between them may have changed."""
         return False
+
+    @property
+    def of_walk(self) -> bool:
+        """Whether the last of its exchanges are pages of a list, which may be followed by more of them."""
+        return False
+
+    @property
+    def times(self) -> int:
+        """How often a judged request is sent in a replay: once, unless only many of them show it."""
+        return 1
 
     def judge(self, exchanges: Sequence[Exchange], target: Target | None = None) -> Outcome:
         """Whether the exchanges are as expected. Never raises for what a server answered."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from conformance.contract.traits import TRAITS
 from conformance.judging import effects
@@ -26,6 +26,8 @@ class NoEffect(Expectation, kind="no-effect"):
     accepted may have its effect. Money counts that moves by a multiple of what the requests ask for, and a
     `fee` beyond.
     """
+
+    besides: ClassVar[tuple[str, ...]] = ("fresh",)
 
     operation: str = ""
     before: int = 1

@@ -16,8 +16,9 @@ Judge = Callable[..., str | Outcome]
 
 _JUDGES: dict[str, Judge] = {}
 
-#: Names of the predicates that compare looks at something.
+#: Names of the predicates that compare looks at something, and of those that judge all pages of a list.
 _OF_EFFECTS: set[str] = set()
+_OF_WALKS: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,10 @@ class Holds(Expectation, kind="holds"):
     def of_effects(self) -> bool:
         return self.name in _OF_EFFECTS
 
+    @property
+    def of_walk(self) -> bool:
+        return self.name in _OF_WALKS
+
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
         if self.name not in _JUDGES:
             raise ExpectationError(f"there is no predicate {self.name[:60]!r} in this version of the suite")
@@ -43,25 +48,28 @@ def predicate(judge: Judge) -> Callable[..., Holds]: ...
 
 
 @overload
-def predicate(*, effects: bool) -> Callable[[Judge], Callable[..., Holds]]: ...
+def predicate(*, effects: bool = False, walk: bool = False) -> Callable[[Judge], Callable[..., Holds]]: ...
 
 
-def predicate(judge: Judge | None = None, *, effects: bool = False) -> Any:
+def predicate(judge: Judge | None = None, *, effects: bool = False, walk: bool = False) -> Any:
     """Registers a function as a predicate and returns what states it: called with the sentence and the
     parameters (JSON values only) it gives the expectation. `effects` says that it compares looks at something
-    that the requests between them may have changed. Raises KeyError where the name is taken."""
+    that the requests between them may have changed, `walk` that its last exchanges are pages of a list, which
+    may be followed by more. Raises KeyError where the name is taken."""
     if judge is None:
-        return functools.partial(_register, effects=effects)
-    return _register(judge, effects=False)
+        return functools.partial(_register, effects=effects, walk=walk)
+    return _register(judge, effects=False, walk=False)
 
 
-def _register(judge: Judge, effects: bool) -> Callable[..., Holds]:
+def _register(judge: Judge, effects: bool, walk: bool) -> Callable[..., Holds]:
     name = f"{judge.__module__.rpartition('.')[2].removeprefix('test_')}.{judge.__name__.strip('_')}"
     if name in _JUDGES:
         raise KeyError(f"two predicates are called {name}")
     _JUDGES[name] = judge
     if effects:
         _OF_EFFECTS.add(name)
+    if walk:
+        _OF_WALKS.add(name)
 
     def stated(sentence: str, **parameters: Any) -> Holds:
         return Holds(sentence, name, parameters)

@@ -1,9 +1,10 @@
 """Whether replay files tell the truth: `python -m tests.replays [--help]`, from the root of a checkout.
 
 For each fault of the catalogue the first violation of its rule becomes a replay file. Sent again to the
-faulty server it must say "reproduced", and sent to the reference server it must not. Without --all each kind
-of fault is tried on one operation; --sample N takes N of those at random, from the printed seed. "undecided"
-is counted apart, with its reasons. Exit status 1: a verdict was wrong.
+faulty server it must say "reproduced". Sent to the reference server it must not, nor the second time, when
+there is more on the server than the file makes. Without --all each kind of fault is tried on one operation;
+--sample N takes N of those at random, from the printed seed. "undecided" is counted apart, with its reasons.
+Exit status 1: a verdict was wrong.
 """
 
 from __future__ import annotations
@@ -31,6 +32,9 @@ from tests.faults.catalogue import Fault, load
 from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, stimuli
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
+
+#: What is worst to be said of a right server comes first.
+_WORST = (REPRODUCED, UNDECIDED, NOT_REPRODUCED)
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,9 @@ def tried(fault: Fault) -> Tried:
     document = json.loads(json.dumps(document))
     check_document(document, fault.id)
     faulty = perform(document, same_server(run))
-    reference = perform(document, run_on(Behaviour()))
+    run = run_on(Behaviour())
+    first, second = perform(document, run), perform(document, same_server(run))
+    reference = min(first, second, key=lambda replayed: _WORST.index(replayed.verdict))
     reasons = tuple(
         replayed.got for replayed in (faulty, reference) if replayed.verdict in (UNDECIDED, REPRODUCED)
     )

@@ -4,10 +4,11 @@ bears on them."""
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import unquote
 
-from conformance.contract import signing
+from conformance.contract import signing, timestamps
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.cache import Key
@@ -16,19 +17,30 @@ from conformance.replay.symbols import resemble
 from conformance.wire.messages import Exchange
 
 #: Steps of a file; what a finding needs beyond that nobody would read.
-MAX_STEPS = 300
+MAX_STEPS = 600
 
 #: The same where any of many requests may have had the effect that was seen.
-MAX_STEPS_OF_EFFECTS = 400
+MAX_STEPS_OF_EFFECTS = 600
 
 #: Steps that only make what a judged answer shows.
-MAX_LISTED = 130
+MAX_LISTED = 520
+
+#: Steps that only make what lies where a judged request was refused.
+MAX_REFUSED = 24
+
+#: Changes of other resources in the place of a judged one.
+MAX_BESIDE = 40
+
+#: Requests that were under way together.
+MOST_AT_ONCE = 40
 
 #: Requests that were accepted before in the place of what can be done only once there.
 _BEFORE = 12
 
 #: Words between the separators of paths, queries and JSON: whatever can be an id.
 _WORDS = re.compile(r"[^\s\"'/?&=,:{}\[\]]+")
+
+_STAMPS = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z")
 
 #: How many exchanges of the record were looked at, and id -> number of the exchange that created it.
 _MAKERS = Key[tuple[int, dict[str, int]]]("what created each id")
@@ -58,7 +70,9 @@ def needed(
     else:
         listed = _listed(judged, makers, run)
         between = [run.record[number] for number in listed if number < last and number in run.record]
+        between += _beside(judged, exchanges)
         most = MAX_STEPS
+    between += _at_once(judged, exchanges)
     named = sorted({makers[word] for word in _WORDS.findall(told) if word in makers})[-MAX_LISTED:]
     between += [run.record[number] for number in named if number < last and number in run.record]
     for exchange in between:
@@ -75,7 +89,17 @@ def needed(
             if exchange.number not in kept and len(kept) < most:
                 kept[exchange.number] = exchange
                 waiting.append(exchange)
-    return sorted(kept.values(), key=lambda exchange: (exchange.started, exchange.number))
+    # What was sent at one moment stays together.
+    moments: dict[int, float] = {}
+    for exchange in kept.values():
+        moments[exchange.raced] = min(exchange.started, moments.get(exchange.raced, exchange.started))
+    return sorted(
+        kept.values(),
+        key=lambda exchange: (
+            moments[exchange.raced] if exchange.raced else exchange.started,
+            exchange.number,
+        ),
+    )
 
 
 def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[Exchange]:
@@ -85,6 +109,9 @@ def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[E
         near = _near(makers)
         others = [word for word in _words(later) if word not in makers]
         numbers |= {near[word.lower()] for word in others if word.lower() in near}
+    if moments := {timestamps.parse(text) for text in _STAMPS.findall(unquote(later.call.query))}:
+        made = [run.record[number] for number in makers.values() if number in run.record]
+        numbers |= {maker.number for maker in made if timestamps.parse(maker.get("created")) in moments}
     return [
         run.record[number] for number in sorted(numbers) if number < later.number and number in run.record
     ]
@@ -118,8 +145,8 @@ def _bearing(later: Exchange, exchanges: list[Exchange], last: int, run: RunCont
     """The earlier requests of the check that bear on one; where it takes over a nonce, the last one with
     another nonce as well, as a server may know but the latest."""
     found = [exchange for exchange in exchanges if exchange.number < last and _related(exchange, later)]
-    if later.operation is not None and OPERATIONS[later.operation].is_list:
-        # What a list was like at first may still be remembered.
+    if later.method == "GET":
+        # What was read at first may still be remembered.
         found += [
             exchange
             for exchange in exchanges
@@ -158,29 +185,108 @@ def _makers(run: RunContext) -> dict[str, int]:
 
 def _listed(judged: list[Exchange], makers: Mapping[str, int], run: RunContext) -> list[int]:
     """The exchanges that made what the decisive answers show, or should: all but the customer's accounts,
-    which are everybody's."""
-    lists = [reading for reading in judged if reading.operation != "listAccounts" and reading.succeeded]
+    which are everybody's. Of what lies where a request was refused, only so much."""
+    readings = [reading for reading in judged if reading.operation != "listAccounts"]
     shown = {
-        word for reading in lists for word in _WORDS.findall(reading.response_body.decode("utf-8", "replace"))
+        word
+        for reading in readings
+        if reading.succeeded
+        for word in _WORDS.findall(reading.response_body.decode("utf-8", "replace"))
     }
-    paths = {
-        reading.call.path for reading in lists if reading.operation and OPERATIONS[reading.operation].is_list
-    }
-    # What disables a beneficiary shows it as a read does.
-    above = tuple(
-        f"{reading.call.path.removesuffix('/disable')}/"
-        for reading in lists
-        if reading.method != "POST" or reading.operation == "disableBeneficiary"
-    )
-    return sorted(
-        {
-            number
-            for identifier, number in makers.items()
-            if identifier in shown
-            or (number in run.record and run.record[number].call.path in paths)
-            or (above and number in run.record and run.record[number].call.path.startswith(above))
-        }
-    )[-MAX_LISTED:]
+    made = [(identifier, run.record[number]) for identifier, number in makers.items() if number in run.record]
+    accepted = [reading for reading in readings if reading.succeeded]
+    refused = [
+        reading for reading in readings if not reading.succeeded and not reading.refused_authentication
+    ]
+    there = {exchange.number for _, exchange in made if _within(exchange, accepted)}
+    there |= {makers[identifier] for identifier in makers if identifier in shown}
+    numbers = sorted(there)[-MAX_LISTED:]
+    return sorted({*numbers, *[each.number for _, each in made if _within(each, refused)][-MAX_REFUSED:]})
+
+
+def _within(maker: Exchange, readings: list[Exchange]) -> bool:
+    """Whether what a request created is an element of what one of these reads, or lies beneath it."""
+    path = maker.call.path
+    for reading in readings:
+        about = reading.call.path
+        if reading.operation and OPERATIONS[reading.operation].is_list and path == about:
+            return True
+        # What disables a beneficiary shows it as a read does.
+        beneath = reading.method != "POST" or reading.operation == "disableBeneficiary"
+        if beneath and path.startswith(f"{about.removesuffix('/disable')}/"):
+            return True
+    return False
+
+
+def _beside(judged: list[Exchange], exchanges: list[Exchange]) -> list[Exchange]:
+    """The check's accepted changes of other resources in the places where judged answers show one: a change
+    may reach too far. Where answers show what some of them set, those."""
+    answers = [answer for answer in judged if answer.succeeded and _place(answer)]
+    if not answers:
+        return []
+    places, last = {_place(answer) for answer in answers}, max(answer.number for answer in answers)
+    earlier = [exchange for exchange in exchanges if exchange.number < last and exchange.succeeded]
+    about = {_resource(answer) for answer in answers}
+    own = "".join(request_text(exchange) for exchange in earlier if _resource(exchange) in about)
+    shown = {text for answer in answers for text in _texts(answer.document) if text not in own}
+    changes = [
+        exchange
+        for exchange in earlier
+        if (exchange.method == "PATCH" or exchange.operation == "disableBeneficiary")
+        and _place(exchange) in places
+        and _resource(exchange) not in about
+    ]
+    telling = [change for change in changes if _set(change) & shown]
+    return (telling or changes)[-MAX_BESIDE:]
+
+
+def _set(change: Exchange) -> set[str]:
+    """The texts that a change sets."""
+    if change.operation == "disableBeneficiary":
+        return {"disabled"}
+    try:
+        return set(_texts(change.call.document))
+    except (ValueError, RecursionError):
+        return set()
+
+
+def _texts(document: Any) -> Iterator[str]:
+    """The texts in JSON data."""
+    if isinstance(document, str):
+        yield document
+    elif isinstance(document, (dict, list)):
+        for member in document.values() if isinstance(document, dict) else document:
+            yield from _texts(member)
+
+
+def _resource(exchange: Exchange) -> str:
+    """The resource that an exchange is about: its path, or that of what it created."""
+    path = exchange.call.path.removesuffix("/disable")
+    created = exchange.get("id") if exchange.method == "POST" and path == exchange.call.path else None
+    return f"{path}/{created}" if isinstance(created, str) else path
+
+
+def _at_once(judged: list[Exchange], exchanges: list[Exchange]) -> list[Exchange]:
+    """The check's requests that were under way together with a judged one to the same place."""
+    return [
+        exchange
+        for exchange in exchanges
+        for answer in judged
+        if (exchange.method, exchange.call.path) == (answer.method, answer.call.path)
+        and (
+            exchange.raced == answer.raced > 0
+            or (
+                exchange.started < answer.started + answer.elapsed
+                and answer.started < exchange.started + exchange.elapsed
+            )
+        )
+    ][:MOST_AT_ONCE]
+
+
+def _place(exchange: Exchange) -> str:
+    """Where the resource lies that an exchange is about, /v1/accounts/ID/beneficiaries; empty for a list."""
+    parts = exchange.call.path.split("/")
+    return "/".join(parts[:5]) if len(parts) > 5 else ""
 
 
 def _words(exchange: Exchange) -> set[str]:

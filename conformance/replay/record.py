@@ -7,20 +7,24 @@ import json
 import operator
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.fixtures.account import new_key
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding
 from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
 from conformance.replay.forms import IDENTIFIER
 from conformance.replay.needs import needed, request_text
-from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced, resemble
+from conformance.replay.reading import PAGE
+from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced, fresh_like, resemble
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
+from conformance.wire.pages import DEFAULT_SIZE, integer, pages_of
 
 #: Pauses as long as this, in seconds, belong to the failure: a check that waited for a clock.
 PAUSE = 0.3
@@ -30,6 +34,9 @@ LONG_PAUSE = 5.0
 
 #: Members of an answer that later requests may name.
 _NAMED = ("id", "created", "updated")
+
+#: Pages as far as this are past the end of any list.
+FAR = 10**6
 
 #: How many elements of a list are named.
 _ELEMENTS = 100
@@ -60,9 +67,12 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
     plain = expectation.to_plain()
     told = json.dumps(plain, ensure_ascii=False)
     kept = needed(judged, exchanges, run, told, effects=expectation.of_effects)
+    copies = _copies(judged[-1], kept[-1], expectation.times)
+    judged, kept = judged + copies, kept + copies
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
     names = Names()
     _name_target(names, run.target)
+    names.born = {value for exchange in kept for value in _born(exchange)}
     decisive = {exchange.number for exchange in judged}
     written = [
         _step(identifier, exchange, names, steps, exchange.number in decisive, told, run)
@@ -83,19 +93,43 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
         "got": finding.got,
         "fresh": names.fresh,
         "steps": written,
-        "expectation": _told(plain, names),
+        "expectation": _told(plain, names, written),
         "judged": [numbers[exchange.number] for exchange in judged],
     }
     redacted: Document = _redacted(document, run)
     return redacted
 
 
-def _told(plain: dict[str, Any], names: Names) -> dict[str, Any]:
+def _copies(exchange: Exchange, last: Exchange, times: int) -> list[Exchange]:
+    """The same request as often as it takes to be sent `times` times, each as a new one, after the last."""
+    auth, key = exchange.call.auth, exchange.call.idempotency_key
+    if auth.nonce is not None:
+        auth = replace(auth, nonce=None, signed_nonce=None)
+    end = last.started + last.elapsed
+    return [
+        replace(
+            exchange,
+            number=last.number + at,
+            call=exchange.call.but(auth=auth, idempotency_key=new_key() if fresh_like(key or "") else key),
+            started=end + at,
+            elapsed=0.0,
+        )
+        for at in range(1, times)
+    ]
+
+
+def _told(plain: dict[str, Any], names: Names, steps: list[Step]) -> dict[str, Any]:
     """The expectation with symbols; what the suite has sent itself it means literally, also where an answer
-    adopted it. Of what it wants to be listed, only what the steps create can be."""
+    adopted it. Of what it wants to be listed, only what the steps create can be: not what the judged pages
+    themselves show."""
     told: dict[str, Any] = names.without_echoes().data(plain)
     if plain["kind"] == "listed":
-        told["ids"] = [identifier for identifier in told.get("ids", []) if SYMBOL.search(identifier)]
+        shown = {name for step in steps if step.get("decisive") for name in step.get("captures", {})}
+        told["ids"] = [
+            identifier
+            for identifier in told.get("ids", [])
+            if (symbol := SYMBOL.search(identifier)) and symbol[1] not in shown
+        ]
     return told
 
 
@@ -144,7 +178,23 @@ def _step(
     step["answered"] = {"status": exchange.status}
     if isinstance(exchange.error_type, str) and isinstance(exchange.error_code, str):
         step["answered"]["error"] = f"{exchange.error_type}/{exchange.error_code}"
+    if past := _past(exchange, steps.values()):
+        step["answered"]["past"] = past
     return step
+
+
+def _past(exchange: Exchange, steps: Iterable[Exchange]) -> int:
+    """How many pages past the last one a request for a page is; 0 where it is none of those."""
+    asked = PAGE.search(exchange.call.query)
+    operation = OPERATIONS.get(exchange.operation or "")
+    if asked is None or operation is None or not operation.is_list:
+        return 0
+    near = [step for step in steps if step.call.path == exchange.call.path and step.number < exchange.number]
+    totals = [integer(step.get("total")) for step in (*near, exchange)]
+    size = re.search("(?:^|&)size=([1-9][0-9]?|100)(?:&|$)", exchange.call.query)
+    known = [total for total in totals if total is not None]
+    last = pages_of(known[-1], int(size[1]) if size else DEFAULT_SIZE) if known else 0
+    return int(asked[1]) - last if 0 < last < int(asked[1]) < FAR else 0
 
 
 def _auth(
@@ -216,6 +266,8 @@ def _captures(
             wanted = True
         if not wanted or len(known) < SHORTEST or known in names.known:
             continue
+        if exchange.method == "GET" and known in names.born:
+            continue  # the list that shows it came before the answer of what created it
         name = name or names.number(kind)
         symbol = f"{name}.{re.sub('[^a-z0-9_]', '', '_'.join(map(str, place)).lower())}"
         names.known[known] = symbol if known == value else f"{symbol}|id"
@@ -223,6 +275,12 @@ def _captures(
         if place[-1] in _NAMED and any(known in request_text(step) for step in sent):
             names.echoed.add(known)
     return captures
+
+
+def _born(exchange: Exchange) -> Iterator[str]:
+    """What the answer of a request that created something says first."""
+    if exchange.method == "POST" and exchange.succeeded and exchange.operation != "disableBeneficiary":
+        yield from (value for name in _NAMED if isinstance(value := exchange.get(name), str))
 
 
 def _texts(document: Any, *place: str | int) -> Iterator[tuple[list[str | int], str]]:
@@ -259,16 +317,16 @@ def _secret(secret: str, names: Names, target: Target) -> str:
 
 def _together(written: list[Step], steps: Mapping[str, Exchange]) -> None:
     """Notes which steps went out together."""
-    exchanges = list(steps.values())
     group, end = 0, 0.0
-    for at, (step, exchange) in enumerate(zip(written, exchanges, strict=True)):
-        if at and exchange.started < end:
+    last: Exchange | None = None
+    for at, (step, exchange) in enumerate(zip(written, steps.values(), strict=True)):
+        if last is not None and (exchange.started < end or exchange.raced == last.raced > 0):
             before = written[at - 1]
             if "together" not in before:
                 group += 1
                 before["together"] = group
             step["together"] = before["together"]
-        end = max(end, exchange.started + exchange.elapsed)
+        end, last = max(end, exchange.started + exchange.elapsed), exchange
 
 
 def _pauses(written: Mapping[int, Step], exchanges: list[Exchange]) -> None:

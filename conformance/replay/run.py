@@ -6,13 +6,15 @@ import itertools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from conformance.fixtures.run_context import RunContext
-from conformance.judging.expectations import ExpectationError, Outcome, from_plain
+from conformance.judging.expectations import KINDS, ExpectationError, Outcome, from_plain
 from conformance.judging.findings import Inconclusive, NotApplicable
 from conformance.replay.document import TARGET_VALUES, Document, ReplayError, Step, call_of
 from conformance.replay.needs import MAX_LISTED
-from conformance.replay.symbols import filled, new_value
+from conformance.replay.reading import read_on, still_past
+from conformance.replay.symbols import SYMBOL, filled, new_value
 from conformance.wire.client import race
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import page_of
@@ -32,6 +34,9 @@ class Replayed:
     got: str = ""
     answers: dict[str, Exchange] = field(default_factory=dict)
 
+
+#: What outcomes come to together: a failure, else what cannot be told.
+_SEVERITY = (False, None, True)
 
 #: Rules whose failures may depend on how many requests came before.
 _COUNTED = ("format.id-unique", "list.stable")
@@ -65,6 +70,10 @@ class _Values:
             value = getattr(getattr(self.run.target, organization), member, None)
             return value if isinstance(value, str) else None
         return None
+
+    def lacks(self, text: str) -> bool:
+        """Whether a text holds a symbol whose value was not answered."""
+        return any(found[1] in self.missing for found in SYMBOL.finditer(text))
 
     def sent(self, step: Step, exchange: Exchange) -> None:
         """Takes how a step was signed."""
@@ -112,30 +121,40 @@ def _by_chance(document: Document) -> bool:
 def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchange], None]) -> Replayed:
     values, answers = _Values(document, run), {}
     unsent = ""
+
+    def send(steps: list[Step]) -> list[Exchange]:
+        exchanges = _send(steps, values, run)
+        for step, exchange in zip(steps, exchanges, strict=True):
+            answers[step["id"]] = exchange
+            shown(step, exchange)
+        later = still_past(steps[0], exchanges[0]) if len(steps) == 1 else None
+        return send([later]) if later else exchanges
+
+    further: list[Exchange] = []
     try:
         for _, group in itertools.groupby(
             document["steps"], key=lambda step: step.get("together", f"alone {step['id']}")
         ):
             steps = list(group)
-            for step, exchange in zip(steps, _send(steps, values, run), strict=True):
-                answers[step["id"]] = exchange
-                shown(step, exchange)
+            for step, exchange in zip(steps, send(steps), strict=True):
                 values.sent(step, exchange)
                 _as_recorded(step, exchange, document)
                 values.capture(step, exchange)
+        further += read_on(document, answers, lambda step: send([step])[0])
     except NotAnswered as stop:
         # Perhaps the answers until here tell enough: what they do not name may be just what was wrong.
         unsent = stop.reason
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
-    outcome = _judged(document, values, answers, run)
-    if outcome.good and document["rule"].startswith("list.") and (seen := _unread(document, answers)):
+    outcome = _judged(document, values, answers, further, run)
+    about_lists = document["rule"].startswith("list.")
+    if outcome.good and about_lists and (seen := _unread(document, answers, further)):
         outcome = Outcome(None, seen)
     verdict = {True: NOT_REPRODUCED, False: REPRODUCED, None: UNDECIDED}[outcome.good]
     return Replayed(verdict, unsent if unsent and outcome.good is None else outcome.got, answers)
 
 
-def _unread(document: Document, answers: dict[str, Exchange]) -> str:
+def _unread(document: Document, answers: dict[str, Exchange], further: list[Exchange]) -> str:
     """Why it says little that a list shows all it should: it says that it has more elements than the pages
     that were read can hold, as it has grown since, or it was longer than a file makes it. Empty where neither
     is so."""
@@ -143,7 +162,8 @@ def _unread(document: Document, answers: dict[str, Exchange]) -> str:
         return f"the list may have been longer than the {MAX_LISTED} elements that the steps make"
     if document["expectation"]["kind"] != "listed":
         return ""
-    pages = [page for step in document["judged"] if step in answers and (page := page_of(answers[step]))]
+    read = [answers[step] for step in document["judged"] if step in answers] + further
+    pages = [page for exchange in read if (page := page_of(exchange))]
     seen = {identifier for page in pages for identifier in page.ids}
     totals = [page.total for page in pages if page.total is not None]
     if totals and len(seen) < max(totals):
@@ -151,16 +171,54 @@ def _unread(document: Document, answers: dict[str, Exchange]) -> str:
     return ""
 
 
-def _judged(document: Document, values: _Values, answers: dict[str, Exchange], run: RunContext) -> Outcome:
-    """What the finding's own expectation says of the new answers, as far as they came."""
+def _judged(
+    document: Document,
+    values: _Values,
+    answers: dict[str, Exchange],
+    further: list[Exchange],
+    run: RunContext,
+) -> Outcome:
+    """What the finding's own expectation says of the new answers, as far as they came.
+
+    Which of the requests that were sent at one moment shows a failure is chance: each in its turn is judged
+    in the place of the one that did."""
     try:
-        expectation = from_plain(filled(document["expectation"], values))
-        exchanges = [answers[identifier] for identifier in document["judged"] if identifier in answers]
-        return expectation.judge(exchanges, run.target)
+        expectation = from_plain(filled(_that_came(document["expectation"], values), values))
+        outcomes = [
+            expectation.judge([*(answers[step] for step in judged if step in answers), *further], run.target)
+            for judged in _in_turn(document)
+        ]
     except NotAnswered as missing:
         return Outcome(None, missing.reason)
     except (ExpectationError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         return Outcome(None, f"the answers cannot be judged as the file says ({error})")
+    return min(outcomes, key=lambda outcome: _SEVERITY.index(outcome.good))
+
+
+def _in_turn(document: Document) -> list[list[str]]:
+    """The judged steps, and again with each of the steps in the place of a judged one that were sent together
+    with it and are the same request. Where several of them are judged, they are so together."""
+    judged = document["judged"]
+    steps = {step["id"]: step for step in document["steps"]}
+    raced = [step for step in judged if "together" in steps[step]]
+    if len(raced) != 1:
+        return [judged]
+    like = [step["id"] for step in steps.values() if _request(step) == _request(steps[raced[0]])]
+    return [judged, *([other if step == raced[0] else step for step in judged] for other in like)]
+
+
+def _request(step: Step) -> list[Any]:
+    """What steps have in common that are one request, sent several times at one moment."""
+    names = ("together", "organization", "method", "target", "body", "body_base64", "auth")
+    return [step.get(name) for name in names]
+
+
+def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
+    """An expectation without the ids of what came besides then, and not again."""
+    kept = dict(plain)
+    for name in KINDS[plain["kind"]].besides:
+        kept[name] = [text for text in plain.get(name, []) if not values.lacks(text)]
+    return kept
 
 
 def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]:
@@ -183,6 +241,7 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
 def _as_recorded(step: Step, exchange: Exchange, document: Document) -> None:
     """A step that only prepares the ground must be answered as it was then, or nothing can be said."""
     recorded = step["answered"]["status"]
+    raced = document["steps"] if "together" in step else []
     if (
         step["id"] in document["judged"]
         or recorded is None
@@ -190,6 +249,8 @@ def _as_recorded(step: Step, exchange: Exchange, document: Document) -> None:
         or exchange.succeeded
     ):
         return
+    if any(other["id"] in document["judged"] and _request(other) == _request(step) for other in raced):
+        return  # which of them gets through is chance
     expectation = document["expectation"]
     if exchange.names_error and expectation.get("code") == exchange.error_code:
         return  # the refusal that was missed then comes earlier now

@@ -138,6 +138,8 @@ class Names:
         #: Value -> symbol, without braces.
         self.known: dict[str, str] = {}
         self.fresh: dict[str, dict[str, Any]] = {}
+        #: What is first said by the answers of requests that create something.
+        self.born: set[str] = set()
         #: Those of the known values that requests held before an answer showed them.
         self.echoed: set[str] = set()
         self._counts: dict[str, int] = {}

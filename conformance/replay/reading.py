@@ -1,0 +1,74 @@
+"""Lists that have become longer than when a failure was recorded: they are read on to their end, and a page
+past the last one is looked for further on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from conformance.contract.operations import OPERATIONS
+from conformance.judging.expectations import from_plain
+from conformance.replay.document import Document, Step
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import Page, integer, page_of, pages_of
+
+#: The number of a page in a query.
+PAGE = re.compile("(?<![^?&])page=([1-9][0-9]*)(?=&|$)")
+
+#: Pages that are read beyond those of the file.
+MOST_FURTHER = 100
+
+
+def read_on(
+    document: Document, answers: dict[str, Exchange], send: Callable[[Step], Exchange]
+) -> Iterator[Exchange]:
+    """The pages that follow the last judged one, where all pages of a list are judged. `send` sends a step
+    and returns its exchange."""
+    expectation = from_plain(document["expectation"])
+    steps = {step["id"]: step for step in document["steps"]}
+    last = next((step for step in reversed(document["judged"]) if _lists(steps[step])), "")
+    if not expectation.of_walk or last not in answers:
+        return
+    step, page = steps[last], page_of(answers[last])
+    # A list that grows meanwhile may show an element twice.
+    total, steady = page.total if page else None, "once" in document["expectation"]
+    for further in range(1, MOST_FURTHER + 1):
+        if page is None or not page.items or (steady and page.total != total) or not _goes_on(page):
+            return
+        target = _next(step["target"], page.page or 0)
+        if target == step["target"] or "auth" in step:
+            return
+        step = {**step, "target": target, "id": f"{last}+{further}", "purpose": "the list goes on"}
+        exchange = send(step)
+        yield exchange
+        page = page_of(exchange)
+
+
+def _lists(step: Step) -> bool:
+    return step.get("operation") in OPERATIONS and OPERATIONS[step["operation"]].is_list
+
+
+def _goes_on(page: Page) -> bool:
+    """Whether a page says that there are more of its size after it."""
+    return bool(page.page and page.size and page.total and page.page < pages_of(page.total, page.size))
+
+
+def _next(target: str, number: int) -> str:
+    """The target of the page after this one."""
+    asked = PAGE.search(target)
+    return PAGE.sub(f"page={number + 1}", target) if asked and int(asked[1]) == number else target
+
+
+def still_past(step: Step, exchange: Exchange) -> Step | None:
+    """The step with a later page, where one past the last was asked for and the answer shows that the list
+    has become longer; None where it is well as it is."""
+    past, asked = step["answered"].get("past", 0), PAGE.search(step["target"])
+    total, size = (integer(exchange.get(name)) for name in ("total", "size"))
+    if not past or asked is None or not total or not size or size < 1 or "auth" in step:
+        return None
+    wanted = pages_of(total, size) + past
+    later = {
+        "target": PAGE.sub(f"page={wanted}", step["target"]),
+        "answered": {**step["answered"], "past": 0},
+    }
+    return {**step, **later} if wanted > int(asked[1]) else None

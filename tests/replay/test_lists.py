@@ -1,0 +1,88 @@
+"""Replays of failures in lists that have become longer since, and of requests that are lost now and then."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from conformance.fixtures.run_context import RunContext
+from conformance.judging.expectations import Accepted, Outcome
+from conformance.judging.losses import ENOUGH, MOST, SeldomLost, telling
+from conformance.judging.pages import Listed, full_pages
+from conformance.replay import document_of, perform
+from conformance.replay.reading import still_past
+from conformance.wire.messages import Exchange
+from tests.replay.samples import finding
+from tests.support.runs import run_on
+
+
+def listed(run: RunContext, size: int) -> Exchange:
+    fixture = run.shared()
+    call = fixture.call("listAccounts").with_query({"page": 1, "size": size})
+    return run.send(fixture.client, call, f"page 1 of size {size}")
+
+
+def grown(run: RunContext, number: int) -> RunContext:
+    fixture = run.shared()
+    for _ in range(number):
+        run.send(fixture.client, fixture.call("createAccount"), "another account")
+    return run
+
+
+def test_a_list_that_has_grown_is_read_to_its_end(run: RunContext) -> None:
+    expectation = Listed("the list", [run.shared().account_id])
+    page = listed(run, 3)
+    document = document_of(finding("list.complete", "listAccounts", expectation, page), [page], run)
+    assert document is not None and len(document["steps"]) == 2
+    replayed = perform(document, grown(run_on(), 5))
+    assert replayed.verdict == "not reproduced"
+    assert list(replayed.answers) == ["1", "2", "2+1", "2+2"]
+
+
+def test_only_walks_are_read_on(run: RunContext) -> None:
+    page = listed(run, 3)
+    for expectation, pages in ((full_pages("full", size=3), 3), (Accepted("a page"), 1)):
+        document = document_of(finding("list.walk", "listAccounts", expectation, page), [page], run)
+        assert document is not None
+        replayed = perform(document, grown(run_on(), 6))
+        assert replayed.verdict == "not reproduced"
+        assert sum(exchange.operation == "listAccounts" for exchange in replayed.answers.values()) == pages
+
+
+def test_a_page_past_the_last_stays_past_it(run: RunContext) -> None:
+    page = listed(grown(run, 1), 2)
+    step = {"target": "/v1/x?size=2&page=3", "answered": {"status": 200, "past": 1}}
+    later = still_past(step, page)
+    assert later is None, "two pages at most"
+    longer = listed(grown(run, 4), 2)
+    later = still_past(step, longer)
+    assert (
+        later is not None and later["target"] == "/v1/x?size=2&page=4" and still_past(later, longer) is None
+    )
+    assert still_past({**step, "answered": {"status": 200}}, longer) is None
+
+
+@pytest.mark.parametrize(
+    ("lost", "good"), [(0, True), (3, None), (12, False)], ids=["none", "a few", "too many"]
+)
+def test_how_often_requests_are_lost_takes_many_to_tell(
+    lost: int, good: bool | None, run: RunContext
+) -> None:
+    answer = listed(run, 1)
+    again = replace(answer, started=answer.started, begun=answer.started - 1)
+    exchanges = [again] * lost + [answer] * (ENOUGH - lost)
+    outcome: Outcome = SeldomLost("seldom lost").judge(exchanges)
+    assert outcome.good is good, outcome
+    assert SeldomLost("seldom lost").judge(exchanges[:50]).good is None
+    assert [telling(*counted) for counted in ((50, 100), (10, 400), (30, 3000))] == [ENOUGH, 200, MOST]
+
+
+def test_a_request_that_was_lost_is_sent_many_times_with_new_keys(run: RunContext) -> None:
+    fixture = run.shared()
+    sent = run.send(fixture.client, fixture.call("createAccount"), "lost")
+    document = document_of(finding("http.lost-requests", "createAccount", SeldomLost("x"), sent), [sent], run)
+    assert document is not None
+    assert len(document["judged"]) == len({step["idempotency_key"] for step in document["steps"]}) == ENOUGH
+    assert not any("together" in step or "wait" in step for step in document["steps"])
+    assert perform(document, run_on()).verdict == "not reproduced"

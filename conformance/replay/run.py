@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -138,7 +138,7 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
             steps = list(group)
             for step, exchange in zip(steps, send(steps), strict=True):
                 values.sent(step, exchange)
-                _as_recorded(step, exchange, document)
+                _as_recorded(step, exchange, document, answers.values())
                 values.capture(step, exchange)
         further += read_on(document, answers, lambda step: send([step])[0])
     except NotAnswered as stop:
@@ -238,8 +238,11 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
     return race([(client, client.prepare(call, purpose)) for client, call, purpose in calls])
 
 
-def _as_recorded(step: Step, exchange: Exchange, document: Document) -> None:
-    """A step that only prepares the ground must be answered as it was then, or nothing can be said."""
+def _as_recorded(step: Step, exchange: Exchange, document: Document, sent: Iterable[Exchange]) -> None:
+    """A step that only prepares the ground must be answered as it was then, or nothing can be said.
+
+    `sent` are the exchanges so far.
+    """
     recorded = step["answered"]["status"]
     raced = document["steps"] if "together" in step else []
     if (
@@ -254,6 +257,16 @@ def _as_recorded(step: Step, exchange: Exchange, document: Document) -> None:
     expectation = document["expectation"]
     if exchange.names_error and expectation.get("code") == exchange.error_code:
         return  # the refusal that was missed then comes earlier now
+    if exchange.error_code == "idempotency_key_conflict" and any(
+        _conflict(exchange, other) for other in sent
+    ):
+        return  # that it was taken then broke a rule, too; refused it changes nothing
     raise Inconclusive(
         f"step {step['id']} was answered {exchange.described()}, not {recorded} as when it was recorded"
     )
+
+
+def _conflict(exchange: Exchange, other: Exchange) -> bool:
+    """Whether a request has the key of another one, and another body."""
+    key = exchange.call.idempotency_key
+    return key is not None and key == other.call.idempotency_key and exchange.call.body != other.call.body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.fixtures.run_context import RunContext
-from conformance.judging.expectations import KINDS, AtMostOne
+from conformance.judging.expectations import KINDS, AtMostOne, SameAnswer
+from conformance.judging.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import ReplayError, document_of, load, perform, save
 from conformance.replay.document import SCHEMA, file_name
@@ -103,6 +105,28 @@ class NoAccounts(Behaviour):
         if ctx.operation == "createAccount":
             raise Refusal("invalid_field", "closed", "name", "closed")
         super().validate(ctx)
+
+
+def conflict_between(run: RunContext) -> Finding:
+    """A key used twice, and with another body between, which only a server takes that keeps no keys."""
+    fixture = run.shared()
+    request = fixture.call("createPayoutDestination")
+    first = run.send(fixture.client, request, "first")
+    other = fixture.call("createPayoutDestination")
+    run.send(fixture.client, replace(other, idempotency_key=request.idempotency_key), "another body")
+    again = run.send(fixture.client, request, "again")
+    return finding("idempotency.replay", "createPayoutDestination", SameAnswer("again"), first, again)
+
+
+def test_a_conflict_that_a_mended_server_refuses_leaves_nothing_undecided(tmp_path: Path) -> None:
+    class KeepsNoKeys(Behaviour):
+        def stored_answer(self, ctx: Any) -> None:
+            return None
+
+    document = recorded(KeepsNoKeys, conflict_between, tmp_path)
+    assert any(step.get("purpose") == "another body" for step in document["steps"])
+    assert perform(document, run_on(KeepsNoKeys())).verdict == "reproduced"
+    assert perform(document, run_on()).verdict == "not reproduced"
 
 
 def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ class EqualJsonReplays(Behaviour):
     def fingerprint(self, ctx: Context) -> bytes:
         try:
             body = json.dumps(json.loads(ctx.request.body), sort_keys=True).encode()
-        except ValueError:
+        except (ValueError, RecursionError):
             body = ctx.request.body
         return hashlib.sha256(body).digest()
 

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlencode
 from conformance._text import writable
 from conformance.contract import signing
 from conformance.wire import json_text
+from conformance.wire.long_answers import LongAnswers
 from conformance.wire.mutations import MUTATIONS, mutated
 
 
@@ -161,6 +162,10 @@ class Failure(StrEnum):
 NO_SERVER = (Failure.UNREACHABLE, Failure.NOT_TLS, Failure.UNTRUSTED)
 
 
+#: What was read of long answers, of all exchanges of this process.
+_LONG = LongAnswers()
+
+
 @dataclass
 class Exchange:
     """One request as sent and its answer. `status` is None when no answer came; `error` says why.
@@ -197,8 +202,8 @@ class Exchange:
     begun: float = 0.0
     #: The number of the first of the exchanges that were sent at one moment; 0 for one that was sent alone.
     raced: int = 0
-    _document: Any = field(default=None, repr=False)
-    _parsed: bool = field(default=False, repr=False)
+    #: The body as JSON, once it was read.
+    _read: tuple[Any] | None = field(default=None, repr=False, compare=False)
 
     @property
     def operation(self) -> str | None:
@@ -224,13 +229,19 @@ class Exchange:
     @property
     def document(self) -> Any:
         """The response body as JSON (RFC 8259), or MISSING when it is none (or was too long to read)."""
-        if not self._parsed:
-            self._parsed = True
+        read = self._read
+        if read is None:
             try:
-                self._document = MISSING if self.truncated else json_text.parse(self.response_body)
+                read = (MISSING if self.truncated else json_text.parse(self.response_body),)
             except ValueError:
-                self._document = MISSING
-        return self._document
+                read = (MISSING,)
+            self._read = read
+            _LONG.add(self)
+        return read[0]
+
+    def forget(self) -> None:
+        """Lets go of what was read of the body, which will be read again."""
+        self._read = None
 
     def trim(self, kept: int) -> None:
         """Lets go of what a long answer holds beyond its first `kept` bytes, and of what was read of it.
@@ -238,7 +249,7 @@ class Exchange:
         A server that sends megabytes each time would else fill the memory."""
         if len(self.response_body) > kept:
             self.response_body = self.response_body[:kept]
-            self.truncated, self._document, self._parsed = True, MISSING, True
+            self.truncated, self._read = True, (MISSING,)
 
     @property
     def succeeded(self) -> bool:

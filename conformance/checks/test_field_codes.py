@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from conformance.contract.fields import request_fields
+from collections.abc import Iterator
+
+from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
-from conformance.fixtures.bodies import AcceptedBodies, by_shape
+from conformance.fixtures.bodies import by_shape
 from conformance.fixtures.corpora.fields import wrong_choices
 from conformance.fixtures.corpora.texts import UNASSIGNED_CODES, WRONG_CODES
 from conformance.fixtures.corpora.value import values
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
 
 
@@ -26,18 +28,19 @@ def test_value_outside_the_enumeration(ctx: CheckContext) -> None:
                     invalid.refused(
                         "fields.enum", invalid.having(field.name, value), f'{field.name} "{value}"'
                     )
+    if ctx.operation.traits.creates:
+        return  # there the enumerated fields say of which kind a body is
+    for invalid, where, fields in elsewhere(ctx, listed):
+        for field in fields:
+            value = next(wrong_choices(field))
+            what = f'{field.name} "{value}" in {where}'
+            invalid.refused("fields.enum", invalid.having(field.name, value), what)
 
 
 @check("fields.country-code", UNTOUCHED, operations=RULES["fields.country-code"].operations)
 def test_malformed_country_code(ctx: CheckContext) -> None:
-    """A valid body whose country code is not two letters is refused, that of a wallet destination as well."""
+    """A valid body of any kind whose country code is not two letters is refused."""
     _refuse_codes(ctx, "country", "fields.country-code")
-    shapes = AcceptedBodies(ctx.run, ctx.operation.id)
-    if "wallet" in shapes.names and shapes.accepted("wallet"):
-        with InvalidBodies(ctx, "wallet") as invalid:
-            for value in values(WRONG_CODES["country"])[:2]:
-                body = invalid.having("country", value)
-                invalid.refused("fields.country-code", body, f'country "{value}" of a wallet destination')
 
 
 @check("fields.currency-code", UNTOUCHED, operations=RULES["fields.currency-code"].operations)
@@ -52,6 +55,19 @@ def _refuse_codes(ctx: CheckContext, code: str, rule: str) -> None:
             if field.code == code:
                 for value in values(WRONG_CODES[code]):
                     invalid.refused(rule, invalid.having(field.name, value), f'{field.name} "{value}"')
+    for invalid, where, fields in _codes_elsewhere(ctx, code):
+        for field in fields:
+            for value in values(WRONG_CODES[code])[:2]:
+                what = f'{field.name} "{value}" in {where}'
+                invalid.refused(rule, invalid.having(field.name, value), what)
+
+
+def _codes_elsewhere(ctx: CheckContext, *codes: str) -> Iterator[tuple[InvalidBodies, str, list[Field]]]:
+    """The other kinds of body with their fields of such codes; currencies of wallets are no fiat."""
+    for invalid, where, fields in elsewhere(ctx, request_fields(ctx.operation.id)):
+        fiat = invalid.shape != "wallet"
+        coded = [field for field in fields if field.code in codes and (field.code != "currency" or fiat)]
+        yield invalid, where, coded
 
 
 @check("fields.unassigned-code", UNTOUCHED, operations=RULES["fields.unassigned-code"].operations)
@@ -63,6 +79,11 @@ def test_unassigned_code(ctx: CheckContext) -> None:
                 value = UNASSIGNED_CODES[field.code]
                 body = invalid.having(field.name, value)
                 invalid.refused("fields.unassigned-code", body, f'{field.name} "{value}"')
+    for invalid, where, fields in _codes_elsewhere(ctx, *UNASSIGNED_CODES):
+        for field in fields:
+            value = UNASSIGNED_CODES[str(field.code)]
+            what = f'{field.name} "{value}" in {where}'
+            invalid.refused("fields.unassigned-code", invalid.having(field.name, value), what)
 
 
 @check("fields.currency-kind", UNTOUCHED, operations=RULES["fields.currency-kind"].operations)

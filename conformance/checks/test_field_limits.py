@@ -12,7 +12,7 @@ from conformance.fixtures.bodies import by_shape
 from conformance.fixtures.corpora.fields import email, email_with_long_name, longest, too_long
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
 from conformance.judging.expectations import Sent, predicate
 from conformance.wire.messages import Call, Exchange
@@ -29,7 +29,7 @@ def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
 @check("fields.max-length", UNTOUCHED, operations=RULES["fields.max-length"].operations)
 def test_longer_than_maximum(ctx: CheckContext) -> None:
     """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
-    is refused, each field in turn."""
+    is refused, each field in turn; one character too long in each other kind of body as well."""
     for shape, fields in _limited(ctx).items():
         with InvalidBodies(ctx, shape) as invalid:
             for field in fields:
@@ -39,6 +39,12 @@ def test_longer_than_maximum(ctx: CheckContext) -> None:
                         invalid.having(field.name, value),
                         f"{field.name} of {kind} (at most {field.max_length})",
                     )
+    limited = [field for fields in _limited(ctx).values() for field in fields]
+    for invalid, where, fields in elsewhere(ctx, limited):
+        for field in fields:
+            kind, value = next(too_long(field))
+            what = f"{field.name} of {kind} (at most {field.max_length}) in {where}"
+            invalid.refused("fields.max-length", invalid.having(field.name, value), what)
 
 
 @check("fields.max-length-accepted")

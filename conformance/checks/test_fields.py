@@ -8,7 +8,7 @@ from conformance.fixtures.bodies import AcceptedBodies, by_shape
 from conformance.fixtures.corpora.fields import wrong_optional_types, wrong_types
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
 
 #: Optional fields that another field's value may call for, with a valid value.
@@ -29,16 +29,11 @@ def test_required_field_missing(ctx: CheckContext) -> None:
             invalid.refused(rule, invalid.without(name), f"a body without {name}")
         if invalid.valid().keys() != set(names) or len(names) > 1:
             invalid.refused(rule, {}, "an empty object")
-    for shape in _other_kinds(ctx):
-        with InvalidBodies(ctx, shape) as invalid:
-            for name in names:
-                invalid.refused(rule, invalid.without(name), f"a {shape} body without {name}")
-
-
-def _other_kinds(ctx: CheckContext) -> list[str]:
-    """The kinds of body beside the sample, with the same required fields, that the server accepts."""
-    shapes = AcceptedBodies(ctx.run, ctx.operation.id)
-    return [shape for shape in ("business", "wallet") if shape in shapes.names and shapes.accepted(shape)]
+    required = [field for field in request_fields(ctx.operation.id) if field.required]
+    for invalid, where, fields in elsewhere(ctx, required):
+        for field in fields:
+            what = f"{where} without {field.name}"
+            invalid.refused(rule, invalid.without(field.name), what)
 
 
 @check("fields.required-null", UNTOUCHED, operations=RULES["fields.required-null"].operations)
@@ -49,10 +44,11 @@ def test_required_field_null(ctx: CheckContext) -> None:
     with InvalidBodies(ctx) as invalid:
         for name in ctx.operation.required_fields:
             invalid.refused(rule, invalid.having(name, None), f"{name} null")
-    for shape in _other_kinds(ctx):
-        with InvalidBodies(ctx, shape) as invalid:
-            for name in ctx.operation.required_fields:
-                invalid.refused(rule, invalid.having(name, None), f"{name} null in a {shape} body")
+    required = [field for field in request_fields(ctx.operation.id) if field.required]
+    for invalid, where, fields in elsewhere(ctx, required):
+        for field in fields:
+            what = f"{field.name} null in {where}"
+            invalid.refused(rule, invalid.having(field.name, None), what)
 
 
 @check("fields.type", UNTOUCHED, operations=RULES["fields.type"].operations)
@@ -65,12 +61,10 @@ def test_required_field_of_another_type(ctx: CheckContext) -> None:
         for field in fields:
             for kind, value in wrong_types(field, invalid.good(field.name)):
                 invalid.refused(rule, invalid.having(field.name, value), f"{field.name} as {kind}")
-    for shape in _other_kinds(ctx):
-        with InvalidBodies(ctx, shape) as invalid:
-            for field in fields:
-                invalid.refused(
-                    rule, invalid.having(field.name, 1), f"{field.name} as a number in a {shape} body"
-                )
+    for invalid, where, others in elsewhere(ctx, fields):
+        for field in others:
+            what = f"{field.name} as a number in {where}"
+            invalid.refused(rule, invalid.having(field.name, 1), what)
 
 
 @check("fields.address", UNTOUCHED, operations=RULES["fields.address"].operations)
@@ -80,6 +74,9 @@ def test_address_that_is_no_object(ctx: CheckContext) -> None:
     with InvalidBodies(ctx) as invalid:
         for kind, value in wrong_types(field, invalid.good("address")):
             invalid.refused("fields.address", invalid.having("address", value), f"address as {kind}")
+    for invalid, where, _ in elsewhere(ctx, [field]):
+        body = invalid.having("address", "1 Main Street")
+        invalid.refused("fields.address", body, f"address as a string in {where}")
 
 
 @check("fields.optional-type", UNTOUCHED, operations=RULES["fields.optional-type"].operations)
@@ -99,6 +96,11 @@ def test_optional_field_of_another_type(ctx: CheckContext) -> None:
                 for kind, value in wrong_optional_types(field, invalid.good(field.name, _STANDING_IN)):
                     body = invalid.having(field.name, value)
                     invalid.refused("fields.optional-type", body, f"{field.name} as {kind}")
+    for invalid, where, fields in elsewhere(ctx, optional):
+        for field in fields:
+            kind, value = next(wrong_optional_types(field, invalid.good(field.name, _STANDING_IN)))
+            what = f"{field.name} as {kind} in {where}"
+            invalid.refused("fields.optional-type", invalid.having(field.name, value), what)
 
 
 def _shown(ctx: CheckContext, name: str) -> bool:

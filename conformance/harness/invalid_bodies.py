@@ -9,12 +9,14 @@ Leaving the block judges refusal.changes-nothing, where the check cites it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Any
 
+from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call, identifier, new_key
-from conformance.fixtures.bodies import AcceptedBodies, Body
+from conformance.fixtures.bodies import OTHER_SHAPES, AcceptedBodies, Body, shape_of
 from conformance.fixtures.cache import Key
 from conformance.fixtures.samples import marker
 from conformance.harness.context import CheckContext
@@ -26,6 +28,40 @@ from conformance.wire.messages import Call, Exchange
 
 _FIXTURE = Key[AccountFixture]("the account of invalid bodies")
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
+
+
+#: Shapes of bodies beside the sample, as sentences name them.
+_PLACES = {
+    "individual": "an individual's body",
+    "business": "a business's body",
+    "IBAN alone": "a body with an IBAN alone",
+    "wallet": "a wallet's body",
+}
+
+
+def elsewhere(ctx: CheckContext, fields: Iterable[Field]) -> Iterator[tuple[InvalidBodies, str, list[Field]]]:
+    """The other kinds of body that the server accepts, one after another, each with its name and those of the
+    fields that mean something in it and are not tried in it first.
+
+    Servers check each kind of body by a schema of its own, so that one may lack a limit that the others have.
+    """
+    shapes, operation = AcceptedBodies(ctx.run, ctx.operation.id), ctx.operation.id
+    create = ctx.operation.traits.subset_of or operation
+    homes = {field: shape_of(create, field.name) for field in fields}
+    for shape in OTHER_SHAPES.get(operation, ()):
+        if not shapes.accepted(shape):
+            continue
+        with InvalidBodies(ctx, shape) as invalid:
+            body = invalid.valid()
+            yield (
+                invalid,
+                _PLACES[shape],
+                [
+                    field
+                    for field, home in homes.items()
+                    if home != shape and (home == "sample" or field.name in body)
+                ],
+            )
 
 
 class InvalidBodies:
@@ -67,12 +103,13 @@ class InvalidBodies:
     @property
     def _beneficiary(self) -> Exchange:
         """The exchange that created the beneficiary of defective updates: a business, where the server
-        accepts one, so that each field means something."""
-        return self.ctx.run.cache.get(_BENEFICIARY, self._new_beneficiary)
+        accepts one, so that each field means something; an individual where the shape is one."""
+        return self.ctx.run.cache.get(_BENEFICIARY.of(self.shape), self._new_beneficiary)
 
     def _new_beneficiary(self) -> Exchange:
         shapes = AcceptedBodies(self.ctx.run, "createBeneficiary")
-        shape = "business" if shapes.accepted("business") else "sample"
+        shape = "business" if self.shape == "sample" else self.shape
+        shape = shape if shapes.accepted(shape) else "sample"
         return self.fixture.create("createBeneficiary", shapes.body(shape, self.fixture))
 
     # ------------------------------------------------------------------ requests
@@ -146,10 +183,11 @@ class InvalidBodies:
     def _move_on(self) -> None:
         """Leaves the place where a defective request was accepted: what it made would make verdicts wrong."""
         if self.operation == "updateBeneficiary":
-            self.ctx.run.cache.forget(_BENEFICIARY)
+            self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
         elif not TRAITS[self.operation].shared:
             self.ctx.run.cache.forget(self._place)
-            self.ctx.run.cache.forget(_BENEFICIARY)
+            for shape in ("sample", *OTHER_SHAPES["updateBeneficiary"]):
+                self.ctx.run.cache.forget(_BENEFICIARY.of(shape))
         self._start()
 
     # ------------------------------------------------------------------ effects

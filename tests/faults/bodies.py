@@ -279,37 +279,3 @@ faults["fields.address"] |= {
         each=_types(lambda operation: ["address"], ("string", "number", "boolean", "array")),
     ),
 }
-
-
-# --------------------------------------------------------------------------- in some kinds of body only
-
-#: Operation -> the member and its value that make a kind of body, and the fields that such a body needs.
-KINDS_OF_BODY = {
-    "createPayoutDestination": ("type", "wallet", ("country", "currency")),
-    "createBeneficiary": (
-        "beneficiary_type",
-        "business",
-        [name for name in required("createBeneficiary") if name != "address"],
-    ),
-}
-
-
-def _in_kind(self: Any, body: dict[str, Any]) -> bool:
-    member, value, _ = KINDS_OF_BODY[self.operation]
-    return bool(body.get(member) == value)
-
-
-faults["fields.type"] |= {
-    "A required field is taken as a number, in a wallet's or a business's body only.": mending(
-        lambda self, ctx, body, name: _in_kind(self, body) and _is(body.get(name), "number"),
-        operations=KINDS_OF_BODY,
-        each=lambda operation: KINDS_OF_BODY[operation][2],
-    ),
-}
-faults["fields.required-null"] |= {
-    "A required field that is null is filled in, in a wallet's or a business's body only.": mending(
-        lambda self, ctx, body, name: _in_kind(self, body) and name in body and body[name] is None,
-        operations=KINDS_OF_BODY,
-        each=lambda operation: KINDS_OF_BODY[operation][2],
-    ),
-}

@@ -50,6 +50,7 @@ SECTIONS = (
     "leaks",
     "bodies",
     "fields",
+    "kinds",
     "valid",
     "resources",
     "details",

@@ -23,7 +23,7 @@ from tests.variants.surroundings import (
     crowded_neighbour,
 )
 
-from . import answers, bodies, demands, jobs, lists, networks, policies, resources
+from . import answers, bodies, demands, jobs, lists, networks, oddities, policies, resources
 from . import authentication as auth
 from .choice import BREAKS, CHOICES, compose
 
@@ -169,6 +169,8 @@ VARIANTS: tuple[Variant, ...] = (
             lists.PagesBeyondRefused,
             lists.OneStatusOnly,
             resources.WholeSeconds,
+            oddities.SmallBodies,
+            oddities.PlainTexts,
         ),
     ),
     Variant(
@@ -188,6 +190,7 @@ VARIANTS: tuple[Variant, ...] = (
             lists.FirstParameterCounts,
             resources.BalancesFromTheStart,
             resources.TrailingZeros,
+            oddities.RepeatedHeaders,
         ),
     ),
     Variant(
@@ -199,6 +202,7 @@ VARIANTS: tuple[Variant, ...] = (
             auth.NoncesOfAll,
             resources.ReplaysMarked,
             resources.UlidIds,
+            oddities.OtherWords,
         ),
     ),
     Variant(
@@ -213,6 +217,7 @@ VARIANTS: tuple[Variant, ...] = (
             resources.UpdatedAfterCreated,
             resources.StoredMasks,
             resources.Nanoseconds,
+            oddities.OddStatuses,
         ),
     ),
     Variant(
@@ -228,7 +233,7 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant("commas", (lists.StatusesWithCommas, lists.BroughtIntoRange), change=_style("comma")),
     Variant("brackets", (lists.StatusesInBrackets, lists.PagesBeyondRefused), change=_style("brackets")),
-    Variant("fast clock", (resources.WholeSeconds,), ahead=40),
+    Variant("fast clock", (resources.WholeSeconds, oddities.WhiteSpace), ahead=40),
     Variant("slow clock", (resources.Milliseconds,), ahead=-40),
     Variant("no date", (resources.NoDate,)),
     Variant("rate limited", (resources.AlwaysOk,), wrap=RateLimited),

@@ -1,0 +1,133 @@
+"""Choices that few servers make and none is forbidden: words, statuses, headers, white space, sizes."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.fields import Field
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+
+from .choice import choice
+
+#: The types and codes that section 7 fixes.
+_FIXED = (
+    "authentication_error",
+    "validation_error",
+    "idempotency_error",
+    "missing_headers",
+    "timestamp_too_old",
+    "nonce_replay",
+    "invalid_signature",
+    "invalid_idempotency_key",
+    "idempotency_key_conflict",
+)
+
+
+@choice("http.extra-fields")
+class OtherWords(Behaviour):
+    """Errors speak other languages, at length and numbered; types and codes are no words where none is
+    fixed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._wordings = itertools.count(1)
+
+    def error_message(self, ctx: Context, refusal: Refusal) -> str:
+        return (
+            "\u8981\u6c42\u306f\u62d2\u5426\u3055\u308c\u307e\u3057\u305f\u3002\nBitte pr\u00fcfen "
+            f"(Vorgang {next(self._wordings)}). <b>Nein</b> \U0001f645" + " \u0445" * 150
+        )
+
+    def error_type(self, ctx: Context, refusal: Refusal) -> str:
+        usual = super().error_type(ctx, refusal)
+        return usual if usual in _FIXED else "https://errors.example/\u0442\u0438\u043f\u044b#1"
+
+    def error_code(self, ctx: Context, refusal: Refusal) -> str:
+        usual = super().error_code(ctx, refusal)
+        return usual if usual in _FIXED else "E-4711 / Zugriff"
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        error = super().error_document(ctx, refusal)["error"]
+        return {
+            "status": "error",
+            "errors": [error],
+            "error": {**error, "details": [{"field": None}], "param": None},
+        }
+
+
+@choice("http.success-status", "http.validation-status", "http.extra-fields")
+class OddStatuses(Behaviour):
+    """Whatever status is open is one that nobody expects, refusals by turns."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._odd_ones: Iterator[int] = itertools.cycle(
+            (400, 402, 405, 406, 409, 410, 411, 412, 414, 415, 417, 418, 422, 424, 426, 428, 431, 451, 499)
+        )
+
+    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
+        usual = super().refusal_status(ctx, refusal)
+        return usual if usual in (401, 403, 404, 413) else next(self._odd_ones)
+
+    def success_status(self, ctx: Context) -> int:
+        odd = {"createPayout": 202, "createWallet": 203, "getBeneficiary": 203, "disableBeneficiary": 207}
+        odd |= {"listWallets": 206, "updateBeneficiary": 226}
+        return odd.get(ctx.operation) or super().success_status(ctx)
+
+
+@choice()
+class WhiteSpace(Behaviour):
+    """Answers are indented, their lines end as on Windows, and there is white space around them."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        text = json.dumps(json.loads(response.body), ensure_ascii=False, indent=3)
+        response.body = b"\r\n\t " + text.replace("\n", "\r\n").encode() + b"\r\n\r\n"
+        return response
+
+
+@choice()
+class RepeatedHeaders(Behaviour):
+    """Gateways have added headers, some of them once more, and some that mean nothing here."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        response.headers += [header for header in response.headers if header[0].lower() == b"date"]
+        response.headers += [
+            (b"vary", b"Accept"),
+            (b"vary", b"Origin"),
+            (b"set-cookie", b"lb=1; Path=/"),
+            (b"set-cookie", b"session=2"),
+            (b"content-language", b"de"),
+            (b"x-request-id", b"1" * 400),
+            (b"age", b"3"),
+            (b"retry-after", b"5"),
+            (b"www-authenticate", b'HMAC realm="accounts"'),
+        ]
+        return response
+
+
+@choice()
+class SmallBodies(Behaviour):
+    """A front end takes no body of more than four kilobytes, and says so before it knows who asks."""
+
+    body_limit = 4096
+
+
+@choice("fields.lenient-values")
+class PlainTexts(Behaviour):
+    """Telephone numbers are written as E.164 has it, and texts have one line."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        if field.name == "phone" and not re.fullmatch(r"\+[0-9]{6,49}", value):
+            raise self.invalid(ctx, field, "invalid_phone", "must be a plus sign and digits")
+        if isinstance(value, str) and any(character < " " for character in value):
+            raise self.invalid(ctx, field, "control_characters", "holds control characters")
+        super().check_value(ctx, field, value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from conformance.contract.resources import initial_state
 from conformance.contract.rules import RULES
 from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.corpora import amounts
@@ -14,6 +15,7 @@ from conformance.fixtures.run_context import SAMPLE_REMEDIES
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.harness.members import judge_member
 from conformance.harness.side_effects import UNTOUCHED
 from conformance.judging.comparison import show
 from conformance.judging.expectations import At, Equal
@@ -57,11 +59,17 @@ def test_odd_amount(ctx: CheckContext) -> None:
                 ctx.observe("fields.amount-odd", f"an amount with {odd.reason}", shown, answer)
 
 
-@check("create.amount-exact", "payout.amount-in-usd")
+@check(
+    "create.amount-exact",
+    "create.initial-state",
+    "payout.amount-in-usd",
+    operations=RULES["create.amount-exact"].operations,
+)
 def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     """Every amount that is accepted comes back with the same value, however many digits it has, and as
-    amount_in_usd, too, where it is in US dollars. Amounts beyond a tenth of the known funds are sent only
-    where a payout beyond these funds was accepted before."""
+    amount_in_usd, too, where it is in US dollars; little or much, what is made begins in the same state.
+    Amounts beyond a tenth of the known funds are sent only where a payout beyond these funds was accepted
+    before."""
     fixture = ctx.fixture()
     first = fixture.call(ctx.operation.id)
     _judge_amount(ctx, ctx.accept(first, "a valid amount"))
@@ -86,8 +94,10 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
 
 
 def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
-    sent = answer.call.document
+    sent, operation = answer.call.document, ctx.operation.id
     _judge_value(ctx, "create.amount-exact", "amount", answer, sent["amount"])
+    state = initial_state(operation, sent)["status"]
+    judge_member(ctx, "create.initial-state", answer, "status", state, f"newly created of {sent['amount']}")
     if "payout.amount-in-usd" in ctx.rules:
         if sent["currency"] == "USD":
             _judge_value(ctx, "payout.amount-in-usd", "amount_in_usd", answer, sent["amount"])

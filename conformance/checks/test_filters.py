@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from conformance.contract.rules import RULES
-from conformance.contract.timestamps import parse, whole_second
+from conformance.contract.timestamps import just_after, parse, whole_second
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -51,13 +51,15 @@ _SIZE = 3
 
 @check("list.start-date", "list.complete", operations=tuple(RULES["list.start-date"].operations))
 def test_start_date(ctx: CheckContext) -> None:
-    """Filters by the created of elements, exactly as shown, by seconds, and far off: at or after it."""
+    """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: at or
+    after it."""
     _judge_dates(ctx, "list.start-date", start_date, "start_date", operator.ge)
 
 
 @check("list.end-date", "list.complete", operations=tuple(RULES["list.end-date"].operations))
 def test_end_date(ctx: CheckContext) -> None:
-    """Filters by the created of elements, exactly as shown, by seconds, and far off: before it."""
+    """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: before
+    it."""
     _judge_dates(ctx, "list.end-date", end_date, "end_date", operator.lt)
 
 
@@ -131,6 +133,13 @@ def _dates(elements: list[Element]) -> list[tuple[str, str]]:
         second = whole_second(distinct[index].text)
         if second is not None and second != distinct[index].text:
             dates.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
+    middle = distinct[len(distinct) // 2]
+    later = just_after(middle.text)
+    # Another one shown there may have been rounded up to it.
+    if later is not None and parse(later) not in by_date:
+        dates.append(
+            (f"just after the created of element {len(distinct) // 2 + 1} of {len(distinct)}", later)
+        )
     if distinct and (second := whole_second(distinct[0].text)):
         dates.append(("at the midnight before the first element", f"{second[:10]}T00:00:00Z"))
     return [*dates, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

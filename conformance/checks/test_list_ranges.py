@@ -7,7 +7,7 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import active, out_of_range, stocked
 from conformance.harness.pagination import steady, walk
-from conformance.judging import pages
+from conformance.judging import pages, queries
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, page_of, pages_of, query
 
@@ -72,17 +72,21 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
     pagination.page_in_range(ctx, alone, None, "page=0 alone")
 
 
+#: Pages of which every server knows that they are none.
+_NEAR = ("page 1 past the last of size 10", "page 2 past the last of size 1")
+
 #: Pages whose offset at size 16 is 0 again in 64 bits, or which hardly fit 64 bits themselves.
 _BEYOND_NUMBERS = {"page=2**60+1 at size 16": 2**60 + 1, "page=2**63-1 at size 16": 2**63 - 1}
 
 
-@check("list.page-beyond", "list.out-of-range")
+@check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages")
 def test_page_past_the_last(ctx: CheckContext) -> None:
-    """Asks for pages past the last, also so far that a 64-bit offset overflows: no items, or a refusal."""
+    """Asks for pages past the last, also so far that a 64-bit offset overflows: no items, or a refusal; the
+    page says what was asked for, and how many pages there are."""
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
 
-    def read() -> list[tuple[str, Exchange]]:
+    def read() -> list[tuple[str, Exchange, int]]:
         done = walk(ctx, list_fixture.call)
         count = max(len(set(done.ids)), done.total or 0)
         probes = []
@@ -103,13 +107,13 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
                 ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(ctx)))
             )
         return [
-            (what, ctx.send(list_fixture.call.with_query(parameters), what))
+            (what, ctx.send(list_fixture.call.with_query(parameters), what), count)
             for what, parameters in probes
             if ctx.wanted(what)
         ]
 
     rule = "list.page-beyond"
-    for what, exchange in steady(ctx, list_fixture.call, read):
+    for what, exchange, count in steady(ctx, list_fixture.call, read):
         expected = f"{what}: no items, or a refusal (4xx)"
         if pagination.page(ctx, rule, exchange, what, refusable=True) is not None:
             # What does not fit the server's numbers, it may take for none and answer as another page.
@@ -117,9 +121,30 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
                 continue
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
             ctx.judge(rule, pages.no_items(expected, numbers=numbers, refusable=True), exchange)
+            if exchange.succeeded and what in _NEAR:
+                _judge_numbers(ctx, exchange, what, count)
         if what in ("page 1 past the last of size 10", "page=1000000000000"):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
             ctx.observe("list.out-of-range", what, answer, exchange)
+
+
+def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, count: int) -> None:
+    """Judges what the envelope of a page without items says: the page and size that were asked for, and how
+    many pages there are, of which a query that counts what it finds there knows nothing."""
+    asked = queries.read(exchange.call.query)
+    for name in ("page", "size"):
+        if (number := asked.number(name)) is not None:
+            ctx.judge("list.echo", pages.number_is(what, name, number), exchange)
+    size = asked.number("size")
+    if size is not None:
+        known = pages_of(count, size)
+        others_add = ctx.operation.id == "listAccounts"
+        expected = f"{what}: pages {known}" + (" or more" if others_add else "")
+        fitting = pages.number_from(
+            expected, name="pages", lowest=known, highest=None if others_add else known
+        )
+        ctx.judge("list.pages", fitting, exchange)
+    ctx.judge("list.pages", pages.count_of_pages(what, size), exchange)
 
 
 def _grown_to(exchange: Exchange) -> bool:

@@ -14,6 +14,9 @@ from conformance.judging.comparison import identifiers, objects, same, shown
 from conformance.judging.expectations import Accepted, CannotTell, SameAnswer, predicate
 from conformance.wire.messages import Exchange
 
+#: Networks on which dollars are had, by the examples of section 2.7.
+_NETWORKS = ("ethereum", "polygon")
+
 
 @check("wallet.addresses")
 def test_new_wallets_have_addresses(ctx: CheckContext) -> None:
@@ -42,7 +45,7 @@ def _is_address(address: object) -> bool:
 def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
     """In an account with a wallet of each pair, each is created again under keys of its own, with the same
     label and with another: refused, while the list holds the first wallets only and their keys still bring
-    the first answers."""
+    the first answers. Another pair is no duplicate, be it of the same currency or the same network."""
     rule, sample = "wallet.duplicate", creations(ctx.run, "createWallet")[0]
     made = [creation for creation in creations(ctx.run, "createWallet") if creation.fixture is sample.fixture]
     refused: list[Exchange] = []
@@ -64,6 +67,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         what = f"the key of the first wallet of {_pair(creation.body)}, after refused duplicates"
         replay = ctx.send(creation.exchange.call, what)
         ctx.judge(rule, SameAnswer(what), creation.exchange, replay)
+    _judge_other_network(ctx, sample.body, refused)
     for body in map(ctx.run.samples.wallet, range(1, min(len(ctx.run.samples.wallet_pairs), 3))):
         if _pair(body) not in [_pair(creation.body) for creation in made]:
             _judge_other_pair(ctx, sample.fixture, body, refused)
@@ -71,6 +75,17 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
 
 def _pair(body: Mapping[str, Any]) -> str:
     return f"{body['currency']} on {body['network']}"
+
+
+def _judge_other_network(ctx: CheckContext, body: Mapping[str, Any], duplicates: list[Exchange]) -> None:
+    """Another network makes another pair of the same currency, where the server knows it."""
+    fixture = ctx.run.fresh()
+    if not ctx.send(fixture.call("createWallet", body), f"a wallet of {_pair(body)}").succeeded:
+        return
+    for network in _NETWORKS:
+        if network != body["network"]:
+            _judge_other_pair(ctx, fixture, {**body, "network": network}, duplicates)
+            return
 
 
 def _judge_other_pair(

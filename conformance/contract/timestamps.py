@@ -59,12 +59,32 @@ def step(text: object) -> Fraction | None:
     return Fraction(1, 10 ** len((found[7] or "").rstrip("0")))
 
 
+#: Digits of a second to which clocks of servers go, as a rule: microseconds.
+FINEST = 6
+
+
+def just_after(text: str) -> str | None:
+    """A timestamp, in UTC, that is later by the least difference that the clock behind this one is sure to
+    show (see `step`), and by a microsecond at least; None when it is none."""
+    instant, found = parse(text), _TIMESTAMP.fullmatch(text)
+    if instant is None or found is None:
+        return None
+    digits = min(len((found[7] or "").rstrip("0")), FINEST)
+    later = instant // Fraction(1, 10**digits) + 1
+    second = _written(later // 10**digits)
+    fraction = f".{later % 10**digits:0{digits}d}" if digits else ""
+    return None if second is None else f"{second.removesuffix('Z')}{fraction}Z"
+
+
 def whole_second(text: object) -> str | None:
     """The second that a timestamp lies in, written without a fraction; None when it is not a timestamp."""
     instant = parse(text)
-    if instant is None:
-        return None
+    return None if instant is None else _written(instant // 1)
+
+
+def _written(second: int) -> str | None:
+    """A second since 1970 as a timestamp; None beyond the years that there are."""
     try:
-        return datetime.fromtimestamp(instant // 1, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):
         return None

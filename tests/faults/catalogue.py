@@ -72,6 +72,7 @@ SECTIONS = (
     "spellings",
     "memory",
     "corners",
+    "finer",
     "afterwards",
 )
 

@@ -229,6 +229,11 @@ AMOUNTS: dict[str, Callable[[Any], bool]] = {
     "infinity": lambda value: value in ("Infinity", "-Infinity"),
     "letters behind": lambda value: isinstance(value, str) and bool(re.fullmatch(r"[0-9.]+[a-zA-Z]+", value)),
     "comma": lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9]+,[0-9]+", value)),
+    "a space between digits": lambda value: (
+        isinstance(value, str) and bool(re.fullmatch(r"\d+ \d+(\.\d+)?", value))
+    ),
+    "a point only": lambda value: value == ".",
+    "a sign only": lambda value: value == "-",
     "two points": lambda value: isinstance(value, str) and value.count(".") > 1,
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
     "number with decimals": lambda value: isinstance(value, float),

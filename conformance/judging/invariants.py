@@ -16,7 +16,7 @@ from conformance.judging.recorder import Judgement
 from conformance.judging.timeliness import untimely
 from conformance.target.file import Target
 from conformance.wire.grammar import grammatical
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import MISSING, Auth, Exchange
 
 #: The rule that counts how often requests are lost.
 LOST = "http.lost-requests"
@@ -224,13 +224,15 @@ class Invariants:
             self._lost[operation] = self._lost.get(operation, 0) + 1
             if len(tally.exchanges) < 3:
                 tally.exchanges.append(exchange.number)
+            # A request without any mistake in its signature shows it best.
+            if not tally.witnesses or exchange.call.auth == Auth():
+                tally.witnesses = [exchange.number]
         lost = self._lost.get(operation, 0)
         too_many = too_many_lost(lost, tally.judged)
         tally.broken = lost if too_many else 0
         if too_many:
             tally.expected = "an answer the first time to 99 of a hundred requests"
             tally.got = f"{lost} of {tally.judged} had to be sent again"
-            tally.witnesses = tally.exchanges[:1]
 
     def _content_type(self, exchange: Exchange) -> None:
         if not exchange.response_body or exchange.status == 413:

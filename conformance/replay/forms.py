@@ -22,9 +22,9 @@ def code(letter: str, *, lower: bool) -> str:
     return codes.lower() if lower else codes
 
 
-def mask_of(text: str, other: str) -> str:
-    """The positions at which two texts of one length differ, as a hexadecimal number."""
-    return f"{sum(1 << at for at, letter in enumerate(text) if letter != other[at]):x}"
+def mask_of(text: str, other: str, *, differ: bool = True) -> str:
+    """The positions at which two texts of one length differ, or do not, as a hexadecimal number."""
+    return f"{sum(1 << at for at, letter in enumerate(text) if (letter != other[at]) is differ):x}"
 
 
 def _encoded(text: str, argument: str) -> str:

@@ -283,7 +283,8 @@ def _in_other_case(text: str, value: str, symbol: str) -> str:
         for form in ("upper", "lower", "swapped"):
             if changed(value, form) == found[0]:
                 return braced(f"{symbol}|{form}")
-        return braced(f"{symbol}|cased.{mask_of(value, found[0])}")
+        # Another value may have a letter where this one has a digit.
+        return braced(f"{symbol}|cased.{mask_of(value.swapcase(), found[0], differ=False)}")
 
     if value.lower() not in text.lower():
         return text

@@ -84,11 +84,13 @@ def test_lost_requests_have_a_witness_to_send_again(run: RunContext) -> None:
         rules.inspect(replace(answer, number=2 * number, repeated=False))
         if number % 10 == 0:
             rules.inspect(replace(answer, number=2 * number + 1, repeated=True))
+    odd = replace(answer, number=999, repeated=True, call=answer.call.signed(omit=("X-Nonce",)))
+    rules.inspect(odd)
     tally = rules.tallies[LOST, "listWallets"]
-    assert tally.broken == 10 and tally.witnesses == [1]
+    assert tally.broken == 11 and tally.witnesses == [181], "the last with a valid signature"
     violation = tally.violation(LOST, "listWallets")
-    assert violation.judged == [1] and isinstance(violation.expectation, SeldomLost)
-    assert violation.got == "10 of 100 had to be sent again"
+    assert violation.judged == [181] and isinstance(violation.expectation, SeldomLost)
+    assert violation.got == "11 of 100 had to be sent again"
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ def test_computed_timestamps_become_relative() -> None:
         ("%61cc_04e673dcb73f64af", "{{account_1.id|at.0}}"),
         ("acc_04e673dcb73f64a%66", "{{account_1.id|at.-1}}"),
         ("ACC_04E673DCB73F64AF", "{{account_1.id|upper}}"),
-        ("acc_04E673DCB73F64AF", "{{account_1.id|cased.c9c40}}"),
+        ("acc_04E673DCB73F64AF", "{{account_1.id|cased.ffff8}}"),
         ("acc_04e673dcb73f64a", "{{account_1.id|but.1}}"),
         ("acc_04e673dcb73f64af0", "{{account_1.id}}0"),
         ("acc_04e673dcb73f64ae", "acc_04e673dcb73f64ae"),

@@ -11,6 +11,7 @@ from conformance.contract.rules import RULES, Level
 from conformance.judging.findings import Verdict
 from conformance.report.comparison_formats import comparison_html
 from conformance.results.comparison import compare
+from conformance.results.model import Results
 from tests.browser.pages import Show, broken
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -96,6 +97,23 @@ def test_the_page_never_scrolls_sideways(show: Show, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+#: Finds texts that have no room: of more than 20 letters, in a column of two or three, though not turned.
+SQUEEZED = """() => [...document.querySelectorAll("body *")].filter((part) => {
+    const text = [...part.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE);
+    const box = part.getBoundingClientRect();
+    return text.map((node) => node.data.trim()).join("").length > 20 && box.width > 1 && box.width < 40
+        && box.height > 100 && !part.closest(".turned");
+}).map((part) => part.outerHTML.slice(0, 200))"""
+
+
+@pytest.mark.parametrize("width", [360, 400, 700])
+def test_no_text_stands_in_a_column_of_single_letters(show: Show, width: int) -> None:
+    page = show(twice_performed(), viewport={"width": width, "height": 900}).page
+    page.evaluate("() => document.querySelectorAll('details').forEach((part) => { part.open = true; })")
+    assert page.locator("table.beside caption").inner_text()
+    assert page.evaluate(SQUEEZED) == []
+
+
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_a_narrow_comparison_shows_what_each_implementation_did(show: Show, colours: str) -> None:
     compared = compare({"before": document(whole_run()), "after": document(broken())})
@@ -118,6 +136,16 @@ def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
     for hidden in ("nav.jump", "#filter", "#theme", "#rules"):
         assert page.locator(hidden).is_hidden()
     assert len(page.pdf()) > 10_000
+
+
+def twice_performed() -> Results:
+    """A run in which a repeated key did the work again: two exchanges decide."""
+    keyed: dict[str, Any] = {"request_headers": [("Idempotency-Key", "k")]}
+    results = whole_run(
+        None, finding("idempotency.replay", "createAccount", Verdict.FAILED, exchanges=[2, 1])
+    )
+    keep(results, exchange(1, b'{"id": "acc_1"}', **keyed), exchange(2, b'{"id": "acc_2"}', **keyed))
+    return results
 
 
 #: A sheet of A4 in pixels, without the margins that report.css asks for.
@@ -151,11 +179,7 @@ def test_operations_stand_upright_over_the_matrix(show: Show) -> None:
 
 
 def test_two_exchanges_that_decide_stand_side_by_side_also_without_scripts(show: Show) -> None:
-    keyed: dict[str, Any] = {"request_headers": [("Idempotency-Key", "k")]}
-    results = whole_run(
-        None, finding("idempotency.replay", "createAccount", Verdict.FAILED, exchanges=[2, 1])
-    )
-    keep(results, exchange(1, b'{"id": "acc_1"}', **keyed), exchange(2, b'{"id": "acc_2"}', **keyed))
+    results = twice_performed()
     for width in (1280, 400):
         page = show(results, java_script_enabled=False, viewport={"width": width, "height": 900}).page
         row = page.locator("table.beside tr.other")

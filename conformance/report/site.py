@@ -72,10 +72,17 @@ def _headline(implementations: Sequence[Implementation]) -> str:
     unknown = of - conform - broken
     if unknown == of:
         return f"The last runs do not tell whether any of {of} implementations conforms."
+    if unknown:
+        told = [f"{conform} {'conforms' if conform == 1 else 'conform'}"] if conform else []
+        told += (
+            [f"{broken} {'does' if broken == 1 else 'do'} not{'' if conform else ' conform'}"]
+            if broken
+            else []
+        )
+        return f"Of {of} implementations {' and '.join(told)}; the last run of {unknown} does not tell."
     number = f"All {of}" if conform == of else f"{conform or 'None'} of {of}"
     verb = "conforms" if conform == 1 else "conform"
-    rest = f"; that of {unknown} does not tell" if unknown else ""
-    return f"{number} implementations {verb}, by the last run of each{rest}."
+    return f"{number} implementations {verb}, by the last run of each."
 
 
 def _row(implementation: Implementation) -> dict[str, object]:

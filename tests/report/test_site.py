@@ -74,8 +74,12 @@ def test_what_changed_since_the_run_before_is_told() -> None:
         ((BAD, BAD), "None of 2 implementations conform, "),
         ((GOOD,), GOOD.verdict.sentence),
         ((PART, PART), "The last runs do not tell whether any of 2 implementations conforms."),
-        ((PART, BAD), "None of 2 implementations conform, by the last run of each; that of 1 does not tell."),
-        ((GOOD, PART), "1 of 2 implementations conforms, by the last run of each; that of 1 does not tell."),
+        ((PART, BAD), "Of 2 implementations 1 does not conform; the last run of 1 does not tell."),
+        ((GOOD, PART), "Of 2 implementations 1 conforms; the last run of 1 does not tell."),
+        (
+            (GOOD, PART, BAD, BAD),
+            "Of 4 implementations 1 conforms and 2 do not; the last run of 1 does not tell.",
+        ),
     ],
 )
 def test_the_page_begins_with_how_many_conform(runs: tuple[Document, ...], headline: str) -> None:

@@ -31,6 +31,9 @@ MAX_REFUSED = 24
 #: Changes of other resources in the place of a judged one.
 MAX_BESIDE = 40
 
+#: Requests with other keys between two uses of one.
+MOST_KEYS = 24
+
 #: Requests that were under way together.
 MOST_AT_ONCE = 40
 
@@ -66,6 +69,7 @@ def needed(
         between = [
             exchange for exchange in exchanges if first < exchange.number < last and exchange.method != "GET"
         ]
+        between += _other_keys(judged, run)
         most = MAX_STEPS_OF_EFFECTS
     else:
         listed = _listed(judged, makers, run)
@@ -216,6 +220,22 @@ def _within(maker: Exchange, readings: list[Exchange]) -> bool:
         if beneath and path.startswith(f"{about.removesuffix('/disable')}/"):
             return True
     return False
+
+
+def _other_keys(judged: list[Exchange], run: RunContext) -> list[Exchange]:
+    """Where one key was used again: what was done with other keys meanwhile, whoever sent it. A server may
+    know the latest only."""
+    keys = {exchange.call.idempotency_key for exchange in judged}
+    if len(keys) > 1 or None in keys or len(judged) < 2:
+        return []
+    first, last = judged[0], judged[-1]
+    numbers = range(first.number + 1, last.number)
+    meanwhile = [run.record[number] for number in numbers if number in run.record]
+    return [
+        exchange
+        for exchange in meanwhile
+        if exchange.operation == last.operation and exchange.call.idempotency_key not in {None, *keys}
+    ][:MOST_KEYS]
 
 
 def _beside(judged: list[Exchange], exchanges: list[Exchange]) -> list[Exchange]:

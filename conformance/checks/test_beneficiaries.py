@@ -28,6 +28,9 @@ from conformance.judging.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 
+#: What some of a beneficiary's destinations are, by their places.
+_KINDS = {0: "default", 1: "wallet", 2: "IBAN"}
+
 #: More destinations than a list shows on a page by default.
 MANY = 11
 
@@ -159,7 +162,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
     # Disabling is final, as far as is known: it shows all of them once.
     for count in (0, 1, 2, MANY) if ctx.operation.id != "disableBeneficiary" else (MANY,):
         while len(mine) < count:
-            made = _destination(ctx, fixture, owner, {1: "wallet", 2: "IBAN"}.get(len(mine), ""))
+            made = _destination(ctx, fixture, owner, _KINDS.get(len(mine), ""))
             if made is None:
                 break
             mine.append(made)
@@ -179,10 +182,12 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
 def _destination(
     ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, shape: str = ""
 ) -> Exchange | None:
-    """A new destination of a beneficiary, of a shape if the server takes it; None where it refuses even the
-    sample."""
+    """A new destination of a beneficiary, of a shape or its default if the server takes it; None where it
+    refuses even the sample."""
     bodies = [ctx.run.bank_account(fixture)]
-    if shape:
+    if shape == "default":
+        bodies = [{**bodies[0], "is_default": True}, *bodies]
+    elif shape:
         bodies = [*AcceptedBodies(ctx.run, "createPayoutDestination").bodies(shape, fixture), *bodies]
     for body in bodies:
         made = ctx.send(call("createPayoutDestination", owner.ids, body), "a destination to be shown")
@@ -221,10 +226,9 @@ def _judge_destinations(
     wanted = sorted(str(destination.get("id")) for destination in mine)
     exactly = Equal(f"{what}: payout_destinations", At("payout_destinations"), wanted, "ids")
     ctx.judge(rule, exactly, answer, *mine, foreign)
-    # What a second default does to the first, and what disabling does to destinations, is not shown.
+    # What disabling does to destinations is not shown, and how they are masked is a matter of their create.
     aside = (
         "object",
-        "is_default",
         "updated",
         "status",
         "clabe_last4",
@@ -232,6 +236,8 @@ def _judge_destinations(
         "wallet_address_masked",
     )
     names = [name for name in documented("createPayoutDestination") if name not in aside]
+    if sum(destination.get("is_default") is True for destination in mine) > 1:
+        names.remove("is_default")  # What a second default does to the first is not shown.
     created = {destination.get("id"): destination for destination in mine}
     for element in objects(answer.get("payout_destinations")):
         if (origin := created.get(element.get("id"))) is None:

@@ -248,9 +248,20 @@ def shown(ctx: CheckContext, purpose: str) -> Exchange:
     )
 
 
+def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
+    """Notes that an account's balances, which a rule is about, were none."""
+    reason = "the account shows no balance, so that no form of one was seen"
+    if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
+        ctx.skip_judgement(rule, reason, answer, remedy=FUNDED)
+    else:
+        # Where no account may be drawn on, none need ever have money.
+        ctx.not_applicable(rule, f"{reason}, and none may be drawn on ([features] payouts)")
+
+
 @check("format.timestamp-current")
 def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
-    """A new resource shows a created of about now, and none an updated before its created."""
+    """A new resource shows a created of about now, none an updated before its created, and no balance an
+    updated_at that is still to come."""
     operation = ctx.operation.id
     if ctx.operation.traits.creates:
         answers = [
@@ -259,6 +270,9 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
     else:
         answers = [shown(ctx, "a resource that was made before")]
     for answer in answers:
+        if operation == "getAccountBalances" and answer.get("balances") == []:
+            no_balance(ctx, "format.timestamp-current", answer)
+            continue
         ctx.judge(
             "format.timestamp-current", tells_the_time("created of about now, updated not before it"), answer
         )
@@ -283,12 +297,7 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
         for rule in ctx.rules.values():
             unseen = rule.id not in response_rules(operation, answer.document)
             if operation == "getAccountBalances" and unseen and answer.get("balances") == []:
-                reason = "the account shows no balance, so that no form of one was seen"
-                if ctx.target.features.payouts or ctx.target.primary.funded_account_id:
-                    ctx.skip_judgement(rule.id, reason, answer, remedy=FUNDED)
-                else:
-                    # Where no account may be drawn on, none need ever have money.
-                    ctx.not_applicable(rule.id, f"{reason}, and none may be drawn on ([features] payouts)")
+                no_balance(ctx, rule.id, answer)
                 continue
             if not ctx.operation.is_list or answer.get("items"):
                 # Nobody can make a server show what a resource, or an element of a list, need not have.

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 from conformance.contract import timestamps
 from conformance.contract.traits import TRAITS
-from conformance.judging.comparison import same_instant, show
+from conformance.judging.comparison import objects, same_instant, show
 from conformance.wire.messages import Exchange
 
 #: Seconds that what a request sets to the time may lie from the server's clock.
@@ -22,10 +22,12 @@ _UNTOLD = 300
 def untimely(exchange: Exchange) -> str:
     """How the timestamps of a resource in an answer do not tell the time, in words; "" where they do or are
     none. The answer to a create is the first to its request: a replay shows the time of the original."""
+    now, margin = _clock(exchange)
+    if exchange.operation == "getAccountBalances":
+        return _untimely_balances(exchange, now, margin)
     created = timestamps.parse(exchange.get("created"))
     if created is None:
         return ""
-    now, margin = _clock(exchange)
     if exchange.operation is not None and TRAITS[exchange.operation].creates:
         for name in _SET:
             if abs(off := _off(exchange, name, now)) > margin:
@@ -38,6 +40,16 @@ def untimely(exchange: Exchange) -> str:
     return f"updated {show(shown)}, before created {show(exchange.get('created'))}"
 
 
+def _untimely_balances(exchange: Exchange, now: float, margin: float) -> str:
+    """The balance that was last changed some time from now."""
+    for balance in objects(exchange.get("balances")):
+        shown = balance.get("updated_at")
+        instant = timestamps.parse(shown)
+        if instant is not None and (ahead := float(instant) - now) > margin:
+            return _told("updated_at", shown, ahead)
+    return ""
+
+
 def _off(exchange: Exchange, name: str, now: float) -> float:
     """Seconds by which a timestamp lies ahead of a time; 0 where it is none."""
     instant = timestamps.parse(exchange.get(name))
@@ -45,8 +57,12 @@ def _off(exchange: Exchange, name: str, now: float) -> float:
 
 
 def _described(exchange: Exchange, name: str, off: float) -> str:
+    return _told(name, exchange.get(name), off)
+
+
+def _told(name: str, value: object, off: float) -> str:
     minutes = round(off / 60)
-    return f"{name} {show(exchange.get(name))}, {abs(minutes)} minutes {'ahead' if minutes > 0 else 'ago'}"
+    return f"{name} {show(value)}, {abs(minutes)} minutes {'ahead' if minutes > 0 else 'ago'}"
 
 
 def _clock(exchange: Exchange) -> tuple[float, float]:

@@ -236,7 +236,10 @@ def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
 faults["beneficiary.destinations"] |= {
     "A destination of a beneficiary shows another member than its create answered.": document(
         _embedded,
-        each=("country", "currency", "label", "account_number_last4", "type", "created", "payout_method"),
+        each=(
+            *("country", "currency", "label", "account_number_last4", "type", "created", "payout_method"),
+            "is_default",
+        ),
     ),
 }
 

@@ -14,6 +14,7 @@ from conformance.reference.codes import WALLET_NETWORKS
 from tests.specification import ADDRESS
 
 from .catalogue import faults, seam
+from .formats import balance
 from .resources import keeping, showing
 
 # --------------------------------------------------------------------------- timestamps
@@ -26,7 +27,11 @@ def shifted(text: str, **by: float) -> str:
 
 
 CREATES = [name for name in RULES["format.timestamp-current"].operations if name.startswith("create")]
-UPDATED = [name for name in RULES["format.timestamp-current"].operations if name != "createPayin"]
+UPDATED = [
+    name
+    for name in RULES["format.timestamp-current"].operations
+    if name not in ("createPayin", "getAccountBalances")
+]
 
 faults["format.timestamp-current"] |= {
     "created is local time that calls itself UTC.": showing(
@@ -50,6 +55,10 @@ faults["format.timestamp-current"] |= {
         },
         operations=("createPayout",),
         each=(2, -5),
+    ),
+    "updated_at of a balance is local time, hours ahead, that calls itself UTC.": balance(
+        lambda self, ctx, element: {**element, "updated_at": shifted(element["updated_at"], hours=2)},
+        operations=("getAccountBalances",),
     ),
 }
 

@@ -9,7 +9,7 @@ from conformance.harness.list_reading import active, out_of_range, stocked
 from conformance.harness.pagination import steady, walk
 from conformance.judging import pages, queries
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, page_of, pages_of, query
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query
 
 
 @check("list.size-range", "list.out-of-range")
@@ -86,7 +86,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
 
-    def read() -> list[tuple[str, Exchange, int]]:
+    def read() -> list[tuple[str, Exchange, Walk]]:
         done = walk(ctx, list_fixture.call)
         count = max(len(set(done.ids)), done.total or 0)
         probes = []
@@ -107,13 +107,13 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
                 ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(ctx)))
             )
         return [
-            (what, ctx.send(list_fixture.call.with_query(parameters), what), count)
+            (what, ctx.send(list_fixture.call.with_query(parameters), what), done)
             for what, parameters in probes
             if ctx.wanted(what)
         ]
 
     rule = "list.page-beyond"
-    for what, exchange, count in steady(ctx, list_fixture.call, read):
+    for what, exchange, done in steady(ctx, list_fixture.call, read):
         expected = f"{what}: no items, or a refusal (4xx)"
         if pagination.page(ctx, rule, exchange, what, refusable=True) is not None:
             # What does not fit the server's numbers, it may take for none and answer as another page.
@@ -122,13 +122,13 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
             numbers = list(_BEYOND_NUMBERS.values()) if what in _BEYOND_NUMBERS else []
             ctx.judge(rule, pages.no_items(expected, numbers=numbers, refusable=True), exchange)
             if exchange.succeeded and what in _NEAR:
-                _judge_numbers(ctx, exchange, what, count)
+                _judge_numbers(ctx, exchange, what, done)
         if what in ("page 1 past the last of size 10", "page=1000000000000"):
             answer = f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"
             ctx.observe("list.out-of-range", what, answer, exchange)
 
 
-def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, count: int) -> None:
+def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk) -> None:
     """Judges what the envelope of a page without items says: the page and size that were asked for, and how
     many pages there are, of which a query that counts what it finds there knows nothing."""
     asked = queries.read(exchange.call.query)
@@ -136,14 +136,12 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, count: int)
         if (number := asked.number(name)) is not None:
             ctx.judge("list.echo", pages.number_is(what, name, number), exchange)
     size = asked.number("size")
-    if size is not None:
-        known = pages_of(count, size)
+    if size is not None and done.pages:
+        known = pages_of(max(len(set(done.ids)), done.total or 0), size)
         others_add = ctx.operation.id == "listAccounts"
-        expected = f"{what}: pages {known}" + (" or more" if others_add else "")
-        fitting = pages.number_from(
-            expected, name="pages", lowest=known, highest=None if others_add else known
-        )
-        ctx.judge("list.pages", fitting, exchange)
+        sentence = f"{what}: pages {known}" + (" or more" if others_add else "")
+        fitting = pages.pages_of_walk(sentence, size=size, growing=others_add)
+        ctx.judge("list.pages", fitting, exchange, *done.page_exchanges)
     ctx.judge("list.pages", pages.count_of_pages(what, size), exchange)
 
 

@@ -242,6 +242,16 @@ def total_of_walk(exchanges: Sequence[Exchange], count: int | None = None) -> st
 
 
 @predicate(walk=True)
+def pages_of_walk(exchanges: Sequence[Exchange], size: int, growing: bool) -> str:
+    """The first page's `pages` is how many of a size the elements fill that a walk (the other pages) shows or
+    counts; in a list that is `growing`, it may be more."""
+    page, *walk = pages(exchanges)
+    known = pages_of(max(len(set(ids_of(walk))), walk[0].total or 0), size)
+    number = _number(page, "pages")
+    return "" if number == known or (growing and number > known) else f"pages {number}"
+
+
+@predicate(walk=True)
 def full_pages(exchanges: Sequence[Exchange], size: int) -> str | Outcome:
     """Each page of a walk but the last has as many elements as it can have."""
     read = pages(exchanges)

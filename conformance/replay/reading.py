@@ -10,7 +10,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judging.expectations import from_plain
 from conformance.replay.document import Document, Step
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import Page, integer, page_of, pages_of
+from conformance.wire.pages import Page, page_of, pages_of
 
 #: The number of a page in a query.
 PAGE = re.compile("(?<![^?&])page=([1-9][0-9]*)(?=&|$)")
@@ -62,11 +62,12 @@ def _next(target: str, number: int) -> str:
 def still_past(step: Step, exchange: Exchange) -> Step | None:
     """The step with a later page, where one past the last was asked for and the answer shows that the list
     has become longer; None where it is well as it is."""
-    past, asked = step["answered"].get("past", 0), PAGE.search(step["target"])
-    total, size = (integer(exchange.get(name)) for name in ("total", "size"))
-    if not past or asked is None or not total or not size or size < 1 or "auth" in step:
+    past, asked, page = step["answered"].get("past", 0), PAGE.search(step["target"]), page_of(exchange)
+    if not past or asked is None or "auth" in step or page is None or not page.items:
         return None
-    wanted = pages_of(total, size) + past
+    if not page.total or not page.size or page.size < 1:
+        return None
+    wanted = pages_of(page.total, page.size) + past
     later = {
         "target": PAGE.sub(f"page={wanted}", step["target"]),
         "answered": {**step["answered"], "past": 0},

@@ -24,7 +24,7 @@ from conformance.replay.reading import PAGE
 from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced, fresh_like, resemble
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
-from conformance.wire.pages import DEFAULT_SIZE, integer, pages_of
+from conformance.wire.pages import DEFAULT_SIZE, integer, page_of, pages_of
 
 #: Pauses as long as this, in seconds, belong to the failure: a check that waited for a clock.
 PAUSE = 0.3
@@ -184,10 +184,11 @@ def _step(
 
 
 def _past(exchange: Exchange, steps: Iterable[Exchange]) -> int:
-    """How many pages past the last one a request for a page is; 0 where it is none of those."""
+    """How many pages past the last one a request for a page is; 0 where it is none of those, or its answer
+    shows elements."""
     asked = PAGE.search(exchange.call.query)
-    operation = OPERATIONS.get(exchange.operation or "")
-    if asked is None or operation is None or not operation.is_list:
+    operation, found = OPERATIONS.get(exchange.operation or ""), page_of(exchange)
+    if asked is None or operation is None or not operation.is_list or (found and found.items):
         return 0
     near = [step for step in steps if step.call.path == exchange.call.path and step.number < exchange.number]
     totals = [integer(step.get("total")) for step in (*near, exchange)]

@@ -65,6 +65,7 @@ def test_replays_tell_faulty_servers_from_right_ones(monkeypatch: pytest.MonkeyP
         "idempotency.replay[createPayoutDestination]: Only so many of the keys that were last used here",
         # A list that has become longer is read to its end, and has its last page elsewhere.
         "list.walk[listAccounts]: A page does not hold what it should: at most 50",
+        "list.pages[listAccounts]: pages is not total divided by size, rounded up: rounded down",
         "list.complete[listAccounts]: This member of an item is not what the create answered: name",
         # Which of the requests that are sent at one moment is late is chance.
         "idempotency.race[createPayoutDestination]: Those of simultaneous requests that are late",

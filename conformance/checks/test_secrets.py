@@ -15,7 +15,8 @@ from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.findings import Inconclusive
-from conformance.judging.invariants import HIDDEN_FIELDS, NoSecrets, telling_secrets
+from conformance.judging.hidden_numbers import HIDDEN_FIELDS
+from conformance.judging.invariants import NoSecrets, telling_secrets
 from conformance.wire.messages import Call, Exchange
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.

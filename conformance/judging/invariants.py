@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
@@ -11,6 +10,7 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judging.expectations import CannotTell, Expectation, Outcome
 from conformance.judging.findings import Finding
+from conformance.judging.hidden_numbers import HiddenNumbers, squeezed
 from conformance.judging.losses import SeldomLost, telling, too_many_lost
 from conformance.judging.recorder import Judgement
 from conformance.judging.timeliness import untimely
@@ -46,13 +46,8 @@ INVARIANTS = (
     "list.wallet-items",
 )
 
-#: Request fields of a payout destination whose full value no response may show (section 2.4).
-HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
-
 #: What these rules call their check in the results.
 CHECK = "every response"
-
-_SPACING = re.compile(r"[\s\-.]+")
 
 
 @dataclass
@@ -136,7 +131,7 @@ class NoSecrets(Expectation, kind="no-secrets"):
         text += "\n".join(value for _, value in exchange.response_headers)
         if target is not None and any(secret in text for secret in telling_secrets(target)):
             return Outcome(False, "a signing secret")
-        plain = _squeezed(text)
+        plain = squeezed(text)
         shown = next((name for name, value in self.numbers if value in plain), "")
         return Outcome(not shown, f"the full {shown} of a destination")
 
@@ -147,8 +142,7 @@ class Invariants:
     def __init__(self, target: Target) -> None:
         self.tallies: dict[tuple[str, str], Tally] = {}
         self._secrets = telling_secrets(target)
-        #: Account -> hidden value -> the request field it was sent in.
-        self._hidden: dict[str, dict[str, tuple[str, int]]] = {}
+        self._hidden = HiddenNumbers()
         #: Operation -> how many of its requests had to be sent again.
         self._lost: dict[str, int] = {}
         #: Organizations and idempotency keys that were accepted.
@@ -190,7 +184,7 @@ class Invariants:
         self._lost_requests(exchange)
         if exchange.repeated:
             return
-        self._remember_hidden(exchange)
+        self._hidden.remember(exchange)
         # A front end may refuse what no grammar allows, in its own words.
         judged = grammatical(exchange) or not exchange.refused
         if self._no_server_error(exchange) and judged:
@@ -326,51 +320,14 @@ class Invariants:
 
     # ------------------------------------------------------------------ secrets
 
-    def _remember_hidden(self, exchange: Exchange) -> None:
-        # What was refused is no destination's number: an error may say which value it did not like.
-        if (
-            exchange.operation != "createPayoutDestination"
-            or not exchange.request_body
-            or not exchange.succeeded
-        ):
-            return
-        try:
-            body = exchange.call.document
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(body, dict):
-            return
-        for name in HIDDEN_FIELDS:
-            value = body.get(name)
-            # Shorter values may stand anywhere by chance; numbers under five digits are their own last four.
-            if isinstance(value, str) and len(value) >= 8 and value.isascii():
-                self._hidden.setdefault(_account(exchange), {})[_squeezed(value)] = name, exchange.number
-
     def _secrets_hidden(self, exchange: Exchange) -> None:
         text = exchange.response_body.decode("utf-8", "replace")
         text += "\n".join(value for _, value in exchange.response_headers)
         broken, maker = "", 0
         if any(secret in text for secret in self._secrets):
             broken = "the response shows a signing secret"
-        elif hidden := self._hidden.get(_account(exchange)):
-            name, maker = _shown_hidden(text, hidden)
+        elif self._hidden.known(exchange):
+            name, maker = self._hidden.shown(exchange, text)
             broken = f"the response shows the full {name} of a payout destination" if name else ""
         expected = "no signing secret and no full number of a payout destination"
         self._judge("secrets.hidden", exchange, broken, expected, maker)
-
-
-def _shown_hidden(text: str, hidden: Mapping[str, tuple[str, int]]) -> tuple[str, int]:
-    """The field whose full value a text shows, and the number of the exchange that sent it."""
-    squeezed = _squeezed(text)
-    return next((found for value, found in hidden.items() if value in squeezed), ("", 0))
-
-
-def _account(exchange: Exchange) -> str:
-    """The account that a request is about: a destination's numbers can only show under their own account."""
-    match = re.match(r"/v1/accounts/([^/?]+)", exchange.call.target)
-    return match[1] if match else ""
-
-
-def _squeezed(text: str) -> str:
-    """The text without the spacing that numbers are grouped with, in lower case."""
-    return _SPACING.sub("", text).lower()

@@ -108,3 +108,27 @@ def test_a_secret_that_may_be_a_word_is_not_looked_for(secret: str, telling: boo
     primary = {"api_key": "key_1", "secret": secret, "customer_id": "cus_1"}
     target = build({"base_url": "http://words.test", "primary": primary}, "words")
     assert (secret in telling_secrets(target)) is telling
+
+
+@pytest.mark.parametrize(
+    ("numbers", "names", "broken"),
+    [
+        pytest.param("10002000300040005", "Ada Lovelace", True, id="shown"),
+        pytest.param("__not_in_enum__", "__not_in_enum__", False, id="also-in-another-field"),
+    ],
+)
+def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, broken: bool) -> None:
+    """Generated requests send one text in several fields; the others are shown."""
+    run = run_on()
+    fixture = run.shared()
+    number = {**run.bank_account(fixture), "account_number": numbers}
+    first = run.send(fixture.client, fixture.call("createPayoutDestination", number), "a number")
+    assert first.succeeded
+    name = {**run.bank_account(fixture), "account_name": names, "label": names}
+    other = fixture.call("createPayoutDestination", name)
+    exchange = run.send(fixture.client, other, "another destination")
+    shown = replace(exchange, response_body=exchange.response_body + numbers.encode())
+    judged = Invariants(run.target)
+    for answer in (first, exchange, shown):
+        judged.inspect(answer)
+    assert bool(judged.tallies["secrets.hidden", "createPayoutDestination"].broken) is broken

@@ -35,7 +35,7 @@ from conformance.judging.expectations import (
     Status,
 )
 from conformance.judging.findings import Finding, Verdict
-from conformance.judging.invariants import HIDDEN_FIELDS
+from conformance.judging.hidden_numbers import HIDDEN_FIELDS
 from conformance.judging.reasons import ExpectedAnswer
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Exchange

@@ -16,7 +16,7 @@ from conformance.fuzz.stateful.walking import Walker
 from conformance.judging.comparison import alike, objects, same
 from conformance.judging.expectations import Accepted, At, Equal, Later, Member, Refused
 from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.judging.invariants import HIDDEN_FIELDS
+from conformance.judging.hidden_numbers import HIDDEN_FIELDS
 from conformance.wire.messages import Exchange
 
 

@@ -1,0 +1,87 @@
+"""The full numbers of payout destinations, which no answer shows (section 2.4)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.wire.messages import Exchange
+
+#: Fields of a payout destination that are shown masked or not at all.
+HIDDEN_FIELDS = ("account_number", "iban", "wallet_address")
+
+#: Shorter values may stand anywhere by chance; numbers under five digits are their own last four.
+_SHORTEST = 8
+
+_SPACING = re.compile(r"[\s\-.]+")
+_ACCOUNT = re.compile(r"/v1/accounts/([^/?]+)")
+
+
+class HiddenNumbers:
+    """What was sent as a number of a destination, by account, under which alone it can show."""
+
+    def __init__(self) -> None:
+        #: Account -> number -> the field, and the exchange that sent it.
+        self._numbers: dict[str, dict[str, tuple[str, int]]] = {}
+        #: Account -> texts that were sent in other fields, which answers may show.
+        self._texts: dict[str, set[str]] = {}
+
+    def remember(self, exchange: Exchange) -> None:
+        """Notes what an accepted request sends. What was refused is no destination's: an error may say which
+        value it did not like."""
+        if not exchange.request_body or not exchange.succeeded or exchange.method == "GET":
+            return
+        try:
+            body = exchange.call.document
+        except (ValueError, RecursionError):
+            return
+        if not isinstance(body, dict):
+            return
+        hidden = HIDDEN_FIELDS if exchange.operation == "createPayoutDestination" else ()
+        account = _account(exchange)
+        for name in hidden:
+            value = body.get(name)
+            if isinstance(value, str) and len(value) >= _SHORTEST and value.isascii():
+                self._numbers.setdefault(account, {})[squeezed(value)] = name, exchange.number
+        shown = {name: value for name, value in body.items() if name not in hidden}
+        self._texts.setdefault(account, set()).update(
+            squeezed(text) for text in _strings(shown) if len(text) >= _SHORTEST
+        )
+
+    def known(self, exchange: Exchange) -> bool:
+        """Whether a number is known that the answer might show."""
+        return bool(self._numbers.get(_account(exchange)))
+
+    def shown(self, exchange: Exchange, text: str) -> tuple[str, int]:
+        """The field whose full value the text of an answer shows, and the exchange that sent it; "" and 0
+        where there is none. A value that stands in another field as well is no secret."""
+        account, plain = _account(exchange), squeezed(text)
+        texts = self._texts.get(account, set())
+        for value, found in self._numbers.get(account, {}).items():
+            if value in plain and not any(value in other for other in texts):
+                return found
+        return "", 0
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The strings within a JSON value."""
+    places = [value]
+    while places:
+        place = places.pop()
+        if isinstance(place, str):
+            yield place
+        elif isinstance(place, dict):
+            places += place.values()
+        elif isinstance(place, list):
+            places += place
+
+
+def _account(exchange: Exchange) -> str:
+    match = _ACCOUNT.match(exchange.call.target)
+    return match[1] if match else ""
+
+
+def squeezed(text: str) -> str:
+    """The text without the spacing that numbers are grouped with, in lower case."""
+    return _SPACING.sub("", text).lower()

@@ -93,9 +93,9 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
     if replayed.verdict == UNDECIDED:
         print(f"undecided: {printable(run.redactor.text(replayed.got))}")
     else:
-        print(
-            f"{replayed.verdict}{': ' + printable(run.redactor.text(replayed.got)) if replayed.got else ''}"
-        )
+        tries = f" in {replayed.attempts} attempts" if replayed.attempts > 1 else ""
+        got = f": {printable(run.redactor.text(replayed.got))}" if replayed.got else ""
+        print(f"{replayed.verdict}{tries}{got}")
     return STATUS[replayed.verdict]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import unquote
 
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.expectations import KINDS, ExpectationError, Outcome, from_plain
@@ -28,11 +30,13 @@ LONGEST_VALUE = 100_000
 
 @dataclass
 class Replayed:
-    """What came of a replay: the verdict, what was got or why it is undecided, and the exchanges by step."""
+    """What came of a replay: the verdict, what was got or why it is undecided, the exchanges by step, and how
+    often it was tried."""
 
     verdict: str
     got: str = ""
     answers: dict[str, Exchange] = field(default_factory=dict)
+    attempts: int = 1
 
 
 #: What outcomes come to together: a failure, else what cannot be told.
@@ -41,8 +45,9 @@ _SEVERITY = (False, None, True)
 #: Rules whose failures may depend on how many requests came before.
 _COUNTED = ("format.id-unique", "list.stable")
 
-#: How often more a failure that comes by chance is tried.
-_ATTEMPTS = 4
+#: How often more a failure that comes by chance is tried, and one that comes by the count of requests.
+_ATTEMPTS = 8
+_COUNTED_ATTEMPTS = 4
 
 
 class NotAnswered(Inconclusive):
@@ -98,24 +103,37 @@ def perform(
 ) -> Replayed:
     """Sends every step and judges the answers; `shown` sees each exchange as it comes.
 
-    What depends on which requests meet, or on how many came before, is tried several times before it counts
-    as not reproduced. Raises ReplayError for a step that cannot be sent, or whose organization the target
-    does not have.
+    What depends on which requests meet, on the moment at which they come, or on how many came before, is
+    tried several times before it counts as not reproduced; of these the first is shown, and the last unless
+    it shows nothing either. Raises ReplayError for a step that cannot be sent, or whose organization the
+    target does not have.
     """
     replayed = _attempt(document, run, shown)
-    for number in range(_ATTEMPTS if _by_chance(document) else 0):
+    counted = document["rule"] in _COUNTED
+    for number in range(_COUNTED_ATTEMPTS if counted else _ATTEMPTS if _by_chance(document) else 0):
         if replayed.verdict != NOT_REPRODUCED:
             break
         # Some requests fewer, so that those of the next attempt come at another count.
-        for _ in range(number + 1):
-            _attempt({**document, "steps": document["steps"][:-1], "judged": []}, run, shown)
-        replayed = _attempt(document, run, shown)
+        for _ in range(number + 1 if counted else 0):
+            _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
+        replayed, sent = _aside(document, run)
+        replayed.attempts = number + 2
+        for step, exchange in sent if replayed.verdict != NOT_REPRODUCED else ():
+            shown(step, exchange)
     return replayed
 
 
+def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[Step, Exchange]]]:
+    """An attempt that is not shown, or not yet, with what was sent."""
+    sent: list[tuple[Step, Exchange]] = []
+    return _attempt(document, run, lambda step, exchange: sent.append((step, exchange))), sent
+
+
 def _by_chance(document: Document) -> bool:
-    """Whether a failure may need more than its own requests."""
-    return document["rule"] in _COUNTED or any("together" in step for step in document["steps"])
+    """Whether a failure may need requests that meet, or elements whose times lie near to one another."""
+    return any(
+        "together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in document["steps"]
+    )
 
 
 def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchange], None]) -> Replayed:

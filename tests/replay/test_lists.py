@@ -50,6 +50,19 @@ def test_only_walks_are_read_on(run: RunContext) -> None:
         assert sum(exchange.operation == "listAccounts" for exchange in replayed.answers.values()) == pages
 
 
+def test_what_comes_by_chance_is_tried_several_times_and_shown_once(run: RunContext) -> None:
+    fixture = run.shared()
+    created = run.send(fixture.client, fixture.call("createWallet"), "a wallet").get("created")
+    call = fixture.call("listWallets").with_query({"start_date": created})
+    page = run.send(fixture.client, call, "from a wallet's created on")
+    document = document_of(finding("list.start-date", "listWallets", Accepted("it"), page), [page], run)
+    assert document is not None
+    seen: list[str] = []
+    replayed = perform(document, run_on(), lambda step, exchange: seen.append(step["id"]))
+    assert (replayed.verdict, replayed.attempts) == ("not reproduced", 9)
+    assert seen == [step["id"] for step in document["steps"]]
+
+
 def test_a_page_past_the_last_stays_past_it(run: RunContext) -> None:
     page = listed(grown(run, 1), 2)
     step = {"target": "/v1/x?size=2&page=3", "answered": {"status": 200, "past": 1}}

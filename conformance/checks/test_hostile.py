@@ -226,7 +226,7 @@ def test_hostile_queries(ctx: CheckContext) -> None:
 def test_sound_answers(ctx: CheckContext) -> None:
     """A valid request is not answered with a redirection; the status of a successful answer, and its members
     that the specification does not name, are recorded."""
-    answer = ctx.send(ctx.valid(), "a valid request")
+    answer = ctx.shown(ctx.valid(), "a valid request")
     if answer.status is not None and answer.status < 400:
         ctx.judge("http.success-json", Accepted("a valid request"), answer)
     if not answer.succeeded or not isinstance(answer.document, dict):

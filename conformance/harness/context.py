@@ -93,6 +93,12 @@ class CheckContext:
         self.exchanges.append(exchange.number)
         return exchange
 
+    def shown(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a call; a GET of what was made a moment ago until it is there."""
+        exchange = self.run.shown(self.run.client(organization), call, purpose)
+        self.exchanges.append(exchange.number)
+        return exchange
+
     def accept(self, call: Call, purpose: str, organization: str = "primary") -> Exchange:
         """Sends a valid call that must be answered 2xx for the check to go on; raises Inconclusive
         otherwise."""

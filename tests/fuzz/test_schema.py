@@ -24,6 +24,8 @@ from conformance.reference.refusals import Refusal
 from conformance.replay import load, perform
 from conformance.wire.messages import Call, to_json
 from tests.support.runs import broken, run_on
+from tests.variants.choice import compose
+from tests.variants.policies import ReadsBehind
 
 
 def settings(seed: int = 1, **more: Any) -> FuzzSettings:
@@ -163,6 +165,18 @@ class RefusesPayins(Behaviour):
         if ctx.operation == "createPayin":
             raise Refusal("invalid_field", "Not today.", "amount", "closed")
         super().check_together(ctx)
+
+
+class ReadsSoon(ReadsBehind):
+    """What is new is there for reads a tenth of a second later."""
+
+    behind = 100_000
+
+
+@pytest.mark.parametrize("operation", ["getBeneficiary", "getVirtualAccount"])
+def test_what_reads_show_late_is_waited_for(operation: str) -> None:
+    findings = schema_fuzzing(run_on(compose(ReadsSoon)), operation, settings())
+    assert not [finding for finding in findings if finding.verdict is Verdict.INCONCLUSIVE]
 
 
 def test_operation_that_is_never_accepted_is_inconclusive() -> None:

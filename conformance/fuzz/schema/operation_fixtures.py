@@ -51,6 +51,9 @@ class OperationFixtures:
                 self.learn(self._scene.beneficiary)
             if adds := self._adds:
                 self._populate(self._scene, adds)
+            if OPERATIONS[self.operation].method == "GET":
+                reading = self._scene.call(self.operation)
+                self.run.shown(self._scene.client, reading, "is there what is to be read?")
         return self._scene
 
     @property

@@ -137,9 +137,9 @@ def _dates(elements: list[Element]) -> list[tuple[str, str]]:
     later = just_after(middle.text)
     # Another one shown there may have been rounded up to it.
     if later is not None and parse(later) not in by_date:
-        dates.append(
-            (f"just after the created of element {len(distinct) // 2 + 1} of {len(distinct)}", later)
-        )
+        what = f"just after the created of element {len(distinct) // 2 + 1} of {len(distinct)}"
+        # First, as what it shows depends least on how near to one another elements are.
+        dates.insert(0, (what, later))
     if distinct and (second := whole_second(distinct[0].text)):
         dates.append(("at the midnight before the first element", f"{second[:10]}T00:00:00Z"))
     return [*dates, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

@@ -29,6 +29,7 @@ from unittest import mock
 
 import conformance
 from conformance.checks import load_checks
+from conformance.checks.test_histories import RACES
 from conformance.contract.rules import RULES
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judging import invariants, losses, recorder
@@ -58,6 +59,9 @@ JUDGING = ("judge", "refused", "error", "status", "authenticated", "succeeded")
 
 #: What judges every response, and with how many arguments: with fewer it notes that a rule holds.
 INVARIANT = {"_judge": 3, "too_many_lost": 2}
+
+#: So many times the examples of other explorations are drawn of races.
+RACED = 40
 
 #: A file below the package and a line of it.
 Line = tuple[str, int]
@@ -251,10 +255,22 @@ def measured(work: Work) -> Measure:
 
 
 def _explore(fault: Fault, examples: int) -> None:
+    """The explorations of a fault's operation, and the races where they are about its rule: these take
+    milliseconds, and choose their operation at random."""
     for exploration in EXPLORATIONS.values():
         for part in exploration.parts:
+            if part in RACES and fault.rule not in _raced():
+                continue
             if part == fault.operation or fault.operation not in exploration.parts:
-                exploration.function(run_on_fault(fault.make()), part, FuzzSettings(1, examples))
+                drawn = examples * RACED if part in RACES else examples
+                exploration.function(run_on_fault(fault.make()), part, FuzzSettings(1, drawn))
+
+
+@functools.cache
+def _raced() -> set[str]:
+    """The rules that races judge by."""
+    folder = PACKAGE / "fuzz" / "histories"
+    return {rule for path in folder.glob("*.py") for rule in _named(path.relative_to(PACKAGE).as_posix())}
 
 
 _FAULTS = {fault.id: fault for fault in load()}

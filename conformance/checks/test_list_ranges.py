@@ -17,7 +17,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
     """Asks for sizes that are none, below 1 or above 100: refused, or a page of 1 to 100 elements."""
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call.with_query(query(1, MAX_SIZE)), "page 1 of size 100")
-    values = ("0", "-1", "-100", "101", "1000", "99999999999", "abc", "1.5", "")
+    values = ("0", "-1", "-100", "101", "1000", "99999999999", "100000000000000000000", "abc", "1.5", "")
     for value in values:
         if not ctx.wanted(f"size={value}"):
             continue
@@ -75,8 +75,12 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
 #: Pages of which every server knows that they are none.
 _NEAR = ("page 1 past the last of size 10", "page 2 past the last of size 1")
 
-#: Pages whose offset at size 16 is 0 again in 64 bits, or which hardly fit 64 bits themselves.
-_BEYOND_NUMBERS = {"page=2**60+1 at size 16": 2**60 + 1, "page=2**63-1 at size 16": 2**63 - 1}
+#: Pages whose offset at size 16 is 0 again in 64 bits, which hardly fit 64 bits themselves, or do not.
+_BEYOND_NUMBERS = {
+    "page=2**60+1 at size 16": 2**60 + 1,
+    "page=2**63-1 at size 16": 2**63 - 1,
+    "page=10**20 at size 16": 10**20,
+}
 
 
 @check("list.page-beyond", "list.out-of-range", "list.echo", "list.pages")

@@ -111,6 +111,9 @@ BODY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "long text": lambda ctx: len(ctx.request.body) > 60_000,
     "double key": lambda ctx: _doubled(_text(ctx)),
     "no content type": lambda ctx: b"content-type" not in ctx.headers,
+    "unknown charset": lambda ctx: bool(
+        re.search("charset=(?!utf-?8)", (ctx.header(b"content-type") or "").lower())
+    ),
     "other content type": lambda ctx: (
         not (ctx.header(b"content-type") or "application/json").startswith("application/json")
     ),
@@ -175,6 +178,8 @@ QUERY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "page 0": lambda ctx: bool(re.search(rb"page=0(&|$)", ctx.query)),
     "negative page": lambda ctx: b"page=-" in ctx.query,
     "far page": lambda ctx: bool(re.search(rb"page=\d{10}", ctx.query)),
+    "page beyond 64 bits": lambda ctx: bool(re.search(rb"page=\d{20}", ctx.query)),
+    "size beyond 64 bits": lambda ctx: bool(re.search(rb"size=\d{20}", ctx.query)),
     "size 0": lambda ctx: bool(re.search(rb"size=0(&|$)", ctx.query)),
     "negative size": lambda ctx: b"size=-" in ctx.query,
     "large size": lambda ctx: bool(re.search(rb"size=(\d{4,}|10[1-9])", ctx.query)),

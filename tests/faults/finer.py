@@ -9,9 +9,10 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.fields import Field
+from conformance.reference.refusals import Refusal
 from conformance.reference.store import Condition
 
-from .catalogue import faults, seam
+from .catalogue import faults, refuse, seam
 from .lists import envelope
 
 # --------------------------------------------------------------------------- texts
@@ -103,6 +104,10 @@ faults["create.initial-state"] |= {
     ),
 }
 
+faults["idempotency.other-organization"] |= {
+    "A key is one for all organizations and accounts.": seam("answer_scope", lambda self, ctx: ctx.operation),
+}
+
 faults["destination.last4"] |= {
     "account_number_last4 of a CLABE is not its last four digits.": seam(
         "account_number_last4",
@@ -121,6 +126,17 @@ faults["wallet.duplicate"] |= {
         lambda self, ctx: ctx.store.claim_wallet_pair(
             self.parent(ctx)["id"], str(ctx.values["currency"]), ""
         ),
+    ),
+}
+
+faults["read.equals-create"] |= {
+    "A virtual account of some currency cannot be read.": seam(
+        "success_document",
+        lambda self, ctx: (
+            refuse(Refusal("missing_child")) if ctx.record["currency"] == self.value else self.usual()
+        ),
+        operations=("getVirtualAccount",),
+        each=("USD", "EUR"),
     ),
 }
 

@@ -169,8 +169,8 @@ class Walker(Sender):
     def final(self, operation: str, payee: Payee | None = None) -> None:
         """Walks a list as it is at the end, then from and up to the moment in which one element was
         created."""
-        self.walk(operation, 100, Filters(), payee)
         self.learn(operation, payee)
+        self.walk(operation, 100, Filters(), payee)
         things = self.model.listed(operation, payee)
         if things and all(thing.listed for thing in things):
             created = str(things[self.model.changes % len(things)].shown.get("created"))

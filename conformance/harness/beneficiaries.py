@@ -73,7 +73,10 @@ def unreliable(created: Exchange, read: Exchange) -> list[str]:
 Act = Callable[[Beneficiary], Exchange]
 
 #: Beneficiaries on which what a request moves is told from what jobs move.
-_TIMES = 3
+_TIMES = 5
+
+#: Looks at each of the others: what comes of looking comes to them as well.
+_LOOKS = 3
 
 
 def judge_beneficiary(
@@ -100,14 +103,17 @@ def judge_beneficiary(
 def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
     """Whether a member moves each time on beneficiaries that something is done to, and on no other."""
     fixture = ctx.fixture(fresh=True)
+
+    def moved(of: Beneficiary, seen: Exchange) -> bool:
+        return not alike("getBeneficiary", name, seen.get(name), of.created.get(name))
+
     for _ in range(_TIMES):
         person, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
-        answer, beside = act(person), other.read("another beneficiary, to which nothing was done")
-        if not answer.succeeded or not beside.succeeded:
+        before, answer = person.read("a beneficiary, to which nothing was done yet"), act(person)
+        beside = [other.read("another beneficiary, to which nothing was done") for _ in range(_LOOKS)]
+        if not all(seen.succeeded for seen in (before, answer, *beside)):
             return False
-        if alike("getBeneficiary", name, answer.get(name), person.created.get(name)):
-            return False
-        if not alike("getBeneficiary", name, beside.get(name), other.created.get(name)):
+        if moved(person, before) or not moved(person, answer) or any(moved(other, seen) for seen in beside):
             return False
     return True
 

@@ -20,6 +20,8 @@ from .choice import choice
 class PayeesReviewed(Behaviour):
     """Every third beneficiary is taken out of use for a review as soon as it was made."""
 
+    every = 3
+
     def __init__(self) -> None:
         super().__init__()
         self._made = 0
@@ -28,7 +30,7 @@ class PayeesReviewed(Behaviour):
         super().create(ctx)
         if KINDS[ctx.operation] == "beneficiary" and ctx.record is not None:
             self._made += 1
-            if self._made % 3 == 0:
+            if self._made % self.every == 0:
                 reviewed = {**ctx.record, "status": "inactive", "updated": self.touched(ctx, ctx.record)}
                 ctx.store.update(reviewed)
 

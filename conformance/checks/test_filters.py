@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from conformance.contract.rules import RULES
-from conformance.contract.timestamps import just_after, parse, whole_second
+from conformance.contract.timestamps import parse
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import (
     FAR_FUTURE,
     FAR_PAST,
-    Element,
     Filtered,
     Filters,
     absent_currencies,
+    dates,
     end_date,
     start_date,
     with_offset,
@@ -110,39 +110,11 @@ def _judge_dates(
     """Filters by several dates; `keeps` says whether an element of one instant passes the filter by
     another."""
     lists = Filtered(ctx)
-    for what, text in _dates(lists.elements):
+    for what, text in dates(lists.elements):
         instant = parse(text)
         assert instant is not None
         expected = [element for element in lists.elements if keeps(element.created, instant)]
         lists.keeps(rule, query(text), expected, f"{name} {what}")
-
-
-def _dates(elements: list[Element]) -> list[tuple[str, str]]:
-    """Dates to filter by: those of the first and last elements and of some between, and some of none."""
-    by_date = {element.created: element for element in sorted(elements, key=lambda element: element.created)}
-    distinct = list(by_date.values())
-    chosen = dict.fromkeys(
-        index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0
-    )
-    dates = [
-        (f"at the created of an element, number {index + 1} of {len(distinct)}", distinct[index].text)
-        for index in chosen
-        if index < len(distinct)
-    ]
-    for index in dict.fromkeys((len(distinct) // 2, len(distinct) - 1)):
-        second = whole_second(distinct[index].text)
-        if second is not None and second != distinct[index].text:
-            dates.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
-    middle = distinct[len(distinct) // 2]
-    later = just_after(middle.text)
-    # Another one shown there may have been rounded up to it.
-    if later is not None and parse(later) not in by_date:
-        what = f"just after the created of element {len(distinct) // 2 + 1} of {len(distinct)}"
-        # First, as what it shows depends least on how near to one another elements are.
-        dates.insert(0, (what, later))
-    if distinct and (second := whole_second(distinct[0].text)):
-        dates.append(("at the midnight before the first element", f"{second[:10]}T00:00:00Z"))
-    return [*dates, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]
 
 
 # ---------------------------------------------------------------------- status and currency

@@ -63,16 +63,22 @@ def step(text: object) -> Fraction | None:
 FINEST = 6
 
 
+def digits(text: object) -> int:
+    """The digits of a second's fraction that a timestamp shows, but zeros at their end and what is finer than
+    FINEST; 0 for what is no timestamp."""
+    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
+    return min(len((found[7] or "").rstrip("0")), FINEST) if found else 0
+
+
 def just_after(text: str) -> str | None:
     """A timestamp, in UTC, that is later by the least difference that the clock behind this one is sure to
     show (see `step`), and by a microsecond at least; None when it is none."""
-    instant, found = parse(text), _TIMESTAMP.fullmatch(text)
-    if instant is None or found is None:
+    instant, shown = parse(text), digits(text)
+    if instant is None:
         return None
-    digits = min(len((found[7] or "").rstrip("0")), FINEST)
-    later = instant // Fraction(1, 10**digits) + 1
-    second = _written(later // 10**digits)
-    fraction = f".{later % 10**digits:0{digits}d}" if digits else ""
+    later = instant // Fraction(1, 10**shown) + 1
+    second = _written(later // 10**shown)
+    fraction = f".{later % 10**shown:0{shown}d}" if shown else ""
     return None if second is None else f"{second.removesuffix('Z')}{fraction}Z"
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from fractions import Fraction
 
-from conformance.contract.timestamps import parse
+from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.fixtures.samples import OTHER_CURRENCIES
 from conformance.harness import pagination
 from conformance.harness.context import CheckContext
@@ -190,3 +190,35 @@ def with_offset(text: str, hours: int) -> str:
     seconds, fraction = text[:19], text[19:].removesuffix("Z")
     local = datetime.fromisoformat(seconds) + timedelta(hours=hours)
     return f"{local.isoformat()}{fraction}{hours:+03d}:00"
+
+
+def dates(elements: Sequence[Element]) -> list[tuple[str, str]]:
+    """Dates to filter by: those of the first and last elements and of some between, and some of none."""
+    by_date = {element.created: element for element in sorted(elements, key=lambda element: element.created)}
+    distinct = list(by_date.values())
+    chosen = dict.fromkeys(
+        index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0
+    )
+    found = [
+        (f"at the created of an element, number {index + 1} of {len(distinct)}", distinct[index].text)
+        for index in chosen
+        if index < len(distinct)
+    ]
+    for index in dict.fromkeys((len(distinct) // 2, len(distinct) - 1)):
+        second = whole_second(distinct[index].text)
+        if second is not None and second != distinct[index].text:
+            found.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
+    # The one that shows most digits, as few as one in ten lack: a date just after it is nearest.
+    finest = max(
+        range(len(distinct)),
+        key=lambda index: (digits(distinct[index].text), -abs(index - len(distinct) // 2)),
+    )
+    later = just_after(distinct[finest].text)
+    # Another one shown there may have been rounded up to it.
+    if later is not None and parse(later) not in by_date:
+        what = f"just after the created of element {finest + 1} of {len(distinct)}"
+        # First, as what it shows depends least on how near to one another elements are.
+        found.insert(0, (what, later))
+    if distinct and (second := whole_second(distinct[0].text)):
+        found.append(("at the midnight before the first element", f"{second[:10]}T00:00:00Z"))
+    return [*found, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

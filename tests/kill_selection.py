@@ -117,12 +117,12 @@ class _Choice:
     def go_on(self) -> bool:
         """Chooses what newly catches most for a request; whether there was anything."""
         best, most, units = None, 0.0, list[Unit]()
-        for one in sorted(self._bound, key=lambda one: -self._bound[one]):
-            if self._bound[one] <= most:
+        for choice in sorted(self._bound, key=lambda choice: -self._bound[choice]):
+            if self._bound[choice] <= most:
                 break
-            self._bound[one], found = self._worth(one)
-            if self._bound[one] > most:
-                best, most, units = one, self._bound[one], found
+            self._bound[choice], found = self._worth(choice)
+            if self._bound[choice] > most:
+                best, most, units = choice, self._bound[choice], found
         if best is None:
             return False
         self._take(best, units)

@@ -216,9 +216,8 @@ def dates(elements: Sequence[Element]) -> list[tuple[str, str]]:
     later = just_after(distinct[finest].text)
     # Another one shown there may have been rounded up to it.
     if later is not None and parse(later) not in by_date:
-        what = f"just after the created of element {finest + 1} of {len(distinct)}"
         # First, as what it shows depends least on how near to one another elements are.
-        found.insert(0, (what, later))
+        found.insert(0, ("just after the created of an element", later))
     if distinct and (second := whole_second(distinct[0].text)):
         found.append(("at the midnight before the first element", f"{second[:10]}T00:00:00Z"))
     return [*found, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

@@ -83,7 +83,9 @@ def as_with_a_fresh_key(exchanges: Sequence[Exchange]) -> str | Outcome:
 
 
 def _kind(answer: Exchange) -> tuple[object, object, object]:
-    return answer.status, answer.error_type, answer.error_code
+    # Which 4xx a refusal of what is asked for has is open, each time.
+    fixed = answer.status if answer.status in (401, 403, 404) or not answer.error_type else None
+    return fixed, answer.error_type, answer.error_code
 
 
 @predicate

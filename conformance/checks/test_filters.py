@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from conformance.contract.rules import RULES
-from conformance.contract.timestamps import parse
+from conformance.contract.timestamps import parse, with_offset
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -24,7 +24,6 @@ from conformance.harness.filters import (
     dates,
     end_date,
     start_date,
-    with_offset,
 )
 from conformance.harness.list_reading import item_fields, status_filter
 from conformance.harness.pagination import walk
@@ -80,7 +79,7 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
             )
             continue
         for hours in (2, -5):
-            text = with_offset(chosen.text, hours)
+            text = with_offset(chosen.text, 60 * hours)
             what = f"{name} with the offset {text[-6:]}"
             exchange = lists.send(query(text), what)
             kept = [element.id for element in expected]

@@ -7,7 +7,7 @@ fractions: no digit is lost, and `12:00:00Z` equals `12:00:00.000Z`.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 
 _TIMESTAMP = re.compile(
@@ -51,12 +51,14 @@ def step(text: object) -> Fraction | None:
     Zeros at the end of the fraction do not count: `12:00:00.000Z` may well come from a clock of whole
     seconds.
     """
-    if parse(text) is None:
-        return None
-    assert isinstance(text, str)
-    found = _TIMESTAMP.fullmatch(text)
-    assert found is not None
-    return Fraction(1, 10 ** len((found[7] or "").rstrip("0")))
+    return None if parse(text) is None else Fraction(1, 10 ** _shown(text))
+
+
+def _shown(text: object) -> int:
+    """The digits of a second's fraction that a timestamp shows, but zeros at their end; 0 for what is no
+    timestamp."""
+    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
+    return len((found[7] or "").rstrip("0")) if found else 0
 
 
 #: Digits of a second to which clocks of servers go, as a rule: microseconds.
@@ -66,8 +68,7 @@ FINEST = 6
 def digits(text: object) -> int:
     """The digits of a second's fraction that a timestamp shows, but zeros at their end and what is finer than
     FINEST; 0 for what is no timestamp."""
-    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
-    return min(len((found[7] or "").rstrip("0")), FINEST) if found else 0
+    return min(_shown(text), FINEST)
 
 
 def just_after(text: str) -> str | None:
@@ -94,3 +95,12 @@ def _written(second: int) -> str | None:
         return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def with_offset(text: str, minutes: int) -> str:
+    """The same instant as a timestamp in UTC, as clocks show it that are so many minutes ahead. Raises
+    OverflowError beyond the years that there are, ValueError for what is no timestamp."""
+    local = datetime.fromisoformat(text[:19]) + timedelta(minutes=minutes)
+    hours, rest = divmod(abs(minutes), 60)
+    sign = "-" if minutes < 0 else "+"
+    return f"{local.isoformat()}{text[19:].removesuffix('Z')}{sign}{hours:02d}:{rest:02d}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from fractions import Fraction
 
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
@@ -182,14 +181,6 @@ def absent_currencies(operation: str, elements: Sequence[Element]) -> list[str]:
         else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
     )
     return [code for code in candidates if code not in present][:3]
-
-
-def with_offset(text: str, hours: int) -> str:
-    """The instant of a timestamp in UTC, written as the clocks of another zone show it. Raises ValueError for
-    what is none."""
-    seconds, fraction = text[:19], text[19:].removesuffix("Z")
-    local = datetime.fromisoformat(seconds) + timedelta(hours=hours)
-    return f"{local.isoformat()}{fraction}{hours:+03d}:00"
 
 
 def dates(elements: Sequence[Element]) -> list[tuple[str, str]]:

@@ -72,12 +72,9 @@ def _offset(text: str, argument: str) -> str:
     if abs(minutes) >= 24 * 60 or not _FRACTION.fullmatch(text):
         return text
     try:
-        local = datetime.fromisoformat(text[:19]) + timedelta(minutes=minutes)
+        return timestamps.with_offset(text, minutes)
     except OverflowError:
         return text
-    hours, rest = divmod(abs(minutes), 60)
-    sign = "-" if minutes < 0 else "+"
-    return f"{local.isoformat()}{text[19:-1]}{sign}{hours:02d}:{rest:02d}"
 
 
 #: Form -> what it makes of a text, and of the argument that follows it behind a dot.

@@ -32,14 +32,16 @@ class HiddenNumbers:
         value it did not like."""
         if not exchange.request_body or not exchange.succeeded or exchange.method == "GET":
             return
+        hidden = HIDDEN_FIELDS if exchange.operation == "createPayoutDestination" else ()
+        account = _account(exchange)
+        if not hidden and not account:
+            return  # no answer that is about it can show a number
         try:
             body = exchange.call.document
         except (ValueError, RecursionError):
             return
         if not isinstance(body, dict):
             return
-        hidden = HIDDEN_FIELDS if exchange.operation == "createPayoutDestination" else ()
-        account = _account(exchange)
         for name in hidden:
             value = body.get(name)
             if isinstance(value, str) and len(value) >= _SHORTEST and value.isascii():

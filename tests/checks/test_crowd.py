@@ -17,6 +17,8 @@ from conformance.target.file import build
 from conformance.wire.messages import Call, Exchange
 from tests.faults.catalogue import load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
+from tests.support.runs import run_on
+from tests.variants.choice import compose
 from tests.variants.hurry import hurried
 from tests.variants.lists import NewestFirst
 from tests.variants.resources import OrderOfHashes
@@ -52,9 +54,7 @@ class CustomerWithManyAccounts:
     accounts = 130
 
     def __init__(self, *choices: type[Behaviour]) -> None:
-        server, seeded = new_server(type("Server", (*choices, Behaviour), {})())
-        target = build(target_tables(seeded, "http://crowd.test"), "crowd")
-        self.run = RunContext(target, transport=LossyTransport(server))
+        self.run = run_on(compose(*choices))
         self.fixture = self.run.shared()
         for _ in range(self.accounts):
             self.fixture.create("createAccount")

@@ -156,7 +156,12 @@ def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Excha
                 fixture.call("disableBeneficiary"),
             ]
         case "disableBeneficiary":
-            calls += [fixture.call("createPayoutDestination"), _patch(fixture)]
+            # A server may let nothing of a disabled beneficiary change, but that does not keep others away.
+            calls += [
+                fixture.call("createBeneficiary"),
+                fixture.call("createPayoutDestination"),
+                _patch(fixture),
+            ]
         case "createPayoutDestination":
             body = {**fixture.body(operation), "is_default": True}
             calls += [fixture.call(operation, body), _patch(fixture), fixture.call("disableBeneficiary")]

@@ -17,18 +17,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from conformance.cli.merge import merged
-from conformance.reference.app import Server
-from conformance.reference.seed import Seeded, new_server, target_tables
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.results import view
 from tests.faults.catalogue import Fault, load
 from tests.support.running import run, write_target
 from tests.variants.catalogue import VARIANTS, Variant
+from tests.variants.serving import serving
 
 #: Ways to spread a run -> the options of each of its parts.
 SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -45,30 +47,40 @@ OTHERS = tuple(SPREADS)[1:]
 Verdicts = dict[tuple[str, str], str]
 
 
+#: A context that serves a new server with nothing in it; gives the tables of its target file.
+Serving = Callable[[], AbstractContextManager[dict[str, Any]]]
+
+
 @dataclass(frozen=True)
 class Judged:
-    """A server to judge: its name, what makes it anew, and what edits its target file."""
+    """A server to judge: its name, and what serves it."""
 
     name: str
-    make: Callable[[], tuple[Server, Seeded]]
-    change: Callable[[dict[str, Any]], dict[str, Any]] = dict
+    serving: Serving
 
     @classmethod
     def fault(cls, fault: Fault) -> Judged:
         """A faulty server."""
-        return cls(fault.id, lambda: new_server(fault.make(), number=1))
+        return cls(fault.id, lambda: serving_behaviour(fault.make()))
 
     @classmethod
     def variant(cls, variant: Variant) -> Judged:
-        """A conforming server; only those that need nothing between them and the client."""
-        return cls(variant.name, lambda: new_server(variant.behaviour(), number=1), variant.change or dict)
+        """A conforming server."""
+        return cls(variant.name, lambda: serving(variant, number=1))
+
+
+@contextmanager
+def serving_behaviour(behaviour: Behaviour) -> Iterator[dict[str, Any]]:
+    """Serves a server of a behaviour while the context lasts; gives the tables of its target file."""
+    server, seeded = new_server(behaviour, number=1)
+    with served(server, threads=True) as url:
+        yield target_tables(seeded, url)
 
 
 def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) -> Verdicts:
     """What a run comes to that is spread so. Raises RuntimeError where it has no results."""
-    server, seeded = judged.make()
-    with served(server, threads=True) as url:
-        target = write_target(folder / "target.toml", judged.change(target_tables(seeded, url)))
+    with judged.serving() as tables:
+        target = write_target(folder / "target.toml", tables)
         parts = []
         for number, more in enumerate(SPREADS[spread]):
             reports = folder / f"{spread} {number}"
@@ -103,25 +115,21 @@ def differences(
 
 def servers(faults: int, variants: int, seed: int) -> list[Judged]:
     """Servers drawn at random."""
-    rng, plain = random.Random(seed), _plain()
+    rng = random.Random(seed)
     chosen = [Judged.fault(fault) for fault in rng.sample(load(), faults)]
-    return chosen + [Judged.variant(variant) for variant in rng.sample(plain, min(variants, len(plain)))]
+    some = rng.sample(VARIANTS, min(variants, len(VARIANTS)))
+    return chosen + [Judged.variant(variant) for variant in some]
 
 
 def named(words: Sequence[str]) -> list[Judged]:
     """The servers that are called so; of a word that is nobody's name, those whose names hold it."""
-    every = [*map(Judged.fault, load()), *map(Judged.variant, _plain())]
+    every = [*map(Judged.fault, load()), *map(Judged.variant, VARIANTS)]
     names = {judged.name for judged in every}
     return [
         judged
         for judged in every
         if any(word == judged.name if word in names else word in judged.name for word in words)
     ]
-
-
-def _plain() -> list[Variant]:
-    """Variants that need nothing between them and the client, and nothing in them."""
-    return [variant for variant in VARIANTS if not (variant.wrap or variant.ahead or variant.fill)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -135,7 +143,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     for judged in chosen:
         begin = time.monotonic()
-        lines = list(differences(judged, options.options, ("one lane", *(options.spread or OTHERS))))
+        try:
+            lines = list(differences(judged, options.options, ("one lane", *(options.spread or OTHERS))))
+        except RuntimeError as error:
+            lines = [str(error)]
         print(
             "\n".join([*lines, f"{judged.name}: {len(lines)} differ, {time.monotonic() - begin:.0f} s"]),
             flush=True,
@@ -152,7 +163,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--faults", type=int, default=5, metavar="N", help="faulty servers (5)")
-    parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all that fit)")
+    parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all)")
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="which are drawn (1)")
     parser.add_argument(
         "--only",

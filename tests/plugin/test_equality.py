@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
+import httpx
 import pytest
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.seed import new_server
 from tests import equality
-from tests.equality import SPREADS, Judged, differences, main, named, servers
+from tests.equality import SPREADS, Judged, differences, main, named, servers, serving_behaviour
+from tests.variants.catalogue import VARIANTS, Variant
+from tests.variants.serving import serving
 
 #: One operation, so that it takes seconds.
 OPTIONS = ("--operation", "getVirtualAccount", "-m", "not fuzz")
@@ -23,14 +27,14 @@ class SlipsOnRead(Behaviour):
 
 
 def test_merged_shards_come_to_the_verdicts_of_one_lane() -> None:
-    judged = Judged("slips", lambda: new_server(SlipsOnRead(), number=1))
+    judged = Judged("slips", lambda: serving_behaviour(SlipsOnRead()))
     assert list(differences(judged, OPTIONS, ("one lane", "3 merged shards"))) == []
 
 
 def test_another_verdict_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     found = iter([{("a.rule", "getBeneficiary"): "passed"}, {("a.rule", "getBeneficiary"): "failed"}])
     monkeypatch.setattr(equality, "verdicts", lambda *given: next(found))
-    lines = list(differences(Judged("one", new_server), (), ("one lane", "16 lanes")))
+    lines = list(differences(Judged("one", lambda: nullcontext({})), (), ("one lane", "16 lanes")))
     assert lines == ["one: a.rule on getBeneficiary: passed with one lane, failed with 16 lanes"]
 
 
@@ -52,3 +56,40 @@ def test_servers_are_chosen_by_their_names(
     assert str((["--lf"], ("one lane", "-n 2"))) in capsys.readouterr().out
     assert main(["--only", "no such server"]) == 2
     assert "No server has a name" in capsys.readouterr().err
+
+
+def test_a_run_that_comes_to_nothing_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("late, one lane: exit status 3")
+
+    monkeypatch.setattr(equality, "verdicts", fail)
+    assert main(["--only", "late"]) == 1
+    assert "late, one lane: exit status 3\nlate: 1 differ" in capsys.readouterr().out
+
+
+class ClosesSecond(httpx.BaseTransport):
+    """Answers with what came, but closes a connection that is used again."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not request.extensions["fresh_connection"]:
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+        target = request.extensions["target"].decode()
+        return httpx.Response(200, json=[request.method, target, request.read().decode()])
+
+
+def test_what_stands_before_a_server_is_served_too() -> None:
+    with serving(Variant("closes", (), wrap=ClosesSecond)) as tables, httpx.Client() as client:
+        url = f"{tables['base_url']}/v1//x?a=%2F"
+        assert client.post(url, content=b"5").json() == ["POST", "/v1//x?a=%2F", "5"]
+        with pytest.raises(httpx.RemoteProtocolError):
+            client.get(url)
+        assert client.head(url).status_code == 200
+    (without,) = (variant for variant in VARIANTS if variant.name == "payins off")
+    with serving(without) as tables:
+        assert tables["features"] == {"payins": False}
+        assert httpx.post(f"{tables['base_url']}/payins").status_code == 501

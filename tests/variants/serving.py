@@ -1,0 +1,72 @@
+"""Serves a conforming server over HTTP, with what stands between it and the client."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
+from conformance.reference.serving.transport import InProcessTransport
+from tests.support.wire import Received, as_request, wire
+
+from .catalogue import Variant
+
+#: Stands for the base URL where nobody listens.
+NOWHERE = "http://variant.test"
+
+
+@contextlib.contextmanager
+def serving(variant: Variant, number: int | None = None) -> Iterator[dict[str, Any]]:
+    """Serves a new server of a variant from threads of this process while the context lasts; gives the tables
+    of the target file that goes with it. `number` chooses the ids of what is in it."""
+    server, seeded = new_server(variant.behaviour(), variant.clock, number=number)
+    if variant.fill:
+        variant.fill(server.store, seeded)
+    front: contextlib.AbstractContextManager[str] = (
+        _between(variant.wrap(InProcessTransport(server))) if variant.wrap else served(server, threads=True)
+    )
+    with front as url:
+        tables = target_tables(seeded, url)
+        yield variant.change(tables) if variant.change else tables
+
+
+@contextlib.contextmanager
+def _between(transport: httpx.BaseTransport) -> Iterator[str]:
+    """Puts a transport on the wire; gives its base URL. Where it raises, the connection closes without an
+    answer."""
+    begun: set[socket.socket] = set()
+
+    def reply(connection: socket.socket, index: int) -> bool:
+        fresh = connection not in begun
+        begun.add(connection)
+        try:
+            connection.sendall(_answer(transport, listener.requests[index], fresh=fresh))
+        except httpx.TransportError:
+            return False
+        return True
+
+    with wire(reply) as listener:
+        yield listener.url
+
+
+def _answer(transport: httpx.BaseTransport, received: Received, *, fresh: bool) -> bytes:
+    """The answer to a request as bytes; `fresh` is whether it is the first of its connection."""
+    request = as_request(received)
+    sent = httpx.Request(
+        request.method,
+        NOWHERE + quote(request.target.partition(b"?")[0], safe="/%"),
+        headers=request.headers,
+        content=request.body,
+        extensions={"target": request.target, "fresh_connection": fresh},
+    )
+    response = transport.handle_request(sent)
+    body = b"" if request.method == "HEAD" else response.read()
+    lines = [b"HTTP/1.1 %d X" % response.status_code]
+    lines += [b"%s: %s" % pair for pair in response.headers.raw]
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance._private import parse_one_at_a_time
+from conformance.fixtures.lateness import waited
 from conformance.harness.check import Check, RunningCheck
 from conformance.harness.exploration import Exploration
 from conformance.judging.findings import Finding
@@ -19,6 +20,10 @@ from conformance.plugin.worker import Worker
 
 #: Workers that one process may have, so that no two of a run have one number.
 MOST_WORKERS = 64
+
+#: Seconds of waiting for changes to show after which a run goes on in lanes, and in how many: while one
+#: waits, others work.
+LATE, LANES_WHERE_LATE = 3.0, 8
 
 Test = tuple[Check | Exploration, str]
 
@@ -44,16 +49,19 @@ def share(nodeids: Sequence[str], process: int, processes: int) -> list[int]:
 
 class Executor:
     """Runs the tests of this process. `make` makes a worker by its number within the process; `begin` starts
-    ahead of time with the checks that wait, and with more than one lane with all other tests."""
+    ahead of time with the checks that wait, and with more than one lane with all other tests. One that
+    `widens` begins with one lane, and goes on in several where the server's reads and lists follow late."""
 
     def __init__(
         self,
         make: Callable[[int], Worker],
         lanes: int = 1,
         *,
+        widens: bool = False,
         deferred: Callable[[], Deferred[Executed]] = Deferred,
     ) -> None:
         self.lanes = lanes
+        self.widens = widens and lanes == 1
         self._make = make
         self._defer = deferred
         self._ahead: Lanes[Worker, Executed] | None = None
@@ -62,6 +70,8 @@ class Executor:
         self._patient: Worker | None = None
         #: The worker of tests that no lane runs.
         self._own: Worker | None = None
+        #: What is still to be run by one lane that may become several.
+        self._left: dict[str, Test] = {}
 
     def begin(self, tests: Sequence[tuple[str, Test]]) -> None:
         """Starts with tests by their node ids, in the order of the run."""
@@ -70,30 +80,49 @@ class Executor:
             self._deferred = self._defer()
             self._deferred.start([(nodeid, functools.partial(self._steps, test)) for nodeid, test in waiting])
         others = [(nodeid, test) for nodeid, test in tests if not _waits(test)]
-        if self.lanes > 1 and len(others) > 1:
-            weights = ordering.for_lanes([nodeid for nodeid, _ in others], self.lanes)
-            # What threads import at the same moment they may see half-made, or not at all.
-            import conformance.replay  # noqa: F401
+        if self.widens:
+            self._left = dict(others)
+        elif self.lanes > 1 and len(others) > 1:
+            self._run_ahead(others)
 
-            parse_one_at_a_time()
-            loading = _Loading()
-            self._ahead = Lanes(self.lanes, self._make)
-            self._ahead.start(
-                [
-                    (nodeid, weight, _job(test, loading))
-                    for (nodeid, test), weight in zip(others, weights, strict=True)
-                ]
-            )
+    def _run_ahead(self, tests: Sequence[tuple[str, Test]]) -> None:
+        weights = ordering.for_lanes([nodeid for nodeid, _ in tests], self.lanes)
+        # What threads import at the same moment they may see half-made, or not at all.
+        import conformance.replay  # noqa: F401
+
+        parse_one_at_a_time()
+        loading = _Loading()
+        self._ahead = Lanes(self.lanes, self._make_for_lane)
+        self._ahead.start(
+            [
+                (nodeid, weight, _job(test, loading))
+                for (nodeid, test), weight in zip(tests, weights, strict=True)
+            ]
+        )
+
+    def _make_for_lane(self, lane: int) -> Worker:
+        # What one lane has begun its first goes on with: it knows what is there.
+        return self._own if lane == 0 and self._own is not None else self._make(lane)
+
+    def _widen(self) -> None:
+        """Goes on in several lanes with what is left, once the server has made this one wait for long."""
+        if self._own is not None and waited(self._own.run.cache) >= LATE:
+            left, self._left = list(self._left.items()), {}
+            self.lanes = LANES_WHERE_LATE
+            self._run_ahead(left)
 
     def _steps(self, test: Test) -> _Steps:
         if self._patient is None:
-            self._patient = self._make(self.lanes + 1)
+            self._patient = self._make(MOST_WORKERS - 1)
         return _Steps(test, self._patient)
 
     def run(self, nodeid: str, test: Test) -> Executed:
         """What a test comes to, run now or ahead of time."""
         if self._deferred is not None and self._deferred.knows(nodeid):
             return self._deferred.result(nodeid)
+        if self._left:
+            self._widen()
+            self._left.pop(nodeid, None)
         if self._ahead is not None and self._ahead.knows(nodeid):
             return self._ahead.result(nodeid)
         return _job(test)(self.own)
@@ -109,7 +138,8 @@ class Executor:
     def workers(self) -> list[Worker]:
         """The workers that there are."""
         ahead = self._ahead.workers.values() if self._ahead is not None else ()
-        return [*ahead, *(worker for worker in (self._own, self._patient) if worker is not None)]
+        known = (*ahead, self._own, self._patient)
+        return list(dict.fromkeys(worker for worker in known if worker is not None))
 
     @property
     def runs_ahead(self) -> bool:

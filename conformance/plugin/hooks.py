@@ -166,6 +166,7 @@ def _executor(config: pytest.Config) -> Executor:
         if hasattr(config, "workerinput"):
             sent = config.workerinput["conformance"]
             target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
+            widens = False
             hold_to(target.catalogue_version)
             process, processes = _place(config)
             label_run(sent["label"])
@@ -176,6 +177,8 @@ def _executor(config: pytest.Config) -> Executor:
         else:
             controller = config.stash[_CONTROLLER]
             target, folder, lanes = controller.target, controller.folder, controller.lanes
+            # Processes that share tests out one by one do not know what is left.
+            widens = given.lanes is None
             process, processes = 0, 1
             allowed = controller.allowance(target, config.stash[_PLAN].most)
 
@@ -193,7 +196,7 @@ def _executor(config: pytest.Config) -> Executor:
                 wanted=wants if given.effort is Effort.QUICK else everything,
             )
 
-        config.stash[_EXECUTOR] = Executor(make, lanes)
+        config.stash[_EXECUTOR] = Executor(make, lanes, widens=widens)
     return config.stash[_EXECUTOR]
 
 
@@ -213,7 +216,7 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if not tests or not judges or _workers_run_them(config):
         return None
     executor = _executor(config)
-    if executor.lanes > 1 or config.stash[_OPTIONS].effort is Effort.DEEP:
+    if executor.lanes > 1 or executor.widens or config.stash[_OPTIONS].effort is Effort.DEEP:
         from conformance.plugin.execution import share
 
         if hasattr(config, "workerinput"):

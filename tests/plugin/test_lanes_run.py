@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
-from conformance.plugin.execution import share
+from conformance.fixtures.cache import RunCache
+from conformance.fixtures.lateness import look_until
+from conformance.plugin.execution import Executor, share
 from conformance.plugin.ordering import LAST, for_lanes, rank
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
 from tests.support.running import faulty, run, write_target
+from tests.variants.hurry import hurried
 
 
 class SlipsOnRead(Behaviour):
@@ -112,3 +117,45 @@ print(sorted(seen))
 def test_lanes_import_what_they_share_before_they_use_it() -> None:
     done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
     assert done.stdout == "[('one', True), ('two', True)]\n"
+
+
+class Seen:
+    """A worker that notes in which thread each part ran, and waits in vain for a change to show."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.run = Mock(cache=RunCache())
+        self.parts: dict[str, str] = {}
+
+    def explore(self, exploration: Any, part: str) -> list[Any]:
+        self.parts[part] = threading.current_thread().name
+        look_until(self.run.cache, part, lambda: False, bool)
+        return []
+
+    def payload(self, name: str, findings: list[Any]) -> dict[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize("widens", [True, False])
+def test_one_lane_becomes_several_where_changes_show_late(widens: bool) -> None:
+    workers: list[Seen] = []
+
+    def make(number: int) -> Any:
+        workers.append(Seen(number))
+        return workers[-1]
+
+    executor = Executor(make, widens=widens)
+    parts = ["first", *map(str, range(20)), "last"]
+    tests: list[tuple[str, Any]] = [(part, (Mock(), part)) for part in parts]
+    executor.begin(tests)
+    with hurried():
+        for nodeid, test in tests:
+            assert executor.run(nodeid, test).error is None
+    executor.stop()
+    assert sorted(part for worker in workers for part in worker.parts) == sorted(parts)
+    assert executor.runs_ahead is widens
+    # The first goes on in a lane, and has a number of its own.
+    assert len({worker.number for worker in workers}) == len(workers)
+    assert len(executor.workers) == len(workers)
+    assert workers[0].parts["first"] == "MainThread"
+    assert (executor.lanes > 1) is widens

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tests.hostile.modes import Mode
 from tests.hostile.server import Hostile, Scale, hostile
-from tests.support.running import ROOT, environment, write_target
+from tests.support.running import ROOT, environment, suite, write_target
 
 #: Megabytes that no process of a run may need, whatever a server does.
 MOST_MEMORY = 512
@@ -108,14 +108,9 @@ def _unkept(outcome: Outcome) -> list[str]:
 # ---------------------------------------------------------------------- processes
 
 
-def _command(folder: Path, arguments: Sequence[str]) -> list[str]:
-    reports = ["--report-dir", str(folder / "reports"), "-p", "no:cacheprovider"]
-    return [sys.executable, "-m", "pytest", "--pyargs", "conformance", *reports, *arguments]
-
-
 def _start(folder: Path, arguments: Sequence[str], output: int) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        _command(folder, arguments),
+        suite(folder / "reports", arguments),
         cwd=folder,
         env=environment(PYTHONPATH=str(ROOT)),
         stdin=subprocess.DEVNULL,

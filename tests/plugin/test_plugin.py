@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Answer
-from tests.support.running import Outcome, cells, environment, faulty, run, write_target
+from tests.support.running import Outcome, begun, cells, faulty, run, until, write_target
 
 
 class NoSignatureCheck(Behaviour):
@@ -280,36 +278,11 @@ def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:
     server, tables = faulty()
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "--pyargs",
-            "conformance",
-            "--report-dir",
-            str(tmp_path / "reports"),
-            "--target",
-            str(target),
-            "-m",
-            "not fuzz",
-            "-p",
-            "no:cacheprovider",
-            "-v",
-        ]
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            env=environment(PYTHONUNBUFFERED="1"),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        assert process.stdout is not None
-        for line in process.stdout:
-            if "[createAccount]" in line and "PASSED" in line:
-                break
-        process.send_signal(signal.SIGTERM)
-        rest, _ = process.communicate(timeout=60)
+        arguments = ("--target", str(target), "-m", "not fuzz", "-v")
+        with begun(*arguments, folder=tmp_path / "reports") as process:
+            until(process, "[createAccount]", "PASSED")
+            process.send_signal(signal.SIGTERM)
+            rest, _ = process.communicate(timeout=60)
     assert process.returncode == 2, rest
     outcome = Outcome(process.returncode, rest, tmp_path / "reports")
     assert cells(outcome, "passed") and cells(outcome, "not run")
@@ -317,36 +290,9 @@ def test_interrupted_run_writes_what_it_has(tmp_path: Path) -> None:
 
 def test_embedded_server_ends_with_the_run(tmp_path: Path) -> None:
     """Even when the run is killed."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--pyargs",
-        "conformance",
-        "--report-dir",
-        str(tmp_path / "reports"),
-        "-m",
-        "not fuzz",
-        "-p",
-        "no:cacheprovider",
-        "-v",
-    ]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        env=environment(PYTHONUNBUFFERED="1"),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if "PASSED" in line:
-            break
-    servers = _children(process.pid)
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    with begun("-m", "not fuzz", "-v", folder=tmp_path / "reports") as process:
+        until(process, "PASSED")
+        servers = _children(process.pid)
     assert servers
     limit = time.monotonic() + 20
     while any(map(_alive, servers)) and time.monotonic() < limit:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,22 +67,41 @@ def executed(
     )
 
 
+def suite(folder: Path, arguments: Sequence[str]) -> list[str]:
+    """The command that runs the checks with these arguments and reports to a folder."""
+    usual = ("--pyargs", "conformance", "-p", "no:cacheprovider")
+    return [sys.executable, "-m", "pytest", *usual, "--report-dir", str(folder), *arguments]
+
+
 def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, **variables: str) -> Outcome:
     """Runs the checks, as `pytest ARGUMENTS` in a folder does, and waits for the end."""
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--pyargs",
-        "conformance",
-        "--report-dir",
-        str(folder),
-        "-p",
-        "no:cacheprovider",
-        *arguments,
-    ]
-    done = executed(command, cwd, together=True, timeout=timeout, **variables)
+    done = executed(suite(folder, arguments), cwd, together=True, timeout=timeout, **variables)
     return Outcome(done.returncode, done.stdout, folder)
+
+
+@contextlib.contextmanager
+def begun(*arguments: str, folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """As `run`, but does not wait: the context gives the process, whose standard output says how far it is.
+    Kills it at the end."""
+    process = subprocess.Popen(
+        suite(folder, arguments),
+        cwd=folder.parent,
+        env=environment(PYTHONUNBUFFERED="1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def until(process: subprocess.Popen[str], *words: str) -> None:
+    """Reads what a process says up to a line with all these words."""
+    assert process.stdout is not None
+    next(line for line in process.stdout if all(word in line for word in words))
 
 
 def write_target(path: Path, tables: dict[str, Any]) -> Path:

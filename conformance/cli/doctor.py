@@ -6,10 +6,10 @@ import argparse
 import os
 import statistics
 import textwrap
-from pathlib import Path
 
 from conformance._text import count, milliseconds
 from conformance.cli.main import UsageError
+from conformance.cli.target_options import add_base_url, add_target
 from conformance.diagnosis.examine import examine, sentences
 from conformance.diagnosis.model import Examination
 from conformance.target.file import TargetError, load
@@ -25,15 +25,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Exit status "
         "0: it can, 4: it cannot, 6: some rules would stay inconclusive."
     )
-    parser.add_argument("--target", type=Path, metavar="FILE", help="the target file")
-    parser.add_argument("--base-url", metavar="URL", help="the server, where it is not the target file's")
+    add_target(parser)
+    add_base_url(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Examines the target and prints what was found. Raises UsageError for a target file that cannot be
     used."""
     try:
-        target = load(options.target or _from_environment(), os.environ, options.base_url)
+        target = load(options.target, os.environ, options.base_url)
     except TargetError as error:
         raise UsageError(str(error)) from None
     print(f"Examining {target.base_url} ...", flush=True)
@@ -49,11 +49,6 @@ def run(options: argparse.Namespace) -> int:
     if examination.stopped:
         return UNUSABLE
     return INCOMPLETE if examination.diagnoses else 0
-
-
-def _from_environment() -> Path | None:
-    named = os.environ.get("CONFORMANCE_TARGET")
-    return Path(named) if named else None
 
 
 def _conclusion(examination: Examination) -> str:

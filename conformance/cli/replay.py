@@ -10,6 +10,7 @@ from pathlib import Path
 from conformance._text import one_line, printable
 from conformance.checks import load_checks
 from conformance.cli.main import UsageError
+from conformance.cli.target_options import add_base_url, add_target
 from conformance.replay import ReplayError, as_curl, as_python, load, perform
 from conformance.replay.document import Document, Step
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
@@ -35,19 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a replay file, as a run writes them into reports/replays"
     )
-    parser.add_argument(
-        "--target",
-        type=Path,
-        metavar="FILE",
-        default=os.environ.get("CONFORMANCE_TARGET"),
-        help="the target file (CONFORMANCE_TARGET)",
-    )
-    parser.add_argument(
-        "--base-url",
-        metavar="URL",
-        default=os.environ.get("PYTEST_BASE_URL"),
-        help="the server; wins over the target file (PYTEST_BASE_URL)",
-    )
+    add_target(parser)
+    add_base_url(parser)
     parser.add_argument(
         "--as",
         dest="language",
@@ -76,13 +66,13 @@ def _address(options: argparse.Namespace) -> str:
     """Where the options say that the server is; empty where they do not. Raises TargetError."""
     if options.base_url or not options.target:
         return options.base_url or ""
-    return load_target(Path(options.target), os.environ).base_url
+    return load_target(options.target, os.environ).base_url
 
 
 def _replay(document: Document, options: argparse.Namespace) -> int:
     from conformance.fixtures.run_context import RunContext
 
-    target = load_target(Path(options.target) if options.target else None, os.environ, options.base_url)
+    target = load_target(options.target, os.environ, options.base_url)
     run = RunContext(target)
     print(_line(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}") + "\n")
     if any(step.get("decisive") for step in document["steps"]):

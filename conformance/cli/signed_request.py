@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.cli.main import UsageError
+from conformance.cli.target_options import add_target
 from conformance.contract.signing_mistakes import Parts
 from conformance.target.environment import variable
 from conformance.target.file import TargetError, load
@@ -36,13 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     body = parser.add_mutually_exclusive_group()
     body.add_argument("--body", metavar="TEXT", help="the body, exactly as it is sent")
     body.add_argument("--body-file", metavar="FILE", help="a file that holds the body; - for standard input")
-    parser.add_argument(
-        "--target",
-        type=Path,
-        metavar="FILE",
-        default=os.environ.get("CONFORMANCE_TARGET"),
-        help="the target file, for base_url and credentials (CONFORMANCE_TARGET)",
-    )
+    add_target(parser, ", for base_url and credentials")
     parser.add_argument(
         "--organization",
         choices=("primary", "secondary"),

@@ -157,7 +157,7 @@ def watched(words: Sequence[str], command: Callable[[Sequence[str]], list[str]])
     folder = Path(options.report_dir or os.environ.get("CONFORMANCE_REPORT_DIR") or "reports")
     if target and Path(target).is_file():
         paths.append(Path(target))
-    address = _address(target, options.base_url)
+    address = _address(target, options.base_url or os.environ.get("PYTEST_BASE_URL"))
     waiting = [] if options.wait or address is None else ["--wait", WAIT]
     with tempfile.TemporaryDirectory(prefix="conformance-watch-") as cache:
 

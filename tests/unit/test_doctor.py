@@ -272,3 +272,16 @@ def test_command(
         target = write_target(tmp_path / "target.toml", json.loads(json.dumps(tables)))
         assert main(["doctor", "--target", str(target)]) == status
     assert said in capsys.readouterr().out
+
+
+def test_command_finds_the_target_in_the_environment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server, seeded = new_server()
+    with served(server) as url:
+        # The file's address is beaten, as in a run.
+        target = write_target(tmp_path / "target.toml", target_tables(seeded, "http://nowhere.invalid"))
+        monkeypatch.setenv("CONFORMANCE_TARGET", str(target))
+        monkeypatch.setenv("PYTEST_BASE_URL", url)
+        assert main(["doctor"]) == 0
+    assert f"Examining {url} ..." in capsys.readouterr().out

@@ -17,6 +17,8 @@ from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Eve
 from conformance.harness.exploration import FuzzSettings
 from conformance.judging.findings import Verdict
 from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
 from tests.support.runs import broken, run_on
 
 # ---------------------------------------------------------------------- the search
@@ -168,6 +170,25 @@ def test_finds(behaviour: type[Behaviour], race: str, rule: str) -> None:
     findings = broken(has_legal_order(run_on(behaviour()), race, FuzzSettings(1, examples=40)))
     assert rule in findings
     assert findings[rule].exchanges
+
+
+class Frozen(Behaviour):
+    """A disabled beneficiary takes no destination."""
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        beneficiary = ctx.beneficiary or {}
+        if ctx.operation == "createPayoutDestination" and beneficiary.get("status") == "disabled":
+            raise Refusal("invalid_field", "The beneficiary is disabled.", code="beneficiary_disabled")
+
+
+def test_a_race_uses_up_nothing_that_others_need() -> None:
+    run = run_on(Frozen())
+    # Many enough for every operation to come up.
+    has_legal_order(run, "nonces", FuzzSettings(1, 400))
+    assert run.shared().beneficiary.succeeded
+    assert run.shared().create("createPayoutDestination").succeeded
+    assert run.shared().create("createWallet").succeeded
 
 
 def test_unanswered_requests_may_have_had_effect() -> None:

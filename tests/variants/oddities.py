@@ -54,7 +54,10 @@ class OtherWords(Behaviour):
         return usual if usual in _FIXED else "E-4711 / Zugriff"
 
     def error_document(self, ctx: Context, refusal: Refusal) -> Any:
-        error = super().error_document(ctx, refusal)["error"]
+        document = super().error_document(ctx, refusal)
+        if not isinstance(document, dict) or "error" not in document:
+            return document  # another choice has a form of its own
+        error = document["error"]
         return {
             "status": "error",
             "errors": [error],

@@ -7,6 +7,7 @@ from typing import Any
 
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture
 from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event
 from conformance.fuzz.histories.linearizability import REFUSED, UNKNOWN, Event
@@ -19,6 +20,9 @@ def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
     features = history.run.target.features
     absent = {"createPayout": not features.payouts, "createPayin": not features.payins}
     operation = history.rng.choice([name for name in OPERATIONS if not absent.get(name)])
+    if TRAITS[operation].once:
+        # What the one that passes uses up, others of the shared account still need.
+        fixture = history.run.fresh()
     calls = [
         ("request", fixture.call(operation).signed(nonce=nonce)) for _ in range(history.rng.randint(3, 6))
     ]

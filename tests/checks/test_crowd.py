@@ -6,15 +6,20 @@ from typing import Any
 
 import pytest
 
+from conformance.checks import load_checks
 from conformance.fixtures.run_context import RunContext
+from conformance.harness.check import run_check
 from conformance.harness.newest import GROWING_END, growing_end
 from conformance.harness.side_effects import Watch
 from conformance.judging.effects import NONE
+from conformance.judging.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import MAX_SIZE
 from tests.faults.catalogue import load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
 from tests.support.runs import run_on
@@ -97,3 +102,32 @@ def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
     watch.start()
     fixture.create("createAccount")
     assert watch.effect([]) == NONE
+
+
+class OthersFollow(Behaviour):
+    """Others create accounts right behind a new one."""
+
+    others = 0
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        record = ctx.record or {}
+        if ctx.operation == "createAccount":
+            for number in range(self.others):
+                ctx.store.insert("account", {**record, "id": f"{record['id']}x{number}"})
+
+
+@hurried()
+def test_new_account_shows_on_the_page_before_the_last() -> None:
+    behaviour = OthersFollow()
+    server, seeded = new_server(behaviour)
+    crowded_customer(server.store, seeded)
+    target = build(target_tables(seeded, "http://crowd.test"), "crowd")
+    run = RunContext(target, InProcessTransport(server))
+    total = (
+        run.client().send(run.shared().call("listAccounts").with_query({"page": 1, "size": 1})).get("total")
+    )
+    # The last of them begins another page.
+    behaviour.others = MAX_SIZE - total % MAX_SIZE
+    findings, _ = run_check(load_checks()["test_list_contents.test_new_account_shows"], "listAccounts", run)
+    assert {finding.rule: finding.verdict for finding in findings}["list.complete"] is Verdict.PASSED

@@ -11,6 +11,7 @@ from conformance.contract.resources import NULLABLE, stated
 from conformance.fixtures import samples
 from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.bodies import AcceptedBodies
+from conformance.fixtures.creations import LETTERS, SIGNS
 from conformance.fixtures.lateness import look_until
 from conformance.harness.beneficiaries import (
     Beneficiary,
@@ -29,7 +30,7 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 
 #: What some of a beneficiary's destinations are, by their places.
-_KINDS = {0: "default", 1: "wallet", 2: "IBAN"}
+_KINDS = {0: "default", 1: "wallet", 2: "IBAN", 3: "IBAN alone", 4: "unlabelled", 5: "letters and signs"}
 
 #: More destinations than a list shows on a page by default.
 MANY = 11
@@ -187,6 +188,10 @@ def _destination(
     bodies = [ctx.run.bank_account(fixture)]
     if shape == "default":
         bodies = [{**bodies[0], "is_default": True}, *bodies]
+    elif shape == "unlabelled":
+        bodies.insert(0, {name: value for name, value in bodies[0].items() if name != "label"})
+    elif shape == "letters and signs":
+        bodies.insert(0, {**bodies[0], "label": f"{LETTERS} {SIGNS} {samples.marker()}"})
     elif shape:
         bodies = [*AcceptedBodies(ctx.run, "createPayoutDestination").bodies(shape, fixture), *bodies]
     for body in bodies:

@@ -18,6 +18,7 @@ from conformance.harness.context import CheckContext
 from conformance.harness.filters import (
     FAR_FUTURE,
     FAR_PAST,
+    Element,
     Filtered,
     Filters,
     absent_currencies,
@@ -25,7 +26,7 @@ from conformance.harness.filters import (
     end_date,
     start_date,
 )
-from conformance.harness.list_reading import item_fields, status_filter
+from conformance.harness.list_reading import compared, item_fields, status_filter
 from conformance.harness.pagination import walk
 from conformance.judging.expectations import CannotTell, predicate
 from conformance.judging.pages import count_of_pages, keeps_what_fits, number_is
@@ -78,8 +79,8 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
                 rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}"
             )
             continue
-        for hours in (2, -5):
-            text = with_offset(chosen.text, 60 * hours)
+        for minutes in (120, -210):
+            text = with_offset(chosen.text, minutes)
             what = f"{name} with the offset {text[-6:]}"
             exchange = lists.send(query(text), what)
             kept = [element.id for element in expected]
@@ -287,6 +288,8 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     sentence = f"{what}: none but the {len(kept)} elements that fit"
     fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
     ctx.judge(_COMBINE, fitting, lists.unfiltered, *done.page_exchanges)
+    shown = [item for page in done.pages for item in page.items]
+    compared(ctx, shown, lists.list_fixture.created, done.page_exchanges)
     known = len(set(done.ids)) == len(kept)
     if known:
         pagination.totals(ctx, _COMBINE, done.pages, len(kept), what)
@@ -308,16 +311,27 @@ def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
 
 
 def _no_period(ctx: CheckContext, lists: Filtered) -> None:
-    """A period that begins and ends at one instant holds nothing; a server may refuse it as none."""
+    """A period that begins and ends at one instant, or ends before it begins, holds nothing; a server may
+    refuse it as none."""
     text = lists.elements[len(lists.elements) // 2].text
-    what = "start_date and end_date at the same instant"
-    if not ctx.wanted(what):
-        return
-    exchange = lists.send([*start_date(text), *end_date(text)], what)
-    if exchange.refused:
-        ctx.skip_judgement(_COMBINE, "a period of no length was refused", exchange)
-    else:
-        lists.judge(_COMBINE, exchange, [], what)
+    earliest, latest = (each.text for each in _ends(lists))
+    for what, start, end in (
+        ("start_date and end_date at the same instant", text, text),
+        ("an end_date before the start_date", latest, earliest),
+    ):
+        if not ctx.wanted(what):
+            continue
+        exchange = lists.send([*start_date(start), *end_date(end)], what)
+        if exchange.refused:
+            ctx.skip_judgement(_COMBINE, "a period of no length was refused", exchange)
+        else:
+            lists.judge(_COMBINE, exchange, [], what)
+
+
+def _ends(lists: Filtered) -> tuple[Element, Element]:
+    """The elements that were created first and last."""
+    in_time = sorted(lists.elements, key=lambda element: element.created)
+    return in_time[0], in_time[-1]
 
 
 # ---------------------------------------------------------------------- what is not fixed

@@ -7,8 +7,9 @@ from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO
-from conformance.fixtures.account import identifier
+from conformance.fixtures.account import AccountFixture, identifier
 from conformance.fixtures.lateness import look_until, told
+from conformance.fixtures.lists import SMALL
 from conformance.fixtures.run_context import refusal_of_valid
 from conformance.harness import pagination
 from conformance.harness.check import check
@@ -36,12 +37,16 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     """Compares each element with the answer that created it, and looks for elements of other parents."""
     list_fixture = stocked(ctx)
     ctx.accept(list_fixture.call, "the list")
+    # Two pages of a small list, as a later one may show its elements otherwise.
+    sizes = [MAX_SIZE, DEFAULT_SIZE]
+    if DEFAULT_SIZE < len(list_fixture.created) <= SMALL:
+        sizes.reverse()
 
     def read() -> tuple[list[Page], bool]:
-        done = walk(ctx, list_fixture.call)
+        done = walk(ctx, list_fixture.call, size=sizes[0])
         pages = list(done.pages)
         if set(list_fixture.created) - set(done.ids):
-            pages += walk(ctx, list_fixture.call, size=DEFAULT_SIZE).pages
+            pages += walk(ctx, list_fixture.call, size=sizes[1]).pages
         return pages, done.cut
 
     elements = {*list_fixture.created, *list_fixture.known}
@@ -178,6 +183,24 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)
             ctx.judge("list.complete", only_own(what, found.ids, made, exact=True), exchange)
     ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
+    if ctx.operation.id == "listPayoutDestinations":
+        _judge_disabled(ctx, fixture, made)
+
+
+def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, Exchange]) -> None:
+    """Judges that the destinations of a beneficiary stay in their list when it is disabled, where the list
+    is shown at all."""
+    what = "the list after its beneficiary was disabled"
+    if not ctx.wanted(what) or not ctx.send(fixture.call("disableBeneficiary"), "it is disabled").succeeded:
+        return
+    exchange = look_until(
+        ctx.run.cache,
+        ctx.operation.id,
+        functools.partial(ctx.send, fixture.call(ctx.operation.id), what),
+        lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
+    )
+    if page_of(exchange) is not None:
+        ctx.judge("list.complete", Listed(what, list(made)), exchange)
 
 
 def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:

@@ -133,6 +133,13 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     yield "a timestamp of an hour ago", valid.signed(timestamp_offset=-3600)
     if operation.is_post:
         yield "a key that is not a UUID", valid.but(idempotency_key="not-a-uuid")
+    if operation.id == "createPayoutDestination":
+        yield "no key", valid.but(idempotency_key=None)
+        child = valid.path.split("/")[5]
+        yield (
+            "an unknown child",
+            _fresh(valid).but(target=valid.target.replace(child, unknown_like(child), 1)),
+        )
     if operation.is_post and valid.body:
         yield (
             "the same key with another body",

@@ -23,6 +23,9 @@ LETTERS = "é東🏦"
 #: Spoilt signatures: all of MANGLES but what is only restyled (open: auth.signature-upper-case).
 SPOILT = tuple(name for name in MANGLES if name not in ("", "upper"))
 
+#: Spaces after a body: more than the 64 KiB that some programs hash of one.
+_LONG = 66_000
+
 
 @check("auth.signature")
 def test_signatures_of_another_making(ctx: CheckContext) -> None:
@@ -43,6 +46,10 @@ def test_signatures_of_another_making(ctx: CheckContext) -> None:
         probes.invalid_signature(
             "auth.signature", probes.call().signed(mangle=mangle), f"a mutated signature ({mangle})"
         )
+    # Neither a bearer token nor where a request says that it is from does instead.
+    beside = (("Authorization", f"Bearer {ctx.target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
+    what = "a mutated signature (flip) beside a bearer token and X-Forwarded-For: 127.0.0.1"
+    probes.refused("auth.signature", probes.call().but(headers=beside).signed(mangle="flip"), what)
     earlier = probes.passed(ctx.send(probes.valid(), "a valid request, whose signature is used again"))
     what = "the signature of an earlier request"
     call = probes.call().signed(signature=earlier.request_header(signing.SIGNATURE))
@@ -278,7 +285,8 @@ def _lettered(call: Call, probes: AuthProbes) -> Call:
 
 @check("auth.signed-body")
 def test_body_is_signed(ctx: CheckContext) -> None:
-    """Bodies that differ from what was signed by a value, their end, white space, order or escapes only."""
+    """Bodies that differ from what was signed by a value, their end, white space, order or escapes only, and
+    one that is declared as text and signed as empty."""
     probes = AuthProbes(ctx)
     rule = "auth.signed-body"
 
@@ -293,6 +301,9 @@ def test_body_is_signed(ctx: CheckContext) -> None:
     judge("a body with one letter changed after signing", to_json(changed), body)
     judge("a body with a member added after signing", to_json({**json.loads(body), "x": 1}), body)
     judge("a body signed as empty", body, b"")
+    # Who reads bodies of one media type only may check the signature of others over nothing.
+    text = probes.call().but(content_type="text/plain").signed(signed_body=b"")
+    probes.refused(rule, text, "a body declared as text/plain, signed as empty")
     judge("a body of which half was signed", body, body[: len(body) // 2])
     judge(
         "a long body with its last byte changed after signing", body + b" " * 9000 + b"\n", body + b" " * 9001
@@ -322,7 +333,8 @@ def test_absent_body_is_signed_as_empty(ctx: CheckContext) -> None:
 
 @check("auth.body-as-sent")
 def test_body_as_sent(ctx: CheckContext) -> None:
-    """Bodies with white space, another order, letters outside ASCII and escapes, signed just so."""
+    """Bodies with white space, another order, letters outside ASCII and escapes, and a long one, signed just
+    so."""
     probes = AuthProbes(ctx)
 
     def letters() -> dict[str, object]:
@@ -346,6 +358,7 @@ def test_body_as_sent(ctx: CheckContext) -> None:
             json.dumps(dict(reversed(letters().items())), ensure_ascii=False, indent=2).encode(),
         ),
         ("a body with white space around it", b" \r\n\t" + to_json(letters()) + b"\r\n "),
+        ("a long body", to_json(letters()) + b" " * _LONG),
     ):
         what = f"{what}, signed as sent"
         if not ctx.wanted(what):

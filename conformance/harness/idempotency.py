@@ -10,7 +10,7 @@ from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fixtures import samples
-from conformance.fixtures.account import AccountFixture, call, identifier
+from conformance.fixtures.account import AccountFixture, call, identifier, new_key
 from conformance.fixtures.bodies import AcceptedBodies
 from conformance.harness.context import CheckContext
 from conformance.judging.expectations import SameAnswer
@@ -133,6 +133,34 @@ class IdempotentRequest:
         )
 
 
+# ---------------------------------------------------------------------- keys
+
+
+def v4_keys() -> Iterator[tuple[str, str]]:
+    """Version 4 keys of each variant digit that RFC 9562 allows."""
+    for digit in "89ab":
+        yield f"a version 4 UUID of variant {digit}", _of_variant(new_key(), digit)
+
+
+def _of_variant(key: str, digit: str) -> str:
+    return f"{key[:19]}{digit}{key[20:]}"
+
+
+def other_keys() -> Iterator[tuple[str, str]]:
+    """Keys of other versions, always of the same variant, so that every run asks the same."""
+    for version in "17":
+        key = new_key()
+        yield f"a version {version} UUID", _of_variant(f"{key[:14]}{version}{key[15:]}", "a")
+    yield "a version 4 UUID in upper case", _of_variant(with_letters(), "a").upper()
+
+
+def with_letters() -> str:
+    """A key that upper case changes."""
+    while (key := new_key()).upper() == key:
+        pass
+    return key
+
+
 # ---------------------------------------------------------------------- changes
 
 
@@ -214,6 +242,7 @@ def other_bodies(
         yield "with an address", {**body, "address": samples.address("state")}
     elif operation == "createPayoutDestination":
         yield "with is_default true", {**body, "is_default": True}
+    yield from _rearranged(body)
     for name, value in body.items():
         if isinstance(value, str) and _LETTER in value:
             yield f"another Cyrillic letter in {name}", {**body, name: value.replace(_LETTER, "\u0448")}
@@ -225,6 +254,17 @@ def other_bodies(
             yield f"{text} in upper case", {**body, text: upper}
         if body[text][:1] != body[text][1:2]:
             yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
+
+
+def _rearranged(body: Body) -> Iterator[tuple[str, Body]]:
+    """The same texts in other fields, and the same letters in other texts: whoever compares the values
+    without their names, or joined to one text, misses that."""
+    first, middle, last = (body.get(name) for name in ("first_name", "middle_name", "last_name"))
+    if isinstance(first, str) and isinstance(last, str) and first != last:
+        yield "first_name and last_name exchanged", {**body, "first_name": last, "last_name": first}
+    if isinstance(first, str) and isinstance(middle, str) and len(middle) > 1:
+        joined = {"first_name": first + middle[0], "middle_name": middle[1:]}
+        yield "a letter of middle_name moved to first_name", {**body, **joined}
 
 
 def further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[IdempotentRequest]:

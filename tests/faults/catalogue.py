@@ -74,6 +74,7 @@ SECTIONS = (
     "corners",
     "finer",
     "afterwards",
+    "together",
 )
 
 

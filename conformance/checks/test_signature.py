@@ -357,10 +357,18 @@ def test_body_as_sent(ctx: CheckContext) -> None:
             "an indented body in another order",
             json.dumps(dict(reversed(letters().items())), ensure_ascii=False, indent=2).encode(),
         ),
-        ("a body with white space around it", b" \r\n\t" + to_json(letters()) + b"\r\n "),
-        ("a long body", to_json(letters()) + b" " * _LONG),
+        ("a body with much white space around it", _spaced(letters(), _LONG)),
     ):
         what = f"{what}, signed as sent"
         if not ctx.wanted(what):
             continue
-        ctx.authenticated("auth.body-as-sent", ctx.send(probes.valid().but(body=body), what), what)
+        answer = ctx.send(probes.valid().but(body=body), what)
+        if answer.status == 413:
+            # How long a body may be is for the server to say.
+            answer = ctx.send(probes.valid().but(body=_spaced(letters(), 1)), what)
+        ctx.authenticated("auth.body-as-sent", answer, what)
+
+
+def _spaced(document: object, spaces: int) -> bytes:
+    """A JSON body with white space around it, so many spaces of it behind."""
+    return b" \r\n\t" + to_json(document) + b"\r\n" + b" " * spaces

@@ -269,9 +269,11 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
     rule, fixture = "beneficiary.update-company-name", ctx.fixture(fresh=True)
     shapes = AcceptedBodies(ctx.run, "createBeneficiary")
     business = Beneficiary(ctx, fixture, shapes.body("business", fixture))
+    individual, turned = Beneficiary(ctx, fixture), {"beneficiary_type": "business"}
     for what, person, body in (
         ("company_name null on a business", business, {"company_name": None}),
-        ("beneficiary_type business alone", Beneficiary(ctx, fixture), {"beneficiary_type": "business"}),
+        ("beneficiary_type business alone", individual, turned),
+        ("beneficiary_type business beside company_name null", individual, {**turned, "company_name": None}),
     ):
         answer = person.patch(body, f"a PATCH of {what}")
         if ctx.usable(rule, answer):

@@ -14,7 +14,7 @@ from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer, Condition
 
-from .catalogue import Faulty, fault, faults, refuse, seam
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .formats import document
 from .replays import _document
 from .signatures import also_signed
@@ -306,5 +306,36 @@ faults["secrets.hidden"] |= {
             kind: ELEMENTS["listPayoutDestinations"][kind]
             for kind in ("letters beyond ASCII", "no label", "an IBAN alone")
         },
+    ),
+}
+
+
+# --------------------------------------------------------------------------- wallets that are paid to
+
+
+def _paid_to_wallet(ctx: Context) -> bool:
+    paid = ctx.store.get("payout_destination", str(ctx.values["payout_destination_id"])) or {}
+    return paid.get("type") == "wallet"
+
+
+faults["http.no-server-error"] |= {
+    "A payout to a wallet is answered with 500.": seam(
+        "check_funds",
+        lambda self, ctx: (
+            refuse(refusal(500, "server_error", "internal_error")) if _paid_to_wallet(ctx) else self.usual()
+        ),
+        operations=("createPayout",),
+    ),
+}
+faults["create.initial-state"] |= {
+    "A payout to a wallet is processed as soon as it is made.": seam(
+        "initial_state",
+        lambda self, ctx: {**self.usual(), **({"status": "processing"} if _paid_to_wallet(ctx) else {})},
+        operations=("createPayout",),
+    ),
+}
+faults["beneficiary.update-company-name"] |= {
+    "A PATCH that makes a business need only name company_name, if with null.": seam(
+        "check_company_name", lambda self, ctx, fields: None if len(ctx.body) > 1 else self.usual()
     ),
 }

@@ -15,10 +15,10 @@ from conformance.fixtures.creations import LETTERS, SIGNS
 from conformance.fixtures.lateness import look_until
 from conformance.harness.beneficiaries import (
     Beneficiary,
-    arrived,
     judge_beneficiary,
     judge_moved,
     unreliable,
+    wait_for_later,
 )
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -26,7 +26,6 @@ from conformance.harness.members import judge_member, judge_members, judge_not_b
 from conformance.judging.comparison import MOVING, alike, document, identifiers, objects, shown
 from conformance.judging.expectations import At, Equal, predicate
 from conformance.judging.findings import Inconclusive
-from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 
 #: What some of a beneficiary's destinations are, by their places.
@@ -86,7 +85,7 @@ def test_disable(ctx: CheckContext) -> None:
         for name, person in people.items()
     }
     last = list(before.values())[-1]
-    wait_past(last.get("updated"), arrived(last))
+    wait_for_later(last, bystander.created)
     for name, person in people.items():
         _judge_disable(ctx, person, before[name], name, aside)
     spared = bystander.read("another beneficiary of the account, after all of that")

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from conformance.contract.rules import RULES
 from conformance.contract.timestamps import parse, with_offset
+from conformance.fixtures.lateness import look_until
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -31,7 +32,7 @@ from conformance.harness.pagination import walk
 from conformance.judging.expectations import CannotTell, predicate
 from conformance.judging.pages import count_of_pages, keeps_what_fits, number_is
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, Parameters, page_of, pages_of, statuses
+from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, statuses
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
 _NAMED_STATUSES = {
@@ -70,11 +71,10 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
     rule, lists = "list.date-offset", Filtered(ctx)
     chosen = sorted(lists.elements, key=lambda element: element.created)[len(lists.elements) // 2]
     for name, query, keeps in (("start_date", start_date, operator.ge), ("end_date", end_date, operator.lt)):
+        expected = {element.id for element in lists.elements if keeps(element.created, chosen.created)}
         plain = lists.send(query(chosen.text), f"{name} in UTC, to compare with")
-        expected = [element for element in lists.elements if keeps(element.created, chosen.created)]
-        if (page := page_of(plain)) is None or set(page.ids) & lists.ids != {
-            element.id for element in expected
-        }:
+        plain = lists.shows(plain, expected)
+        if (page := page_of(plain)) is None or set(page.ids) & lists.ids != expected:
             ctx.skip_judgement(
                 rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}"
             )
@@ -82,10 +82,10 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
         for minutes in (120, -210):
             text = with_offset(chosen.text, minutes)
             what = f"{name} with the offset {text[-6:]}"
-            exchange = lists.send(query(text), what)
-            kept = [element.id for element in expected]
-            sentence = f"{what}: the {len(kept)} elements of that instant in UTC, or a refusal"
-            ctx.judge(rule, refused_or_kept(sentence, ids=sorted(lists.ids), kept=sorted(kept)), exchange)
+            sentence = f"{what}: the {len(expected)} elements of that instant in UTC, or a refusal"
+            same = refused_or_kept(sentence, ids=sorted(lists.ids), kept=sorted(expected))
+            exchange = lists.shows(lists.send(query(text), what), expected)
+            ctx.judge(rule, same, exchange)
 
 
 @predicate
@@ -249,6 +249,7 @@ def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
     valid = {}
     for name, filtered in lists.filters().items():
         exchange = lists.send(filtered.parameters, f"{name} alone")
+        exchange = lists.shows(exchange, filtered)
         found = page_of(exchange)
         if found is None or set(found.ids) & lists.ids != filtered.kept(lists.elements):
             ctx.skip_judgement(
@@ -274,15 +275,35 @@ def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filters], what: s
         pagination.totals(ctx, _COMBINE, [found], len(found.ids), what)
 
 
+def _kept(lists: Filtered, filters: list[Filters], *, anew: bool = False) -> list[str]:
+    """The ids of the elements that filters keep together; `anew`, as the list shows them now."""
+    if anew:
+        lists.read()
+    return [element.id for element in lists.elements if all(each.keeps(element) for each in filters)]
+
+
 def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
-    kept = [element.id for element in lists.elements if all(each.keeps(element) for each in filters)]
+    kept = _kept(lists, filters)
     parameters = [pair for each in filters for pair in each.parameters]
     named = " and ".join(dict.fromkeys(name for name, _ in parameters))
     size = _SIZE if len(kept) > _SIZE + 1 else 1
     what = f"pages of size {size} filtered by {named}"
     if not ctx.wanted(what):
         return
-    done = walk(ctx, lists.call, size=size, filters=parameters)
+
+    def good(done: Walk) -> bool:
+        shown = set(done.ids) & lists.ids
+        return bool(done.broken) or any(
+            shown == set(_kept(lists, filters, anew=anew)) for anew in (False, True)
+        )
+
+    done = look_until(
+        ctx.run.cache,
+        ctx.operation.id,
+        lambda: walk(ctx, lists.call, size=size, filters=parameters),
+        good,
+    )
+    kept = _kept(lists, filters)
     if not kept or not pagination.whole(ctx, _COMBINE, done, kept, what):
         return
     sentence = f"{what}: none but the {len(kept)} elements that fit"

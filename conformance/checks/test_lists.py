@@ -197,6 +197,10 @@ def _judge_defaults(
         ctx.judge("list.defaults", pages.same_each_time(sentence), explicit, found.exchange)
 
 
+#: The probe whose elements a server's own jobs may add or take away.
+_ACTIVE = "page 1 of the active ones"
+
+
 @check("list.stable")
 def test_order_is_stable(ctx: CheckContext) -> None:
     """Reads the same pages several times, other pages in between: the same elements in the same order."""
@@ -209,7 +213,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
     if len(list_fixture.created) > second:
         queries[f"page 2 of size {second}"] = query(2, second)
     if ctx.operation.id != "listAccounts":
-        queries["page 1 of the active ones"] = query(1, MAX_SIZE, active(ctx))
+        queries[_ACTIVE] = query(1, MAX_SIZE, active(ctx))
     ctx.accept(list_fixture.call, "the list")
 
     def read() -> dict[str, list[Exchange]]:
@@ -230,4 +234,6 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         ]
         if readings:
             sentence = f"{what}, read {len(readings)} times: the same elements in the same order"
-            ctx.judge("list.stable", pages.same_each_time(sentence), *readings)
+            # Which elements are active may change at any time.
+            expected = pages.same_each_time(sentence, moving=what == _ACTIVE)
+            ctx.judge("list.stable", expected, *readings)

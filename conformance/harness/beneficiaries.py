@@ -12,6 +12,7 @@ from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members, look_for, mismatches
 from conformance.judging.comparison import MOVING, alike, document
 from conformance.judging.expectations import At, Later
+from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
 
 Body = dict[str, Any]
@@ -54,6 +55,13 @@ class Beneficiary:
 def arrived(exchange: Exchange) -> float:
     """When an answer came, as Unix seconds of the local clock."""
     return exchange.started + exchange.elapsed
+
+
+def wait_for_later(read: Exchange, *others: Exchange) -> None:
+    """Waits until what a change sets to the time is later than what a read shows, in as few digits as any of
+    these answers shows it: each operation may have its own precision."""
+    for exchange in (read, *others):
+        wait_past(exchange.get("updated"), arrived(read))
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:

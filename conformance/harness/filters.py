@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
+from conformance.fixtures.lateness import look_until
 from conformance.fixtures.samples import OTHER_CURRENCIES
 from conformance.harness import pagination
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import status_filter, stocked
+from conformance.judging.expectations import Expectation
 from conformance.judging.findings import Inconclusive
 from conformance.judging.pages import keeps_what_fits, only_own
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import MAX_SIZE, Page, Parameters, query
+from conformance.wire.pages import MAX_SIZE, Page, Parameters, page_of, query
 
 FAR_PAST, FAR_FUTURE = "2001-02-03T04:05:06Z", "2099-01-01T00:00:00Z"
 
@@ -51,13 +53,8 @@ class Filtered:
         self.ctx = ctx
         self.list_fixture = stocked(ctx)
         self.call = self.list_fixture.call
-        exchange = ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
-        self.unfiltered = exchange
-        items = exchange.get("items")
-        read = map(element, items if isinstance(items, list) else [])
-        # A server may show one many times; that is for list.walk to say.
-        self.elements = list(
-            {each.id: each for each in read if each and each.id in self.list_fixture.created}.values()
+        look_until(
+            ctx.run.cache, ctx.operation.id, self.read, lambda ids: ids >= self.list_fixture.created.keys()
         )
         if not self.elements:
             raise Inconclusive(
@@ -65,6 +62,19 @@ class Filtered:
                 cause="list.item-fields",
             )
         self.ids = {element.id for element in self.elements}
+
+    def read(self) -> set[str]:
+        """Reads the list without a filter; the ids of its elements. Statuses may have been moved since it was
+        read last."""
+        exchange = self.ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
+        self.unfiltered = exchange
+        items = exchange.get("items")
+        read = map(element, items if isinstance(items, list) else [])
+        # A server may show one many times; that is for list.walk to say.
+        self.elements = list(
+            {each.id: each for each in read if each and each.id in self.list_fixture.created}.values()
+        )
+        return {element.id for element in self.elements}
 
     @property
     def status_name(self) -> str:
@@ -81,19 +91,48 @@ class Filtered:
         return self.judge(rule, self.send(filters, what), expected, what)
 
     def judge(self, rule: str, exchange: Exchange, expected: Sequence[Element], what: str) -> Page | None:
-        """Judges an answer by the elements that it should show; others than the list's own are the business
-        of list.complete."""
+        """Judges an answer by the elements that it should show, or a later one where they show late or their
+        statuses have moved; others than the list's own are the business of list.complete. Gives the page that
+        was judged."""
+        of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
+        fitting = keeps_what_fits(f"{what}: {of}", ids=sorted(self.ids))
+        exchange = self.looked(exchange, lambda answer: holds(fitting, self.unfiltered, answer))
         found = pagination.page(self.ctx, rule, exchange, what)
         if found is None:
             return None
-        of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
-        fitting = keeps_what_fits(f"{what}: {of}", ids=sorted(self.ids))
         self.ctx.judge(rule, fitting, self.unfiltered, exchange)
         if "list.complete" in self.ctx.rules:
             fixture = self.list_fixture
             own = only_own(what, found.ids, fixture.created, fixture.strangers, exact=fixture.exact)
             self.ctx.judge("list.complete", own, exchange)
         return found
+
+    def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
+        """The answer to a request, or to one like it, later, with the list read anew before it: looked at
+        until it is good. One that is not a page is not looked at again."""
+        answers = itertools.chain([exchange], self._again(exchange))
+        return look_until(
+            self.ctx.run.cache,
+            self.ctx.operation.id,
+            lambda: next(answers),
+            lambda answer: page_of(answer) is None or good(answer),
+        )
+
+    def _again(self, exchange: Exchange) -> Iterator[Exchange]:
+        while True:
+            self.read()
+            yield self.ctx.send(exchange.call, exchange.purpose)
+
+    def shows(self, exchange: Exchange, kept: Filters | set[str]) -> Exchange:
+        """The answer to a request as it shows just those elements of the list that a filter keeps, or the
+        last one."""
+
+        def good(answer: Exchange) -> bool:
+            expected = kept.kept(self.elements) if isinstance(kept, Filters) else kept
+            page = page_of(answer)
+            return page is not None and set(page.ids) & self.ids == expected
+
+        return self.looked(exchange, good)
 
     def filters(self) -> dict[str, Filters]:
         """Filters to combine, by name; of each kind one keeps some elements, others keep all or none."""
@@ -149,6 +188,11 @@ class Filtered:
 
     def _unused(self) -> str:
         return "disabled" if self.ctx.operation.id == "listPayoutDestinations" else "suspended"
+
+
+def holds(expectation: Expectation, *exchanges: Exchange) -> bool:
+    """Whether an expectation holds of exchanges, as far as can be told."""
+    return expectation.judge(exchanges).good is not False
 
 
 def element(item: object) -> Element | None:

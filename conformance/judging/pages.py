@@ -270,11 +270,14 @@ def same_order(exchanges: Sequence[Exchange], first: int) -> str:
 
 
 @predicate
-def same_each_time(exchanges: Sequence[Exchange]) -> str | Outcome:
-    """Each page shows the same elements in the same order."""
-    read = pages(exchanges)
-    for at, page in enumerate(read):
-        if page.ids != read[0].ids:
+def same_each_time(exchanges: Sequence[Exchange], moving: bool = False) -> str | Outcome:
+    """Each page shows the same elements in the same order; if `moving`, those that all pages show count."""
+    read = [page.ids for page in pages(exchanges)]
+    if moving:
+        common = set(read[0]).intersection(*read)
+        read = [[identifier for identifier in ids if identifier in common] for ids in read]
+    for at, ids in enumerate(read):
+        if ids != read[0]:
             return outcome(f"a difference at reading {at + 1}", 0, at)
     return ""
 

@@ -100,6 +100,15 @@ class MillisecondsRounded(_StoredCoarsely):
         return (instant + 500) // 1000 * 1000
 
 
+@choice()
+class DigitsByMethod(Behaviour):
+    """What a POST or PATCH answers shows whole seconds, a GET all digits."""
+
+    def timestamp_text(self, ctx: Context, instant: int | None) -> str | None:
+        text = super().timestamp_text(ctx, instant)
+        return text if text is None or ctx.request.method == "GET" else f"{text[:19]}Z"
+
+
 # ---------------------------------------------------------------------- null and absent
 
 

@@ -282,6 +282,8 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant("rounded", (answers.MillisecondsRounded, jobs.ReadsFromReplicas, answers.EmbeddedListForm)),
     Variant("late", (jobs.ListsLate,)),
+    Variant("lists in turn", (jobs.ListsInTurn, answers.DigitsByMethod)),
+    Variant("reads in turn", (jobs.ReadsInTurn, jobs.StatusesMove)),
     Variant(
         "nobody twice",
         (
@@ -312,8 +314,10 @@ EXCLUSIVE = (
         "MillisecondsCut",
         "MillisecondsRounded",
         "SecondsInLists",
+        "DigitsByMethod",
     },
-    {"ListsSoon", "ListsLate"},
+    {"ListsSoon", "ListsLate", "ListsInTurn"},
+    {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn"},
     {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},
     {"UuidIds", "NumericIds", "UlidIds", "LongOddIds"},
 )

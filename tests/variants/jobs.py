@@ -9,6 +9,7 @@ from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
+from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Condition
@@ -135,6 +136,26 @@ class StatusesReviewed(Behaviour):
 
 
 @choice()
+class StatusesMove(Behaviour):
+    """With every fifth list that is read, one of the elements it showed is put to use or out of it."""
+
+    every = 5
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lists_shown = itertools.count(1)
+
+    def list_records(self, ctx: Context) -> None:
+        super().list_records(ctx)
+        number = next(self._lists_shown)
+        assert ctx.listing is not None
+        if number % self.every == 0 and ctx.listing.records:
+            record = ctx.listing.records[number // self.every % len(ctx.listing.records)]
+            status = "inactive" if record["status"] == "active" else "active"
+            ctx.store.update({**record, "status": status, "updated": self.touched(ctx, record)})
+
+
+@choice()
 class RowsTouched(Behaviour):
     """Jobs touch every row all the time: `updated` is never the same twice."""
 
@@ -169,6 +190,67 @@ class ListsLate(_ListsBehind):
     """Lists are two seconds behind."""
 
     behind = 2_000_000
+
+
+@choice("read.delay")
+class ListsInTurn(Behaviour):
+    """Lists come from two replicas in turn, of which one is two seconds behind."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lists_read = itertools.count(1)
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        if next(self._lists_read) % 2:
+            listing.conditions.append(Condition("created", "<=", ctx.now - 2_000_000))
+        return super().count(ctx, listing)
+
+
+@choice("read.delay")
+class ReadsInTurn(Behaviour):
+    """Beneficiaries and virtual accounts are read from two replicas in turn, of which one is two seconds
+    behind; what is newer is not there."""
+
+    behind = 2_000_000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reads = itertools.count(1)
+        #: Id -> each state, with when it came to be.
+        self._states: dict[str, list[tuple[int, Record]]] = {}
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        self._came(ctx)
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        self._came(ctx)
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        super().disable_beneficiary(ctx)
+        self._came(ctx)
+
+    def _came(self, ctx: Context) -> None:
+        if ctx.record is not None and KINDS[ctx.operation] in ("beneficiary", "virtual_account"):
+            self._states.setdefault(ctx.record["id"], []).append((ctx.now, ctx.record))
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        super().show_beneficiary(ctx)
+        self._from_replica(ctx)
+
+    def show_virtual_account(self, ctx: Context) -> None:
+        super().show_virtual_account(ctx)
+        self._from_replica(ctx)
+
+    def _from_replica(self, ctx: Context) -> None:
+        assert ctx.record is not None
+        states = self._states.get(ctx.record["id"])
+        if next(self._reads) % 2 and states:
+            old = [state for instant, state in states if instant <= ctx.now - self.behind]
+            if not old:
+                raise Refusal("missing_child")
+            ctx.record = old[-1]
 
 
 @choice("read.delay")

@@ -71,6 +71,12 @@ def digits(text: object) -> int:
     return min(_shown(text), FINEST)
 
 
+def places(text: object) -> int:
+    """The digits of a second's fraction that a timestamp is written with; 0 for what is no timestamp."""
+    found = _TIMESTAMP.fullmatch(text) if isinstance(text, str) else None
+    return len(found[7] or "") if found else 0
+
+
 def just_after(text: str) -> str | None:
     """A timestamp, in UTC, that is later by the least difference that the clock behind this one is sure to
     show (see `step`), and by a microsecond at least; None when it is none."""

@@ -9,7 +9,7 @@ import pytest
 
 from conformance.judging import queries
 from conformance.judging.expectations import KINDS, from_plain
-from conformance.judging.pages import demanded
+from conformance.judging.pages import demanded, same_each_time
 from conformance.wire.messages import Call, Exchange
 
 LIST = "/v1/accounts/acc_1/virtual-accounts"
@@ -105,3 +105,15 @@ def test_refusals_cannot_be_told() -> None:
         expectation.judge([refusal]).good for _, expectation in demanded("listWallets", queries.read(""), "")
     ]
     assert set(told) == {None} and "listed" in KINDS
+
+
+def test_statuses_that_move_are_no_other_order() -> None:
+    """Of a list filtered by a status, elements may leave and come between two readings."""
+    first, second, turned = (
+        page("statuses=active", items=[item(id=identifier) for identifier in order])
+        for order in (("va_1", "va_2", "va_3"), ("va_1", "va_3", "va_4"), ("va_3", "va_1"))
+    )
+    moving = same_each_time("the active ones", moving=True)
+    assert moving.judge([first, second]).good is True
+    assert moving.judge([first, turned]).good is False
+    assert same_each_time("all").judge([first, second]).good is False

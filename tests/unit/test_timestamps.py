@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 
 from conformance.contract import timestamps
+from conformance.judging.expectations import Later
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING
 
@@ -141,3 +142,19 @@ def test_does_not_wait_longer_for_answers_from_the_future() -> None:
 @pytest.mark.parametrize("text", [None, MISSING, "soon", 7])
 def test_does_not_wait_for_what_is_no_timestamp(text: object) -> None:
     assert wait_past(text, sleep=lambda seconds: pytest.fail(f"waited {seconds} s")) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "good"),
+    [
+        ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:01.5Z", True),
+        ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:02Z", True),
+        # A second cut off a later time looks like this as well.
+        ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:01Z", None),
+        ("2026-01-01T00:00:01.4Z", "2026-01-01T00:00:00Z", False),
+        ("2026-01-01T00:00:01.400Z", "2026-01-01T00:00:01.000Z", False),
+        ("2026-01-01T00:00:01Z", "2026-01-01T00:00:01Z", False),
+    ],
+)
+def test_later_in_the_digits_that_are_shown(before: str, after: str, good: bool | None) -> None:
+    assert Later("updated", after, before).judge([]).good is good

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from conformance.contract import timestamps
@@ -115,8 +116,12 @@ class Later(Expectation, kind="later"):
         return f"{self.what} after " + ("before" if isinstance(self.than, (At, Sent)) else shown(self.than))
 
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        text = read(self.got, exchanges)
-        new, old = timestamps.parse(text), timestamps.parse(read(self.than, exchanges))
+        text, before = read(self.got, exchanges), read(self.than, exchanges)
+        new, old = timestamps.parse(text), timestamps.parse(before)
         if new is None or old is None:
             raise CannotTell(f"{self.what}: no timestamp", "format.timestamp")
+        shows = timestamps.places(text)
+        if shows < timestamps.places(before) and 0 < old - new < Fraction(1, 10**shows):
+            # Cut to fewer digits than before, a later time looks like this as well.
+            raise CannotTell(f"{self.what}: in fewer digits than before, which show no difference")
         return outcome("" if new > old else shown(text))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
 from conformance.fixtures.cache import Key
+from conformance.fixtures.lateness import look_until
 from conformance.fixtures.run_context import RunContext
 from conformance.judging.findings import Finding, Inconclusive, Verdict
 from conformance.wire.messages import Call, Exchange
@@ -24,6 +25,9 @@ ABSENT = (404, 405, 501)
 
 #: Operation -> how a valid request to it was answered, if like an undocumented path; else empty.
 _MISSING = Key[str]("an operation that does not exist")
+#: Stands for all operations where it is asked whether they exist.
+_SHOWS = "whether operations exist"
+
 _UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
 
 
@@ -37,15 +41,26 @@ def missing(run: RunContext, operation: str) -> str:
 
 
 def _ask(run: RunContext, operation: str) -> str:
+    if any(exchange.succeeded and exchange.operation == operation for exchange in run.record.values()):
+        return ""
     # A place of its own: what this makes must not stand in the way of a check.
     fixture = run.fixture_for(operation, fresh=True)
     valid = fixture.call(operation)
-    answer = run.send(fixture.client, valid, f"does {operation} exist?")
-    if answer.status not in ABSENT:
-        return ""
-    if answer.status == 404 and not _alike(answer, _undocumented(run, answer.method)):
-        return ""
-    return answer.described()
+    # What was made just now may show some time later; a server that lacks much is waited for once.
+    answer = look_until(
+        run.cache,
+        _SHOWS,
+        lambda: run.send(fixture.client, valid, f"does {operation} exist?"),
+        lambda answer: not _says_absent(run, answer),
+        in_vain=1,
+    )
+    return answer.described() if _says_absent(run, answer) else ""
+
+
+def _says_absent(run: RunContext, answer: Exchange) -> bool:
+    if answer.status == 404:
+        return _alike(answer, _undocumented(run, answer.method))
+    return answer.status in ABSENT
 
 
 def _undocumented(run: RunContext, method: str) -> Exchange:

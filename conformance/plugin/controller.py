@@ -193,10 +193,10 @@ class Controller:
         for plain in payload["findings"]:
             self.results.add(Finding.from_plain(plain))
         for number, *timing in payload["timings"]:
-            self.results.timings[number] = Timing(*timing)
+            self.results.sent_at(number, Timing(*timing))
         if payload["lost"] and not self.results.lost:
             self.results.lost = payload["lost"]
-        self.results.missing.update(payload["missing"])
+        self.results.lack(payload["missing"])
         self.results.made += [MadeRecord(**plain) for plain in payload["made"]]
         return list(self._take_tallies(payload))
 

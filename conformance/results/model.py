@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from conformance._text import mapped, writable
@@ -109,6 +109,7 @@ class Results:
         #: Of a quick run, the cases that only some of their checks judged.
         self.judged_in_part: set[tuple[str, str]] = set()
         self.timings: dict[int, Timing] = {}
+        self._succeeded: set[str] = set()
         for rule in RULES.values():
             for operation in rule.operations:
                 cell = self.cells[rule.id, operation] = CaseResult(rule.id, operation)
@@ -118,6 +119,18 @@ class Results:
     def add(self, finding: Finding) -> None:
         """Takes a finding into its cell."""
         self.cells[finding.rule, finding.operation].add(finding)
+
+    def sent_at(self, number: int, timing: Timing) -> None:
+        """Takes the timing of an exchange."""
+        self.timings[number] = timing
+        if timing.operation and 200 <= (timing.status or 0) < 300:
+            self._succeeded.add(timing.operation)
+            self.missing.pop(timing.operation, None)
+
+    def lack(self, missing: Mapping[str, str]) -> None:
+        """Takes what was taken for missing, and how the server says so. What has succeeded is there: another
+        worker may have met what a server shows late."""
+        self.missing |= {name: said for name, said in missing.items() if name not in self._succeeded}
 
     def counts(self) -> dict[Level, Counter[Verdict]]:
         """Cells by level and verdict."""

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 import pytest
 
 from conformance.fixtures.cache import RunCache
-from conformance.fixtures.lateness import look_until
+from conformance.fixtures.lateness import PAUSES, look_until
 from conformance.plugin.execution import Executor, share
 from conformance.plugin.ordering import LAST, for_lanes, rank
 from conformance.reference.behaviour import Behaviour
@@ -120,7 +120,7 @@ def test_lanes_import_what_they_share_before_they_use_it() -> None:
 
 
 class Seen:
-    """A worker that notes in which thread each part ran, and waits in vain for a change to show."""
+    """A worker that notes in which thread each part ran, and waits for changes that show late."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -129,7 +129,8 @@ class Seen:
 
     def explore(self, exploration: Any, part: str) -> list[Any]:
         self.parts[part] = threading.current_thread().name
-        look_until(self.run.cache, part, lambda: False, bool)
+        looks = iter([False] * len(PAUSES) + [True])
+        look_until(self.run.cache, part, lambda: next(looks), bool)
         return []
 
     def payload(self, name: str, findings: list[Any]) -> dict[str, Any]:

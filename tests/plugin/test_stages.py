@@ -15,8 +15,14 @@ from conformance.harness.exploration import FuzzSettings
 from conformance.plugin.worker import Worker
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
+from conformance.results.model import Results, Timing
 from conformance.target.file import build
+from tests.support.runs import run_on
 from tests.support.stages import Stage
+from tests.variants.choice import compose
+from tests.variants.hurry import hurried
+from tests.variants.oddities import OtherWords
+from tests.variants.policies import ReadsBehind
 
 BUILT = ("createAccount", "listAccounts")
 
@@ -41,7 +47,8 @@ def judged() -> dict[str, Any]:
     worker._confirming = 0
     findings, tallies = [], []
     for check, operation in plan():
-        found, _ = worker.run_check(check, operation)
+        with hurried():
+            found, _ = worker.run_check(check, operation)
         payload = worker.payload(check.name, found)
         findings += payload["findings"]
         tallies += payload["tallies"]
@@ -69,6 +76,21 @@ def test_on_a_server_with_all_operations_none_is_missing() -> None:
     target = build(target_tables(seeded, "http://stage.test"), "stage")
     run = RunContext(target, InProcessTransport(server))
     assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
+
+
+@hurried()
+def test_what_shows_late_and_is_refused_like_any_path_is_not_missing() -> None:
+    run = run_on(compose(ReadsBehind, OtherWords))
+    assert [operation for operation in OPERATIONS if presence.missing(run, operation)] == []
+
+
+def test_what_has_succeeded_somewhere_is_not_missing() -> None:
+    results = Results(None)
+    results.lack({"getBeneficiary": "404", "listWallets": "404"})
+    for number, status in enumerate((404, None, 200)):
+        results.sent_at(number, Timing("getBeneficiary", status, 0.0, 0.1))
+    results.lack({"getBeneficiary": "404"})
+    assert results.missing == {"listWallets": "404"}
 
 
 def test_what_others_wait_for_is_built_first() -> None:

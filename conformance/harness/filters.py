@@ -53,6 +53,7 @@ class Filtered:
         self.ctx = ctx
         self.list_fixture = stocked(ctx)
         self.call = self.list_fixture.call
+        self.elements: list[Element] = []
         look_until(
             ctx.run.cache, ctx.operation.id, self.read, lambda ids: ids >= self.list_fixture.created.keys()
         )
@@ -71,10 +72,10 @@ class Filtered:
         items = exchange.get("items")
         read = map(element, items if isinstance(items, list) else [])
         # A server may show one many times; that is for list.walk to say.
-        self.elements = list(
-            {each.id: each for each in read if each and each.id in self.list_fixture.created}.values()
-        )
-        return {element.id for element in self.elements}
+        shown = {each.id: each for each in read if each and each.id in self.list_fixture.created}
+        # Where none shows any more, what was read before stays what there is to ask for.
+        self.elements = list(shown.values()) or self.elements
+        return set(shown)
 
     @property
     def status_name(self) -> str:

@@ -46,16 +46,17 @@ def legal_order(
     ends = [float("inf") if event.outcome == UNKNOWN else event.answered for event in events]
     everything = (1 << len(events)) - 1
     optional = sum(1 << at for at, event in enumerate(events) if event.outcome == UNKNOWN)
-    seen: set[tuple[int, State]] = set()
+    # By their text: a server may show anything, objects too, in the place of a text.
+    seen: set[tuple[int, str]] = set()
     # What is done as bits, the state, and the order so far as a linked list.
     stack: list[tuple[int, State, Any]] = [(0, initial, None)]
     while stack:
         done, state, order = stack.pop()
         if (done | optional) == everything:
             return _unrolled(order)
-        if (done, state) in seen:
+        if (done, repr(state)) in seen:
             continue
-        seen.add((done, state))
+        seen.add((done, repr(state)))
         first_end = min(end for at, end in enumerate(ends) if not done >> at & 1)
         for at, event in enumerate(events):
             if done >> at & 1 or event.invoked > first_end:

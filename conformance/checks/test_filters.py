@@ -19,7 +19,6 @@ from conformance.harness.context import CheckContext
 from conformance.harness.filters import (
     FAR_FUTURE,
     FAR_PAST,
-    Element,
     Filtered,
     Filters,
     absent_currencies,
@@ -69,7 +68,7 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
     """Filters by the created of an element, written with an offset: what it keeps is what the same instant in
     UTC keeps, unless it is refused."""
     rule, lists = "list.date-offset", Filtered(ctx)
-    chosen = sorted(lists.elements, key=lambda element: element.created)[len(lists.elements) // 2]
+    chosen = lists.in_time[len(lists.elements) // 2]
     for name, query, keeps in (("start_date", start_date, operator.ge), ("end_date", end_date, operator.lt)):
         expected = {element.id for element in lists.elements if keeps(element.created, chosen.created)}
         plain = lists.send(query(chosen.text), f"{name} in UTC, to compare with")
@@ -335,7 +334,7 @@ def _no_period(ctx: CheckContext, lists: Filtered) -> None:
     """A period that begins and ends at one instant, or ends before it begins, holds nothing; a server may
     refuse it as none."""
     text = lists.elements[len(lists.elements) // 2].text
-    earliest, latest = (each.text for each in _ends(lists))
+    earliest, latest = lists.in_time[0].text, lists.in_time[-1].text
     for what, start, end in (
         ("start_date and end_date at the same instant", text, text),
         ("an end_date before the start_date", latest, earliest),
@@ -347,12 +346,6 @@ def _no_period(ctx: CheckContext, lists: Filtered) -> None:
             ctx.skip_judgement(_COMBINE, "a period of no length was refused", exchange)
         else:
             lists.judge(_COMBINE, exchange, [], what)
-
-
-def _ends(lists: Filtered) -> tuple[Element, Element]:
-    """The elements that were created first and last."""
-    in_time = sorted(lists.elements, key=lambda element: element.created)
-    return in_time[0], in_time[-1]
 
 
 # ---------------------------------------------------------------------- what is not fixed

@@ -136,7 +136,7 @@ def _take(results: Results, part: Document, shift: int, replays: Mapping[str, st
     results.announced = requests + told.requests, created + told.created, payouts + told.payouts
     results.errors += part.errors
     results.lost = results.lost or part.lost
-    results.missing.update({missing.operation: missing.answered for missing in part.missing})
+    results.lack({missing.operation: missing.answered for missing in part.missing})
     results.known_missing.update(
         {missing.operation: missing.known for missing in part.missing if missing.known}
     )

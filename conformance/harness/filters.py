@@ -78,6 +78,11 @@ class Filtered:
         return set(shown)
 
     @property
+    def in_time(self) -> list[Element]:
+        """The elements in the order of their creation."""
+        return sorted(self.elements, key=lambda element: element.created)
+
+    @property
     def status_name(self) -> str:
         return "status" if self.ctx.operation.id == "listWallets" else "statuses"
 

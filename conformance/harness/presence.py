@@ -25,10 +25,10 @@ ABSENT = (404, 405, 501)
 
 #: Operation -> how a valid request to it was answered, if like an undocumented path; else empty.
 _MISSING = Key[str]("an operation that does not exist")
+_UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
+
 #: Stands for all operations where it is asked whether they exist.
 _SHOWS = "whether operations exist"
-
-_UNDOCUMENTED = Key[Exchange]("an answer to an undocumented path")
 
 
 def missing(run: RunContext, operation: str) -> str:

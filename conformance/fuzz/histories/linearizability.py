@@ -54,9 +54,10 @@ def legal_order(
         done, state, order = stack.pop()
         if (done | optional) == everything:
             return _unrolled(order)
-        if (done, repr(state)) in seen:
+        point = (done, repr(state))
+        if point in seen:
             continue
-        seen.add((done, repr(state)))
+        seen.add(point)
         first_end = min(end for at, end in enumerate(ends) if not done >> at & 1)
         for at, event in enumerate(events):
             if done >> at & 1 or event.invoked > first_end:

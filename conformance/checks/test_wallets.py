@@ -8,6 +8,7 @@ from typing import Any
 
 from conformance.fixtures.account import AccountFixture, new_key
 from conformance.fixtures.creations import creations
+from conformance.fixtures.furnishing import furnished
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judging.comparison import identifiers, objects, same, shown
@@ -125,21 +126,29 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
         )
         return
     expected = f"after refused duplicates: {len(made)} in the list of wallets, with their labels"
-    ctx.judge("wallet.duplicate", only_these_wallets(expected), *made, listing)
+    others = set(ids) - {create.get("id") for create in made}
+    own = bool(others) and furnished(ctx.run, "listWallets")
+    ctx.judge("wallet.duplicate", only_these_wallets(expected, furnished=own), *made, listing)
 
 
 @predicate(effects=True)
-def only_these_wallets(exchanges: Sequence[Exchange]) -> str:
-    """The last exchange lists only wallets that one of the others created, each with its label."""
+def only_these_wallets(exchanges: Sequence[Exchange], furnished: bool = False) -> str:
+    """The last exchange lists only wallets that one of the others created, each with its label; where the
+    server puts some of its own into accounts (`furnished`), none more of the same currencies and networks."""
     *creates, listing = exchanges
     made = [create for create in creates if create.succeeded]
     ids = identifiers(listing.get("items"))
     if ids is None:
         raise CannotTell(f"the list of wallets was answered {listing.described()}", "list.envelope")
-    if extra := [wallet for wallet in ids if wallet not in [create.get("id") for create in made]]:
+    items = objects(listing.get("items"))
+    extra = [item for item in items if item["id"] not in [create.get("id") for create in made]]
+    if furnished:
+        pairs = [(create.get("currency"), create.get("network")) for create in made]
+        extra = [item for item in extra if (item.get("currency"), item.get("network")) in pairs]
+    if extra:
         return f"{len(extra)} more"
     labels = {create.get("id"): create.get("label") for create in made}
-    for item in objects(listing.get("items")):
+    for item in items:
         label, now = labels.get(item.get("id")), item.get("label")
         if isinstance(label, str) and isinstance(now, str) and label == label.strip() and now != label:
             return f"the label {shown(now)} instead of {shown(label)}"

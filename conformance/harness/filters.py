@@ -15,7 +15,7 @@ from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import status_filter, stocked
 from conformance.judging.expectations import Expectation
 from conformance.judging.findings import Inconclusive
-from conformance.judging.pages import keeps_what_fits, only_own
+from conformance.judging.pages import keeps_what_fits
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, page_of, query
 
@@ -108,8 +108,7 @@ class Filtered:
             return None
         self.ctx.judge(rule, fitting, self.unfiltered, exchange)
         if "list.complete" in self.ctx.rules:
-            fixture = self.list_fixture
-            own = only_own(what, found.ids, fixture.created, fixture.strangers, exact=fixture.exact)
+            own = self.list_fixture.only_own(self.ctx.run, what, found.ids)
             self.ctx.judge("list.complete", own, exchange)
         return found
 

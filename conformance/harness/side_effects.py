@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture, call
+from conformance.fixtures.furnishing import added
 from conformance.fixtures.lateness import look_until
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
@@ -77,6 +78,8 @@ class Watch:
         #: The ids of accounts that some look showed, and of those that looks before the start did.
         self._shown: set[str] = set()
         self._old: set[str] = set()
+        #: The ids of what the server itself has put beside.
+        self._own: set[str] = set()
 
     @property
     def visible(self) -> bool:
@@ -117,7 +120,10 @@ class Watch:
         if self._traits.shared:
             return self._accounts(before, after, sent)
         found = effects.in_list(self.operation, before, after, self.accepted)
-        return found and effects.in_list(self.operation, before, after, self.accepted | self._made())
+        if not found:
+            return found
+        self._own |= added(self.run, self._traits.listed_by, after.values(), before)
+        return effects.in_list(self.operation, before, after, self.accepted | self._made() | self._own)
 
     def moved(self) -> Money:
         """By how much each amount moved in the operation's direction since the start."""
@@ -140,7 +146,7 @@ class Watch:
         judges."""
         before, after = looks or (self.looks_before, self.looks)
         answered = self.answered() if self._traits.changes else []
-        others = self.accepted | self._made() if self._traits.listed_by else set()
+        others = self.accepted | self._made() | self._own if self._traits.listed_by else set()
         made = {str(exchange.get("id")) for exchange in sent if exchange.succeeded} & self.accepted
         expectation = NoEffect(
             what,

@@ -139,6 +139,11 @@ def marks(calls: Iterable[Call]) -> set[str]:
     return found
 
 
+def marked(item: Mapping[str, Any]) -> bool:
+    """Whether a resource carries a random word of the suite, in any of its texts."""
+    return any(isinstance(value, str) and _MARK.search(value) for value in item.values())
+
+
 def in_accounts(items: Sequence[Any], fresh: Sequence[Any], sent: Sequence[Call]) -> Effect:
     """Which accounts in a customer's list come of requests: those of `items` that carry a mark of theirs. Of
     the `fresh` ones, those without any mark of the suite may be other clients', or have lost it: doubtful."""

@@ -294,6 +294,8 @@ VARIANTS: tuple[Variant, ...] = (
             demands.SecondDefaultRefused,
         ),
     ),
+    Variant("furnished", (jobs.AccountsFurnished,)),
+    Variant("furnished later", (jobs.AccountsFurnishedLater,)),
     Variant("first default stays", (demands.FirstDefaultStays,)),
     Variant("crowded customer", (), fill=crowded_customer),
     Variant("crowded neighbour", (lists.NewestFirst,), fill=crowded_neighbour),
@@ -319,6 +321,7 @@ EXCLUSIVE = (
     {"ListsSoon", "ListsLate", "ListsInTurn"},
     {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn"},
     {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},
+    {"AccountsFurnished", "AccountsFurnishedLater"},
     {"UuidIds", "NumericIds", "UlidIds", "LongOddIds"},
 )
 

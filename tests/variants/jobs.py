@@ -164,6 +164,74 @@ class RowsTouched(Behaviour):
         return super().stamps(ctx, kind, {**record, "updated": ctx.now} if reads else record)
 
 
+# ---------------------------------------------------------------------- what accounts come with
+
+
+class _Furnished(Behaviour):
+    """Accounts come with something of the server's own."""
+
+    def furnish(self, ctx: Context, account: Record, kind: str, **shown: Any) -> None:
+        """Puts a resource of a kind into an account."""
+        self_made = {
+            "id": self.new_id(ctx, kind),
+            "organization": account["organization"],
+            "parent": account["id"],
+            "created": self.instant(ctx),
+            "updated": self.instant(ctx),
+            "status": "active",
+            "label": "Main",
+        }
+        ctx.store.insert(kind, {**self_made, **shown})
+
+    def furnish_virtual_account(self, ctx: Context, account: Record) -> None:
+        """Puts a virtual account into an account."""
+        self.furnish(
+            ctx,
+            account,
+            "virtual_account",
+            currency="USD",
+            reference="FIRST",
+            provider_reference_id="first",
+            bank_details={"bank_name": "Bank of the First"},
+        )
+
+
+@choice()
+class AccountsFurnished(_Furnished):
+    """A new account has a virtual account and a wallet from the start."""
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        if ctx.operation == "createAccount":
+            assert ctx.record is not None
+            self.furnish_virtual_account(ctx, ctx.record)
+            self.furnish(
+                ctx,
+                ctx.record,
+                "wallet",
+                currency="XRP",
+                network="ripple",
+                addresses=[{"address": "rFirst", "tag": "1"}],
+            )
+
+
+@choice()
+class AccountsFurnishedLater(_Furnished):
+    """A job puts a virtual account into each account when it is asked about for the fourth time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._asked_about: Counter[str] = Counter()
+
+    def resolve(self, ctx: Context) -> Any:
+        answered = super().resolve(ctx)
+        if ctx.account is not None:
+            self._asked_about[ctx.account["id"]] += 1
+            if self._asked_about[ctx.account["id"]] == 4:
+                self.furnish_virtual_account(ctx, ctx.account)
+        return answered
+
+
 # ---------------------------------------------------------------------- what comes late
 
 

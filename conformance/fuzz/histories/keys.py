@@ -7,8 +7,10 @@ from typing import Any
 
 from conformance.contract.traits import TRAITS
 from conformance.fixtures.account import AccountFixture
+from conformance.fixtures.furnishing import added
 from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event, ids
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event
+from conformance.judging.comparison import objects
 from conformance.judging.expectations import CannotTell, predicate
 from conformance.wire.messages import Call, Exchange
 
@@ -41,8 +43,8 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
     )
     # By id: an item of a list need not show the label (section 2.4). A list that goes on is no witness.
     if found.succeeded and found.get("pages") == 1:
-        known = sorted(before & ids(found))
-        made = one_more("one resource of one key", known=known)
+        known = before | added(history.run, str(found.operation), objects(found.get("items")), answered)
+        made = one_more("one resource of one key", known=sorted(known & ids(found)))
         history.recorder.judge(RULE, operation, made, found, *(exchange for _, exchange in done), last)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from conformance.contract.traits import ADDS_TO
 from conformance.fixtures.account import call
+from conformance.fixtures.furnishing import added
 from conformance.fixtures.lateness import look_until
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
@@ -104,6 +106,11 @@ class Walker(Sender):
         )
         if self.lost:
             return None
+        items = objects(read.items)
+        own = added(self.run, operation, items, expected)
+        for item in items:
+            if item.get("id") in own and item.get("label") not in self.model.refused:
+                expected[item["id"]] = Thing(ADDS_TO[operation], item["id"], item)
         rule = next(iter(filters.rules()), "list.walk") if things else "list.empty"
         for exchange in read.exchanges:
             if not self.judge(rule, operation, Accepted("a valid query"), exchange):

@@ -291,9 +291,10 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
         return
 
     def good(done: Walk) -> bool:
-        shown = set(done.ids) & lists.ids
-        return bool(done.broken) or any(
-            shown == set(_kept(lists, filters, anew=anew)) for anew in (False, True)
+        # A status that moves while pages are read makes their totals differ.
+        shown, totals = set(done.ids) & lists.ids, {page.total for page in done.pages}
+        return bool(done.broken) or (
+            len(totals) == 1 and any(shown == set(_kept(lists, filters, anew=anew)) for anew in (False, True))
         )
 
     done = look_until(

@@ -194,7 +194,7 @@ def _look(ctx: CheckContext, fixture: AccountFixture, created: Exchange) -> Exch
     except Inconclusive:
         return None
     look = call(read, ids) if parameter else call(read, ids).with_query({"page": 1, "size": 100})
-    return ctx.send(look, f"{created.purpose}, looked at again")
+    return ctx.shown(look, f"{created.purpose}, looked at again")
 
 
 def _judge_later(

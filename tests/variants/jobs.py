@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -318,7 +319,13 @@ class ReadsInTurn(Behaviour):
             old = [state for instant, state in states if instant <= ctx.now - self.behind]
             if not old:
                 raise Refusal("missing_child")
-            ctx.record = old[-1]
+            ctx.record = {**old[-1], "as_of": ctx.now - self.behind}
+
+    def destinations(self, ctx: Context, record: Record) -> list[Mapping[str, Any]]:
+        shown = super().destinations(ctx, record)
+        there = ctx.store.select("payout_destination", record["id"])
+        as_of = record.get("as_of", ctx.now)
+        return [each for each, row in zip(shown, there, strict=True) if row["created"] <= as_of]
 
 
 @choice("read.delay")

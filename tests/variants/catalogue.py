@@ -275,6 +275,7 @@ VARIANTS: tuple[Variant, ...] = (
             "createPayout",
         ),
     ),
+    Variant("same payout once", (policies.SamePayoutOnce,), unreached=("createPayout",)),
     Variant("reads behind", (policies.ReadsBehind,)),
     Variant("others pay", (jobs.OthersPay, jobs.JobsVerify)),
     Variant(
@@ -328,11 +329,14 @@ EXCLUSIVE = (
 #: Choices that go with another target file.
 DECLARED = {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}
 
+#: Choices by which a server takes fewer requests of a kind than a run makes.
+SPARING = {"SamePayoutOnce"}
+
 
 def drawn(seed: int) -> Variant:
     """A server that makes choices at random, several of which nobody may have thought of together."""
     source = random.Random(seed)
-    names = set(CHOICES) - DECLARED - {choice.__name__ for choice, rules in BREAKS.items() if rules}
+    names = set(CHOICES) - DECLARED - SPARING - {choice.__name__ for choice, rules in BREAKS.items() if rules}
     for group in EXCLUSIVE:
         names -= group - {source.choice(sorted(group))}
     chosen = tuple(CHOICES[name] for name in source.sample(sorted(names), 14))

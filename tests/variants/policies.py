@@ -85,6 +85,28 @@ class DailyLimit(Behaviour):
 
 
 @choice()
+class SamePayoutOnce(Behaviour):
+    """An amount is paid to the same destination once: again it is taken for a mistake."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._paid: set[tuple[Any, ...]] = set()
+
+    def check_funds(self, ctx: Context) -> None:
+        super().check_funds(ctx)
+        if self._payout(ctx) in self._paid:
+            raise Refusal("invalid_field", "This may have been paid already.", "amount", "duplicate_payout")
+
+    def create_payout(self, ctx: Context) -> None:
+        super().create_payout(ctx)
+        self._paid.add(self._payout(ctx))
+
+    def _payout(self, ctx: Context) -> tuple[Any, ...]:
+        names = ("beneficiary_id", "payout_destination_id", "amount", "currency")
+        return tuple(ctx.values.get(name) for name in names)
+
+
+@choice()
 class InTheRed(Behaviour):
     """What an account has is less than nothing, as fees are taken whatever there is."""
 

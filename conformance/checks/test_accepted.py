@@ -9,6 +9,7 @@ from conformance.contract.traits import TRAITS
 from conformance.fixtures import samples
 from conformance.fixtures.account import AccountFixture, call
 from conformance.fixtures.creations import place
+from conformance.fixtures.quotas import LIMITED
 from conformance.fixtures.run_context import refusal_of_valid
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -86,10 +87,6 @@ def _additions(operation: str, sample: Body) -> dict[str, Body]:
     return {}
 
 
-#: What a server may let there be so many of, and no more, in one place.
-_LIMITED = ("createBeneficiary", "createPayoutDestination", "createVirtualAccount")
-
-
 @check(RULE, operations=tuple(operation for operation in OPERATIONS if operation != "updateBeneficiary"))
 def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     """The sample is sent as it is, without each and without all of its optional fields, in other words, and
@@ -106,7 +103,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
             fixture = AccountFixture(ctx.run, account_id=fixture.account_id)
         ids = fixture.ids(operation)
         answer = ctx.send(call(operation, ids, body), f"{what}, which is valid")
-        if operation in _LIMITED and answer.refused:
+        if operation in LIMITED and answer.refused:
             # A server may let an account or a beneficiary have so many and no more.
             fresh = ctx.fixture(fresh=True).ids(operation)
             answer = ctx.send(call(operation, fresh, body), f"{what}, which is valid, in a new account")

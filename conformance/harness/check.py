@@ -17,15 +17,17 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
+from conformance.fixtures.quotas import moved
 from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
-from conformance.judging.findings import Finding, Inconclusive, NotApplicable
+from conformance.judging.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
 
 #: A check as it is written; one that waits yields seconds.
@@ -116,10 +118,26 @@ class RunningCheck:
             else:
                 applicable.append(rule)
         self._context = CheckContext(run, OPERATIONS[operation], applicable, check.name)
-        self._steps = self._written(check) if applicable else iter(())
+        self._before: list[int] = []
+        self._steps = self._written(check, applicable) if applicable else iter(())
         self._stop: Inconclusive | NotApplicable | None = None
 
-    def _written(self, check: Check) -> Iterator[float]:
+    def _written(self, check: Check, rules: Sequence[Rule]) -> Iterator[float]:
+        run, operation = self._context.run, self._context.operation
+        begun = max(run.record, default=0)
+        yield from self._attempted(check)
+        since = itertools.takewhile(lambda number: number > begun, reversed(run.record))
+        if self._lacks_judgement and moved(run, operation.id, [run.record[number] for number in since]):
+            self._before, self._stop = self._context.exchanges, None
+            self._context = CheckContext(run, operation, rules, check.name)
+            yield from self._attempted(check)
+
+    @property
+    def _lacks_judgement(self) -> bool:
+        findings = self._context.findings(self._stop)
+        return not self.violations and any(found.verdict is Verdict.INCONCLUSIVE for found in findings)
+
+    def _attempted(self, check: Check) -> Iterator[float]:
         try:
             yield from check.function(self._context) or ()
         except (Inconclusive, NotApplicable) as end:
@@ -142,7 +160,7 @@ class RunningCheck:
     @property
     def exchanges(self) -> list[int]:
         """The numbers of its exchanges."""
-        return self._context.exchanges
+        return [*self._before, *self._context.exchanges]
 
 
 def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:

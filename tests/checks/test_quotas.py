@@ -6,10 +6,17 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.fixtures.creations import place
+from conformance.fixtures.quotas import moved
+from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
+from conformance.judging.findings import Verdict
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
+from tests.variants.hurry import hurried
 from tests.variants.policies import FewOfEach
+
+OPERATION = "createVirtualAccount"
+CHECK = "test_idempotency.test_replay"
 
 
 @pytest.mark.parametrize("operation", ["createPayoutDestination", "createVirtualAccount"])
@@ -20,3 +27,46 @@ def test_a_full_place_is_no_reason_to_blame_valid_bodies(operation: str) -> None
         run.send(fixture.client, fixture.call(operation), "one more")
     findings, _ = run_check(load_checks()["test_accepted.test_sound_bodies_are_accepted"], operation, run)
     assert broken(findings) == {}
+
+
+def filled() -> RunContext:
+    """A run on a server with quotas, whose shared account is full."""
+    run = run_on(compose(FewOfEach))
+    shared = run.shared()
+    while run.send(shared.client, shared.call(OPERATION), "one more").succeeded:
+        pass
+    return run
+
+
+def verdicts(run: RunContext) -> set[Verdict]:
+    """What the check comes to."""
+    with hurried():
+        findings, _ = run_check(load_checks()[CHECK], OPERATION, run)
+    return {finding.verdict for finding in findings}
+
+
+def test_check_goes_on_in_another_account() -> None:
+    run = filled()
+    full = run.shared().account_id
+    assert Verdict.INCONCLUSIVE not in verdicts(run)
+    assert run.shared().account_id != full
+
+
+def test_account_with_room_is_kept() -> None:
+    run = run_on(compose(FewOfEach))
+    shared = run.shared()
+    refused = run.send(shared.client, shared.call(OPERATION, {}), "a body without any field")
+    assert refused.refused
+    assert not moved(run, OPERATION, [refused])
+    assert run.shared() is shared
+
+
+def test_no_account_is_left_where_none_takes_more() -> None:
+    class NoneAtAll(FewOfEach):
+        most = 0
+
+    run = run_on(compose(NoneAtAll))
+    shared = run.shared()
+    refused = run.send(shared.client, shared.call(OPERATION), "one where none is allowed")
+    assert not moved(run, OPERATION, [refused])
+    assert run.shared() is shared

@@ -267,13 +267,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant(
         "few of each",
         (policies.FewOfEach, policies.DailyLimit),
-        unreached=(
-            "createPayoutDestination",
-            "listPayoutDestinations",
-            "createVirtualAccount",
-            "listVirtualAccounts",
-            "createPayout",
-        ),
+        unreached=("createPayout",),
     ),
     Variant("same payout once", (policies.SamePayoutOnce,), unreached=("createPayout",)),
     Variant("reads behind", (policies.ReadsBehind,)),

@@ -134,8 +134,10 @@ class RunningCheck:
 
     @property
     def _lacks_judgement(self) -> bool:
-        findings = self._context.findings(self._stop)
-        return not self.violations and any(found.verdict is Verdict.INCONCLUSIVE for found in findings)
+        """Whether an answer kept it from a judgement: not that of a probe that the run did not want."""
+        kept = isinstance(self._stop, Inconclusive) or self._context.set_aside
+        findings = self._context.findings(self._stop) if kept and not self.violations else []
+        return any(found.verdict is Verdict.INCONCLUSIVE for found in findings)
 
     def _attempted(self, check: Check) -> Iterator[float]:
         try:

@@ -194,6 +194,11 @@ class CheckContext:
     # ------------------------------------------------------------------ concluding
 
     @property
+    def set_aside(self) -> bool:
+        """Whether some probe could not be judged."""
+        return any(judgement.skip_judgement for judgement in self._judgements.values())
+
+    @property
     def violations(self) -> list[tuple[int, ...]]:
         """The numbers of the exchanges of each judgement that did not hold."""
         return [

@@ -127,7 +127,7 @@ class RunningCheck:
         begun = max(run.record, default=0)
         yield from self._attempted(check)
         since = itertools.takewhile(lambda number: number > begun, reversed(run.record))
-        if self._lacks_judgement and moved(run, operation.id, [run.record[number] for number in since]):
+        if self._lacks_judgement and moved(run, [run.record[number] for number in since]):
             self._before, self._stop = self._context.exchanges, None
             self._context = CheckContext(run, operation, rules, check.name)
             yield from self._attempted(check)

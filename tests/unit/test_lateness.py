@@ -5,7 +5,14 @@ from __future__ import annotations
 import time
 
 from conformance.fixtures.cache import RunCache
-from conformance.fixtures.lateness import MOST_IN_VAIN, PAUSES, look_until
+from conformance.fixtures.lateness import LONGEST, MOST_IN_VAIN, PAUSES, look_until
+from conformance.fixtures.run_context import RunContext
+from conformance.reference.app import system_clock
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import build
+from tests.support.stages import Stage
 from tests.variants.hurry import hurried
 
 
@@ -37,6 +44,27 @@ def test_five_seconds_are_waited_before_anybody_is_blamed() -> None:
         assert len(looks) == before + 1
         look_until(cache, "listAccounts", lambda: looks.append(1), lambda seen: False)
         assert len(looks) == before + 1 + 1 + len(PAUSES)
+
+
+def test_what_is_old_enough_to_show_is_not_waited_for() -> None:
+    looks: list[int] = []
+    with hurried():
+        look_until(
+            RunCache(), "listWallets", lambda: looks.append(1), lambda seen: False, until=time.time() + 0.1
+        )
+        assert len(looks) == 3
+
+
+def test_operations_of_which_none_exists_are_waited_for_together() -> None:
+    server, seeded = new_server(Behaviour(), system_clock)
+    stage = Stage.of(server, "createAccount", "listAccounts")
+    target = build(target_tables(seeded, "http://stage.test"), "a stage")
+    run = RunContext(target, InProcessTransport(stage))
+    with hurried():
+        begin, fixture = time.monotonic(), run.fresh()
+        for operation in ("getAccountBalances", "listVirtualAccounts", "listWallets") * 2:
+            assert run.shown(run.client(), fixture.call(operation), "is it there?").status == 404
+        assert LONGEST <= time.monotonic() - begin < 2 * LONGEST
 
 
 def test_hurried_time_moves_all_clocks_alike() -> None:

@@ -159,7 +159,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
     }
     for what, (size, parameters) in probes.items():
         exchange = ctx.send(listing.with_query(parameters), what)
-        if exchange.get("items") and furnished(ctx.run, ctx.operation.id):
+        if (page := page_of(exchange)) and page.items and furnished(ctx.run, ctx.operation.id):
             what = f"{what}, by a date before all elements"
             exchange = ctx.send(listing.with_query([*parameters, *end_date(FAR_PAST)]), what)
         _judge_empty(ctx, exchange, what, size)

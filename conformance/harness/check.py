@@ -124,7 +124,7 @@ class RunningCheck:
 
     def _written(self, check: Check, rules: Sequence[Rule]) -> Iterator[float]:
         run, operation = self._context.run, self._context.operation
-        begun = max(run.record, default=0)
+        begun = next(reversed(run.record), 0)
         yield from self._attempted(check)
         since = itertools.takewhile(lambda number: number > begun, reversed(run.record))
         if self._lacks_judgement and moved(run, [run.record[number] for number in since]):

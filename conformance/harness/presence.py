@@ -125,8 +125,9 @@ def _explained(run: RunContext, finding: Finding, exchanges: Sequence[int]) -> F
         return finding
     operation = lacks(run, numbers)
     if not operation and finding.verdict is Verdict.INCONCLUSIVE:
-        # The refusal of what a check needs may have come long before it.
-        operation = next((name for name in NEEDS[finding.operation] if missing(run, name)), "")
+        # The refusal of what a check needs may have come long before it, or be none of its exchanges.
+        needed = (*NEEDS[finding.operation], finding.operation)
+        operation = next((name for name in needed if missing(run, name)), "")
     if not operation:
         return finding
     return replace(

@@ -160,8 +160,10 @@ class AuthProbes:
         probe; one with a long body may be refused for that before anybody looks at its signature."""
         if self.ctx.wanted(what):
             answer = self.send(call, what)
-            if answer.status == 413 and len(call.body or b"") > LONG_BODY:
-                return
+            if len(call.body or b"") > LONG_BODY and answer.refused and answer.status != 401:
+                sound = self.send(call.but(auth=Auth()), "the same long body, signed as it is sent")
+                if sound.described() == answer.described():
+                    return
             self.ctx.error(
                 rule, answer, what, type="authentication_error", code="invalid_signature", status=401
             )

@@ -241,7 +241,7 @@ VARIANTS: tuple[Variant, ...] = (
     Variant("payins off", (resources.FurtherFields,), wrap=NoPayins, change=_payins_off),
     Variant("payins not built", (), wrap=NoPayins, unreached=("createPayin",)),
     Variant("payouts off", (resources.FundsDemanded,), change=_payouts_off),
-    Variant("plain web server", (bodies.ErrorsByField,), wrap=PlainNotFound),
+    Variant("plain web server", (bodies.ErrorsByField, oddities.SmallBodies), wrap=PlainNotFound),
     Variant("Britain only", (BritainOnly, resources.DetailsDemanded), change=_british),
     Variant("pair once", (resources.PairOncePerOrganization,), unreached=("createWallet", "listWallets")),
     Variant(

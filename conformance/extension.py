@@ -18,7 +18,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import (
+from conformance.judge.expectations import (
     Accepted,
     Answered,
     At,
@@ -37,8 +37,8 @@ from conformance.judging.expectations import (
     Unchanged,
     predicate,
 )
-from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.judging.pages import Listed
+from conformance.judge.findings import Inconclusive, NotApplicable
+from conformance.judge.pages import Listed
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
 
 __all__ = [

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from conformance.fixtures.run_context import RunContext
+from conformance.world.run_context import RunContext
 from tests.replay.samples import NoNonces, saved, used_nonce
 from tests.support.chromium import MISSING, chromium, flags
 from tests.support.reference_world import World

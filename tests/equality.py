@@ -26,7 +26,7 @@ from conformance.cli.merge import merged
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
-from conformance.results import view
+from conformance.report import view
 from tests.faults.catalogue import Fault, load
 from tests.support.running import run, write_target
 from tests.variants.catalogue import VARIANTS, Variant

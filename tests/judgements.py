@@ -1,7 +1,7 @@
 """Does each judgement earn its place? `python -m tests.judgements`, from the root of a checkout.
 
 A place is a call in conformance/checks, conformance/harness or conformance/fuzz that judges, or that has a
-helper judge, and a call in conformance/judging/invariants.py by which every response is judged; one that only
+helper judge, and a call in conformance/judge/invariants.py by which every response is judged; one that only
 notes that a rule holds is none. Faults of the catalogue meet the checks of their rules (with --explore also
 the explorations of their operations), in rounds of one kind for each rule; a rule whose checks have no
 unproven place left takes no further part. A place that no faulty server trips is unproven and is printed: it
@@ -32,8 +32,8 @@ from conformance.checks import load_checks
 from conformance.checks.test_histories import RACES
 from conformance.contract.rules import RULES
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging import invariants, losses, recorder
-from conformance.judging.invariants import INVARIANTS, Invariants
+from conformance.judge import invariants, losses, recorder
+from conformance.judge.invariants import INVARIANTS, Invariants
 from conformance.wire.messages import Exchange
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import catch, checks_of, judge, run_on_fault
@@ -43,7 +43,7 @@ PACKAGE = Path(conformance.__file__).parent
 
 #: Folders whose calls judge, and the module that judges every response.
 FOLDERS = ("checks", "harness", "fuzz")
-EVERY_RESPONSE = "judging/invariants.py"
+EVERY_RESPONSE = "judge/invariants.py"
 
 #: What only hands judgements on.
 PLUMBING = (

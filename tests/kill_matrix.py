@@ -24,11 +24,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from conformance.checks import load_checks, plan
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check
-from conformance.judging.invariants import INVARIANTS
+from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import costs, effort
 from conformance.plugin.effort import Test
+from conformance.world.run_context import RunContext
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import Outcome, checks_of, run_on_fault, run_one
 from tests.kill_probes import SETUP, Watched, broken

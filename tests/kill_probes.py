@@ -6,8 +6,8 @@ import itertools
 from collections import Counter
 from collections.abc import Collection
 
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, RunningCheck
+from conformance.world.run_context import RunContext
 
 #: The name of what a check does before its first probe; a check without probes does nothing else.
 SETUP = ""

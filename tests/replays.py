@@ -20,14 +20,14 @@ from collections import Counter
 from dataclasses import dataclass
 from multiprocessing import get_context
 
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
-from conformance.judging.findings import Finding
-from conformance.judging.invariants import INVARIANTS
+from conformance.judge.findings import Finding
+from conformance.judge.invariants import INVARIANTS
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import document_of, perform
 from conformance.replay.document import check as check_document
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from conformance.world.run_context import RunContext
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, stimuli
 from tests.support.runs import run_on

@@ -9,7 +9,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.contract.rules import RULES, Level
 from conformance.harness.check import CHECKS, run_check
-from conformance.judging.invariants import INVARIANTS
+from conformance.judge.invariants import INVARIANTS
 from tests.faults.bugs import Bug
 from tests.faults.catalogue import SECTIONS, Fault, load
 from tests.faults.harness import demanded_cells, judged_cells, run_on_fault

@@ -14,10 +14,9 @@ import pytest
 
 from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.messages import Request, Response
@@ -25,6 +24,7 @@ from conformance.reference.seed import seed, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 from tests.variants.catalogue import VARIANTS, Variant, drawn
 from tests.variants.choice import ANSWERED, CHOICES
 from tests.variants.judging import judge, parts

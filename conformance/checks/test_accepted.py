@@ -6,14 +6,14 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures import samples
-from conformance.fixtures.account import AccountFixture, call
-from conformance.fixtures.creations import place
-from conformance.fixtures.quotas import LIMITED
-from conformance.fixtures.run_context import refusal_of_valid
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
+from conformance.world import samples
+from conformance.world.account import AccountFixture, call
+from conformance.world.creations import place
+from conformance.world.quotas import LIMITED
+from conformance.world.run_context import refusal_of_valid
 
 RULE = "fields.accepts-valid"
 

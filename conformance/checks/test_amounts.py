@@ -7,20 +7,20 @@ from typing import Any
 
 from conformance.contract.resources import initial_state
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import AccountFixture, call
-from conformance.fixtures.corpora import amounts
-from conformance.fixtures.corpora.forms import not_positive
-from conformance.fixtures.corpora.value import Use, values
-from conformance.fixtures.run_context import SAMPLE_REMEDIES
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.harness.members import judge_member
 from conformance.harness.side_effects import UNTOUCHED
-from conformance.judging.comparison import show
-from conformance.judging.expectations import At, Equal
-from conformance.judging.findings import Inconclusive
+from conformance.judge.comparison import show
+from conformance.judge.expectations import At, Equal
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
+from conformance.world.account import AccountFixture, call
+from conformance.world.corpora import amounts
+from conformance.world.corpora.forms import not_positive
+from conformance.world.corpora.value import Use, values
+from conformance.world.run_context import SAMPLE_REMEDIES
 
 #: No amount is drawn of which the account could not pay ten.
 _SHARE = 10

@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from conformance.contract import signing
-from conformance.fixtures.account import new_key, unknown_like
-from conformance.fixtures.samples import digits
 from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, Margins, common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import Refused
-from conformance.judging.findings import Inconclusive
+from conformance.judge.expectations import Refused
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import new_key, unknown_like
+from conformance.world.samples import digits
 
 #: Seconds that a timestamp may be off (section 8).
 WINDOW = 300

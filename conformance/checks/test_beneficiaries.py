@@ -8,11 +8,6 @@ from typing import Any
 
 from conformance.contract.fields import documented
 from conformance.contract.resources import NULLABLE, stated
-from conformance.fixtures import samples
-from conformance.fixtures.account import AccountFixture, call
-from conformance.fixtures.bodies import AcceptedBodies
-from conformance.fixtures.creations import LETTERS, SIGNS
-from conformance.fixtures.lateness import look_until
 from conformance.harness.beneficiaries import (
     Beneficiary,
     judge_beneficiary,
@@ -23,10 +18,15 @@ from conformance.harness.beneficiaries import (
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members, judge_not_back, look_for, mismatches
-from conformance.judging.comparison import MOVING, alike, document, identifiers, objects, shown
-from conformance.judging.expectations import At, Equal, predicate
-from conformance.judging.findings import Inconclusive
+from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, shown
+from conformance.judge.expectations import At, Equal, predicate
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
+from conformance.world import samples
+from conformance.world.account import AccountFixture, call
+from conformance.world.bodies import AcceptedBodies
+from conformance.world.creations import LETTERS, SIGNS
+from conformance.world.lateness import look_until
 
 #: What some of a beneficiary's destinations are, by their places.
 _KINDS = {0: "default", 1: "wallet", 2: "IBAN", 3: "IBAN alone", 4: "unlabelled", 5: "letters and signs"}

@@ -6,18 +6,18 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.fixtures import samples
-from conformance.fixtures.account import call, identifier
-from conformance.fixtures.creations import creations, place
-from conformance.fixtures.run_context import SAMPLE_REMEDIES
 from conformance.harness.beneficiaries import Beneficiary
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member
-from conformance.judging.comparison import document, objects, shown
-from conformance.judging.expectations import At, Equal, predicate
-from conformance.judging.findings import Inconclusive
+from conformance.judge.comparison import document, objects, shown
+from conformance.judge.expectations import At, Equal, predicate
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
+from conformance.world import samples
+from conformance.world.account import call, identifier
+from conformance.world.creations import creations, place
+from conformance.world.run_context import SAMPLE_REMEDIES
 
 Body = dict[str, Any]
 

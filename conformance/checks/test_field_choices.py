@@ -6,13 +6,13 @@ from typing import Any
 
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
-from conformance.fixtures.account import call
-from conformance.fixtures.bodies import AcceptedBodies
-from conformance.fixtures.samples import marker
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.wire.messages import Exchange
+from conformance.world.account import call
+from conformance.world.bodies import AcceptedBodies
+from conformance.world.samples import marker
 
 #: A destination's response members -> the request fields that they show.
 _SHOWN = {

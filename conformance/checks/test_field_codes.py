@@ -6,14 +6,14 @@ from collections.abc import Iterator
 
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
-from conformance.fixtures.bodies import by_shape
-from conformance.fixtures.corpora.fields import wrong_choices
-from conformance.fixtures.corpora.texts import UNASSIGNED_CODES, WRONG_CODES
-from conformance.fixtures.corpora.value import values
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
+from conformance.world.bodies import by_shape
+from conformance.world.corpora.fields import wrong_choices
+from conformance.world.corpora.texts import UNASSIGNED_CODES, WRONG_CODES
+from conformance.world.corpora.value import values
 
 
 @check("fields.enum", UNTOUCHED, operations=RULES["fields.enum"].operations)

@@ -7,15 +7,15 @@ from typing import Any
 
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import call
-from conformance.fixtures.bodies import by_shape
-from conformance.fixtures.corpora.fields import email, email_with_long_name, longest, too_long
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
-from conformance.judging.expectations import Sent, predicate
+from conformance.judge.expectations import Sent, predicate
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import call
+from conformance.world.bodies import by_shape
+from conformance.world.corpora.fields import email, email_with_long_name, longest, too_long
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
 _ASTRAL = "\U0001d49c"

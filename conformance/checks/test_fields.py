@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from conformance.contract.fields import request_field, request_fields
 from conformance.contract.rules import RULES
-from conformance.fixtures.bodies import AcceptedBodies, by_shape
-from conformance.fixtures.corpora.fields import wrong_optional_types, wrong_types
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
+from conformance.world.bodies import AcceptedBodies, by_shape
+from conformance.world.corpora.fields import wrong_optional_types, wrong_types
 
 #: Optional fields that another field's value may call for, with a valid value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}

@@ -12,7 +12,6 @@ from fractions import Fraction
 
 from conformance.contract.rules import RULES
 from conformance.contract.timestamps import parse, with_offset
-from conformance.fixtures.lateness import look_until
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -28,10 +27,11 @@ from conformance.harness.filters import (
 )
 from conformance.harness.list_reading import compared, item_fields, status_filter
 from conformance.harness.pagination import walk
-from conformance.judging.expectations import CannotTell, predicate
-from conformance.judging.pages import count_of_pages, keeps_what_fits, number_is
+from conformance.judge.expectations import CannotTell, predicate
+from conformance.judge.pages import count_of_pages, keeps_what_fits, number_is
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, statuses
+from conformance.world.lateness import look_until
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
 _NAMED_STATUSES = {

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from conformance.contract.operations import OPERATIONS
 from conformance.harness.exploration import exploration
-from conformance.judging.findings import Finding
+from conformance.judge.findings import Finding
 
 if TYPE_CHECKING:
-    from conformance.fixtures.run_context import RunContext
     from conformance.harness.exploration import FuzzSettings
+    from conformance.world.run_context import RunContext
 
 
 @exploration({operation: ("http.success-json", operation) for operation in OPERATIONS})

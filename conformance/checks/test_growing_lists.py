@@ -6,17 +6,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from conformance.contract.traits import ADDS_TO
-from conformance.fixtures.account import AccountFixture
-from conformance.fixtures.lateness import look_until
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.harness.pagination import walk
 from conformance.harness.races import Rounds
-from conformance.judging.expectations import Expectation
-from conformance.judging.pages import Listed, no_element_twice
+from conformance.judge.expectations import Expectation
+from conformance.judge.pages import Listed, no_element_twice
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of
+from conformance.world.account import AccountFixture
+from conformance.world.lateness import look_until
 
 RULE = "list.race"
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fixtures.account import AccountFixture, call, new_key, parameters, unknown_like
-from conformance.fixtures.corpora import bodies as corpus
-from conformance.fixtures.corpora import headers, ids, queries
-from conformance.fixtures.corpora.value import Use, values
-from conformance.fixtures.run_context import refusal_of_valid
 from conformance.harness.authentication import common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
-from conformance.judging.expectations import Accepted, Answered
+from conformance.judge.expectations import Accepted, Answered
 from conformance.wire.messages import Call, Exchange, Failure
+from conformance.world.account import AccountFixture, call, new_key, parameters, unknown_like
+from conformance.world.corpora import bodies as corpus
+from conformance.world.corpora import headers, ids, queries
+from conformance.world.corpora.value import Use, values
+from conformance.world.run_context import refusal_of_valid
 
 SURVIVES = "http.no-server-error"
 

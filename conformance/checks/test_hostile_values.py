@@ -7,11 +7,11 @@ from typing import Any
 
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import AccountFixture
 from conformance.harness.authentication import common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import Answered
+from conformance.judge.expectations import Answered
+from conformance.world.account import AccountFixture
 
 RULE = "http.no-server-error"
 

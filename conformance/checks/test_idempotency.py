@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import new_key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import (
@@ -24,10 +23,11 @@ from conformance.harness.idempotency import (
 from conformance.harness.preconditions import locked_out
 from conformance.harness.repetition import anew
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
-from conformance.judging.expectations import SameAnswer
-from conformance.judging.findings import Inconclusive
+from conformance.judge.expectations import SameAnswer
+from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange, to_json
+from conformance.world.account import new_key
 
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 INVALID = ("validation_error", "invalid_idempotency_key")

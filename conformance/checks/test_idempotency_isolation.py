@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from conformance.fixtures.account import AccountFixture, new_key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import IdempotentRequest
-from conformance.judging.expectations import At, Equal, Outcome, SameAnswer, predicate
+from conformance.judge.expectations import At, Equal, Outcome, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, new_key
 
 RULE = "idempotency.other-organization"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import AccountFixture, call, new_key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
 from conformance.wire.messages import Call
+from conformance.world.account import AccountFixture, call, new_key
 
 RULE = "idempotency.key-accepted"
 

@@ -7,20 +7,15 @@ from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO
-from conformance.fixtures.account import AccountFixture, identifier
-from conformance.fixtures.furnishing import furnished, only_own
-from conformance.fixtures.lateness import look_until, told
-from conformance.fixtures.lists import SMALL
-from conformance.fixtures.run_context import refusal_of_valid
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import FAR_PAST, end_date
 from conformance.harness.list_reading import active, compared, documented_items, in_order, stocked
 from conformance.harness.pagination import steady, walk
-from conformance.judging.expectations import At, Documented, Equal
-from conformance.judging.findings import Inconclusive
-from conformance.judging.pages import (
+from conformance.judge.expectations import At, Documented, Equal
+from conformance.judge.findings import Inconclusive
+from conformance.judge.pages import (
     DEFAULTS,
     Listed,
     count_of_pages,
@@ -29,6 +24,11 @@ from conformance.judging.pages import (
 )
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
+from conformance.world.account import AccountFixture, identifier
+from conformance.world.furnishing import furnished, only_own
+from conformance.world.lateness import look_until, told
+from conformance.world.lists import SMALL
+from conformance.world.run_context import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import itertools
 
-from conformance.fixtures.lateness import look_until
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import holds
 from conformance.harness.list_reading import active, out_of_range, stocked
 from conformance.harness.pagination import steady, walk
-from conformance.judging import pages, queries
+from conformance.judge import pages, queries
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query
+from conformance.world.lateness import look_until
 
 
 @check("list.size-range", "list.out-of-range")

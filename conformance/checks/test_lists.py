@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from conformance.fixtures.lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large_list
 from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import PageReading, active, read_at_all_sizes, stocked
 from conformance.harness.pagination import steady
-from conformance.judging import pages
-from conformance.judging.pages import Listed
+from conformance.judge import pages
+from conformance.judge.pages import Listed
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
+from conformance.world.lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large_list
 
 
 @check("list.walk", "list.pages", "list.echo", "list.stable")

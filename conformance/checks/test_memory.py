@@ -11,7 +11,7 @@ from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import Waits, check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import IdempotentRequest
-from conformance.judging.expectations import Refused
+from conformance.judge.expectations import Refused
 from conformance.wire.messages import Exchange
 
 #: Seconds after which a server is asked for what it was told.

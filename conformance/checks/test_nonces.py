@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
-from conformance.fixtures.account import parameters, unknown_like
 from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import Refused
-from conformance.judging.findings import Inconclusive
+from conformance.judge.expectations import Refused
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call
+from conformance.world.account import parameters, unknown_like
 
 RULE = "auth.nonce-replay"
 

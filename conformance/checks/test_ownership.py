@@ -9,17 +9,17 @@ from typing import Any
 
 from conformance.contract.resources import PARENTS, initial_state
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call, identifier
-from conformance.fixtures.creations import place
-from conformance.fixtures.samples import digits, marker
 from conformance.harness.beneficiaries import Beneficiary
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members
-from conformance.judging.comparison import MOVING, alike, document, objects, same, same_amount, show, shown
-from conformance.judging.expectations import Accepted, CannotTell, RefusedOrIgnored, predicate
-from conformance.judging.findings import Inconclusive
+from conformance.judge.comparison import MOVING, alike, document, objects, same, same_amount, show, shown
+from conformance.judge.expectations import Accepted, CannotTell, RefusedOrIgnored, predicate
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
+from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.creations import place
+from conformance.world.samples import digits, marker
 
 #: The rule of everything that is sent on create.
 RULE = "create.server-owned"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call, identifier
-from conformance.fixtures.creations import place
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import Documented
+from conformance.judge.expectations import Documented
+from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.creations import place
 
 #: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")

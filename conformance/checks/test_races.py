@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from conformance.contract import signing
-from conformance.fixtures.account import identifier
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
 from conformance.harness.pagination import walk
 from conformance.harness.races import Rounds
 from conformance.harness.side_effects import SideEffects
-from conformance.judging.comparison import objects
-from conformance.judging.effects import EXACT, amounts, movement
-from conformance.judging.expectations import (
+from conformance.judge.comparison import objects
+from conformance.judge.effects import EXACT, amounts, movement
+from conformance.judge.expectations import (
     Answered,
     AtMostOne,
     CannotTell,
@@ -29,6 +28,7 @@ from conformance.judging.expectations import (
     predicate,
 )
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import identifier
 
 #: Simultaneous requests, and how often: the first round also opens the connections for the second one.
 NONCES, KEYS, WALLETS = 8, 10, 12

@@ -10,20 +10,20 @@ from conformance.contract.operations import response_rules
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call, identifier
-from conformance.fixtures.cache import Key
-from conformance.fixtures.creations import CreatedResource, creations, place
-from conformance.fixtures.lateness import look_until, told
-from conformance.fixtures.samples import marker
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members, look_for
-from conformance.judging.comparison import MOVING, document, objects
-from conformance.judging.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
-from conformance.judging.expectations.answers import NOTHING_SHOWN
-from conformance.judging.findings import Inconclusive
-from conformance.judging.timeliness import untimely
+from conformance.judge.comparison import MOVING, document, objects
+from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
+from conformance.judge.expectations.answers import NOTHING_SHOWN
+from conformance.judge.findings import Inconclusive
+from conformance.judge.timeliness import untimely
 from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.cache import Key
+from conformance.world.creations import CreatedResource, creations, place
+from conformance.world.lateness import look_until, told
+from conformance.world.samples import marker
 
 #: Rules that hold for every single answer.
 FORMATS = (

@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.checks.test_destinations import squeezed
-from conformance.fixtures import samples
-from conformance.fixtures.account import AccountFixture, new_key, unknown_like
-from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.findings import Inconclusive
-from conformance.judging.hidden_numbers import HIDDEN_FIELDS
-from conformance.judging.invariants import NoSecrets, telling_secrets
+from conformance.judge.findings import Inconclusive
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS
+from conformance.judge.invariants import NoSecrets, telling_secrets
 from conformance.wire.messages import Call, Exchange
+from conformance.world import samples
+from conformance.world.account import AccountFixture, new_key, unknown_like
+from conformance.world.cache import Key
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.
 _NEAR = (

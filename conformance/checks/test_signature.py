@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from conformance.contract import signing
 from conformance.contract.operations import match
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import new_key, parameters, unknown_like
-from conformance.fixtures.samples import marker
 from conformance.harness.authentication import AuthProbes, common_fixture, reworded
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import Refused
+from conformance.judge.expectations import Refused
 from conformance.wire.messages import MANGLES, Call, to_json
+from conformance.world.account import new_key, parameters, unknown_like
+from conformance.world.samples import marker
 
 #: Letters of two, three and four bytes in UTF-8.
 LETTERS = "é東🏦"

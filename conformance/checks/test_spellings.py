@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from conformance.contract import signing
 from conformance.contract.fields import documented
-from conformance.fixtures.account import unknown_like
 from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import CannotTell, predicate, unusable
+from conformance.judge.expectations import CannotTell, predicate, unusable
 from conformance.wire.messages import Auth, Call, Exchange
+from conformance.world.account import unknown_like
 
 RULE = "auth.other-spellings"
 

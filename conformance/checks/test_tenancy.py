@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Sequence
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import AccountFixture, new_key, unknown_like
-from conformance.fixtures.cache import Key
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.preconditions import locked_out
@@ -23,6 +21,8 @@ from conformance.harness.tenancy import (
     unknown,
 )
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, new_key, unknown_like
+from conformance.world.cache import Key
 
 FOREIGN_PARENT = "tenancy.foreign-parent"
 LEAK = "tenancy.no-leak"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.fixtures.account import new_key
 from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
+from conformance.world.account import new_key
 
 CHARSET = "application/json; charset=utf-8"
 

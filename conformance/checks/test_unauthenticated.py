@@ -8,14 +8,14 @@ from collections.abc import Iterator
 
 from conformance.contract import signing
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import new_key, unknown_like
 from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
 from conformance.harness.side_effects import SideEffects
-from conformance.judging.expectations import Refused, SameAnswer
+from conformance.judge.expectations import Refused, SameAnswer
 from conformance.wire.messages import Auth, Call, Exchange
+from conformance.world.account import new_key, unknown_like
 
 #: How a request fails authentication, and the status that tells it; None where 401 is only implied.
 _WRONG = ("with a wrong signature", Auth(mangle="flip"), 401)

@@ -5,11 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from conformance.fixtures import samples
-from conformance.fixtures.account import call
-from conformance.fixtures.bodies import AcceptedBodies
-from conformance.fixtures.creations import LETTERS, LINES, SIGNS, grouped_phones
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.beneficiaries import (
     Beneficiary,
     Body,
@@ -22,10 +17,15 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_not_back, look_for
 from conformance.harness.side_effects import SideEffects
-from conformance.judging.comparison import MOVING, document
-from conformance.judging.expectations import predicate
+from conformance.judge.comparison import MOVING, document
+from conformance.judge.expectations import predicate
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
+from conformance.world import samples
+from conformance.world.account import call
+from conformance.world.bodies import AcceptedBodies
+from conformance.world.creations import LETTERS, LINES, SIGNS, grouped_phones
+from conformance.world.run_context import RunContext
 
 
 def changes(run: RunContext) -> dict[str, Body]:

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.fixtures.account import AccountFixture, new_key
-from conformance.fixtures.creations import creations
-from conformance.fixtures.furnishing import furnished
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.comparison import identifiers, objects, same, shown
-from conformance.judging.expectations import Accepted, CannotTell, SameAnswer, predicate
+from conformance.judge.comparison import identifiers, objects, same, shown
+from conformance.judge.expectations import Accepted, CannotTell, SameAnswer, predicate
 from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture, new_key
+from conformance.world.creations import creations
+from conformance.world.furnishing import furnished
 
 #: Networks on which dollars are had, by the examples of section 2.7.
 _NETWORKS = ("ethereum", "polygon")

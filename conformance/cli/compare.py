@@ -8,9 +8,9 @@ from pathlib import Path
 
 from conformance._files import written
 from conformance.cli.main import UsageError
+from conformance.report.comparison import compare, names
 from conformance.report.comparison_formats import comparison_html, comparison_markdown
-from conformance.results.comparison import compare, names
-from conformance.results.view import DocumentError, load
+from conformance.report.view import DocumentError, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import Expectation
-from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.judging.invariants import INVARIANTS, Invariants
+from conformance.judge.expectations import Expectation
+from conformance.judge.findings import Inconclusive, NotApplicable
+from conformance.judge.invariants import INVARIANTS, Invariants
 from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
 
 #: Exchanges that an example shows at most.
 SHOWN = 3

@@ -12,7 +12,7 @@ from conformance.cli.main import UsageError
 from conformance.cli.rules import described, find
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import SPEC, Level, Rule
-from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.judge.findings import Inconclusive, NotApplicable
 
 #: The deliberately faulty servers, in a checkout.
 FAULTS = SPEC.parent / "tests" / "faults"
@@ -71,7 +71,7 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
 def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
     """Name and first paragraph of each check, or how else the rule is judged."""
     from conformance.checks import load_checks
-    from conformance.judging.invariants import INVARIANTS
+    from conformance.judge.invariants import INVARIANTS
 
     if rule.id in INVARIANTS:
         yield (
@@ -127,13 +127,13 @@ def _holds(values: Iterable[ast.expr], rule: str) -> bool:
 def _example(rule: Rule, operation: str) -> str:
     """The exchanges by which a check decides about the rule, with a reference server in this process."""
     from conformance.cli.example import decisive
-    from conformance.fixtures.run_context import RunContext
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
+    from conformance.report.model import exchange_record
     from conformance.report.transcript import transcript
-    from conformance.results.model import exchange_record
     from conformance.target.file import build
     from conformance.target.redaction import Redactor
+    from conformance.world.run_context import RunContext
 
     server, seeded = new_server()
     target = build(target_tables(seeded, "http://reference"), "the reference server")

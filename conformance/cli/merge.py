@@ -16,15 +16,15 @@ from pathlib import Path
 from conformance.cli.main import UsageError
 from conformance.cli.merge_replays import Replays, gathered
 from conformance.contract.rules import hold_to
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Verdict
+from conformance.report import timeline_records, view
+from conformance.report.building import RunInfo, build
+from conformance.report.document import CaseRecord, Document, ExchangeRecord, FindingRecord, LatencyRecord
+from conformance.report.evidence import document_exchanges
+from conformance.report.latency import EDGES
+from conformance.report.model import Results
+from conformance.report.shards import parse_shard
 from conformance.report.write import write_all
-from conformance.results import timeline, view
-from conformance.results.building import RunInfo, build
-from conformance.results.document import CaseRecord, Document, ExchangeRecord, FindingRecord, LatencyRecord
-from conformance.results.evidence import document_exchanges
-from conformance.results.latency import EDGES
-from conformance.results.model import Results
-from conformance.results.shards import parse_shard
 
 #: Added to the numbers of a part's exchanges, so that those of no two parts are the same.
 PART = 100_000_000
@@ -106,7 +106,7 @@ def merged(parts: Sequence[Document], replays: Replays | None = None, folder: Pa
         target=parts[0].target,
         exchanges=document_exchanges(document.cells, exchanges),
         latency=_latency([row for part in parts for row in part.latency]),
-        timeline=timeline.merged(part.timeline for part in parts),
+        timeline=timeline_records.merged(part.timeline for part in parts),
         replays=replays.shown(document),
     )
 

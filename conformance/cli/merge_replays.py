@@ -9,9 +9,9 @@ from typing import Any
 
 from conformance.replay import ReplayError, load
 from conformance.replay import document as replay_files
-from conformance.results import view
-from conformance.results.building import REPLAYS
-from conformance.results.document import Document
+from conformance.report import view
+from conformance.report.building import REPLAYS
+from conformance.report.document import Document
 
 #: Where the replay files of a run are, as its findings name them.
 FOLDER = "replays"

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judging.findings import Inconclusive
+from conformance.judge.findings import Inconclusive
 
 RULE = "{id}"
 

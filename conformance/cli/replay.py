@@ -70,7 +70,7 @@ def _address(options: argparse.Namespace) -> str:
 
 
 def _replay(document: Document, options: argparse.Namespace) -> int:
-    from conformance.fixtures.run_context import RunContext
+    from conformance.world.run_context import RunContext
 
     target = load_target(options.target, os.environ, options.base_url)
     run = RunContext(target)

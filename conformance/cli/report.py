@@ -8,8 +8,8 @@ from pathlib import Path
 
 from conformance._files import written
 from conformance.cli.main import UsageError
+from conformance.report.view import DocumentError, load
 from conformance.report.write import FORMATS
-from conformance.results.view import DocumentError, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

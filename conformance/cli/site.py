@@ -7,9 +7,9 @@ from pathlib import Path
 
 from conformance._files import written
 from conformance.cli.main import UsageError
+from conformance.report.history import read
 from conformance.report.site import site
-from conformance.results.history import read
-from conformance.results.view import DocumentError
+from conformance.report.view import DocumentError
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,9 +8,9 @@ from urllib.parse import urlsplit
 from conformance.contract import signing
 from conformance.contract.signing_mistakes import Mistake, Parts, signatures
 from conformance.diagnosis.model import Examination
-from conformance.fixtures.account import call
 from conformance.target.file import Organization
 from conformance.wire.messages import Auth, Exchange
+from conformance.world.account import call
 
 
 def refused(examination: Examination, organization: Organization, exchange: Exchange) -> None:

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from conformance.fixtures.account import call
-from conformance.fixtures.samples import Samples
 from conformance.target.file import Organization, Target
 from conformance.wire.allowance import Allowance
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.wire.throttle import Pace, Patience
+from conformance.world.account import call
+from conformance.world.samples import Samples
 
 #: Seconds for one exchange: twice that, for a lost request is sent once more, and the user has the first
 #: word.

@@ -7,9 +7,9 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.diagnosis.model import Examination
-from conformance.fixtures.account import call
 from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
+from conformance.world.account import call
 
 #: Sample of the target file -> the operation that it is sent with.
 _SAMPLES = {

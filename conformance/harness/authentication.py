@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
-from conformance.fixtures.cache import Key
-from conformance.fixtures.run_context import RunContext, refusal_of_valid
 from conformance.harness.context import CheckContext
-from conformance.judging.findings import Inconclusive
+from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange, to_json
+from conformance.world.account import AccountFixture, call, parameters, unknown_like
+from conformance.world.cache import Key
+from conformance.world.run_context import RunContext, refusal_of_valid
 
 _FIXTURE = Key[AccountFixture]("the fixture of the checks of authentication")
 _PASSED = Key[Exchange]("a request that passed authentication")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from conformance.contract.resources import stated
-from conformance.fixtures.account import AccountFixture, call, identifier
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members, look_for, mismatches
-from conformance.judging.comparison import MOVING, alike, document
-from conformance.judging.expectations import At, Later
+from conformance.judge.comparison import MOVING, alike, document
+from conformance.judge.expectations import At, Later
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture, call, identifier
 
 Body = dict[str, Any]
 

@@ -24,11 +24,11 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
-from conformance.fixtures.quotas import moved
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
-from conformance.judging.findings import Finding, Inconclusive, NotApplicable, Verdict
+from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
+from conformance.world.quotas import moved
+from conformance.world.run_context import RunContext
 
 #: A check as it is written; one that waits yields seconds.
 Waits = Generator[float, None, None]

@@ -13,11 +13,8 @@ from typing import TypeVarTuple
 
 from conformance.contract.operations import Operation
 from conformance.contract.rules import RULES, Level, Rule
-from conformance.fixtures.account import AccountFixture
-from conformance.fixtures.read_only import NOT_SENT
-from conformance.fixtures.run_context import RunContext
-from conformance.judging import recorder
-from conformance.judging.expectations import (
+from conformance.judge import recorder
+from conformance.judge.expectations import (
     Accepted,
     Authenticated,
     Expectation,
@@ -25,9 +22,12 @@ from conformance.judging.expectations import (
     Status,
     unusable,
 )
-from conformance.judging.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
+from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
 from conformance.target.file import Target
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture
+from conformance.world.read_only import NOT_SENT
+from conformance.world.run_context import RunContext
 
 T = TypeVarTuple("T")
 
@@ -117,7 +117,7 @@ class CheckContext:
     # ------------------------------------------------------------------ judging
 
     def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
-        """Judges exchanges by an expectation (see conformance.judging.expectations), which knows them by
+        """Judges exchanges by an expectation (see conformance.judge.expectations), which knows them by
         their positions; returns whether it holds. Where that cannot be told, it is noted why."""
         judged = recorder.judge(expectation, exchanges, self.target, cause)
         if judged.outcome.good is None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.run_context import RunContext
-from conformance.judging.findings import Finding, Inconclusive, LeftOut, Verdict
+from conformance.judge.findings import Finding, Inconclusive, LeftOut, Verdict
 from conformance.target.applicability import absent
+from conformance.world.run_context import RunContext
 
 #: Runs one part of an exploration: the run, the part's name, what the user asked for -> findings.
 ExplorationFunction = Callable[[RunContext, str, "FuzzSettings"], list[Finding]]

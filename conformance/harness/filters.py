@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
-from conformance.fixtures.lateness import look_until
-from conformance.fixtures.samples import OTHER_CURRENCIES
 from conformance.harness import pagination
 from conformance.harness.context import CheckContext
 from conformance.harness.list_reading import status_filter, stocked
-from conformance.judging.expectations import Expectation
-from conformance.judging.findings import Inconclusive
-from conformance.judging.pages import keeps_what_fits
+from conformance.judge.expectations import Expectation
+from conformance.judge.findings import Inconclusive
+from conformance.judge.pages import keeps_what_fits
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, page_of, query
+from conformance.world.lateness import look_until
+from conformance.world.samples import OTHER_CURRENCIES
 
 FAR_PAST, FAR_FUTURE = "2001-02-03T04:05:06Z", "2099-01-01T00:00:00Z"
 

@@ -9,14 +9,14 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures import samples
-from conformance.fixtures.account import AccountFixture, call, identifier, new_key
-from conformance.fixtures.bodies import AcceptedBodies
 from conformance.harness.context import CheckContext
-from conformance.judging.expectations import SameAnswer
-from conformance.judging.expectations.groups import difference
-from conformance.judging.findings import Inconclusive
+from conformance.judge.expectations import SameAnswer
+from conformance.judge.expectations.groups import difference
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
+from conformance.world import samples
+from conformance.world.account import AccountFixture, call, identifier, new_key
+from conformance.world.bodies import AcceptedBodies
 
 Body = dict[str, Any]
 

@@ -15,16 +15,16 @@ from typing import Any
 
 from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call, identifier, new_key
-from conformance.fixtures.bodies import OTHER_SHAPES, AcceptedBodies, Body, shape_of
-from conformance.fixtures.cache import Key
-from conformance.fixtures.samples import marker
 from conformance.harness.context import CheckContext
 from conformance.harness.repetition import anew
 from conformance.harness.side_effects import EFFECTS, UNTOUCHED, SideEffects
-from conformance.judging.expectations import Accepted
-from conformance.judging.findings import Inconclusive, LeftOut
+from conformance.judge.expectations import Accepted
+from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, call, identifier, new_key
+from conformance.world.bodies import OTHER_SHAPES, AcceptedBodies, Body, shape_of
+from conformance.world.cache import Key
+from conformance.world.samples import marker
 
 _FIXTURE = Key[AccountFixture]("the account of invalid bodies")
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.operations import response_schema
-from conformance.fixtures.lists import ListFixture, small_list
 from conformance.harness.context import CheckContext
 from conformance.harness.pagination import walk
-from conformance.judging import pages
-from conformance.judging.comparison import MOVING, objects, same, same_instant, show
-from conformance.judging.expectations import CannotTell, Outcome, predicate
-from conformance.judging.expectations.base import outcome
+from conformance.judge import pages
+from conformance.judge.comparison import MOVING, objects, same, same_instant, show
+from conformance.judge.expectations import CannotTell, Outcome, predicate
+from conformance.judge.expectations.base import outcome
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Parameters, Walk, identity, page_of, pages_of, query, sample, statuses
+from conformance.world.lists import ListFixture, small_list
 
 
 def stocked(ctx: CheckContext, least: int = 1) -> ListFixture:

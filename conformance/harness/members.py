@@ -7,11 +7,11 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
-from conformance.fixtures.lateness import look_until
 from conformance.harness.context import CheckContext
-from conformance.judging.comparison import same_instant, show
-from conformance.judging.expectations import Member, predicate
+from conformance.judge.comparison import same_instant, show
+from conformance.judge.expectations import Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
+from conformance.world.lateness import look_until
 
 
 def judge_member(

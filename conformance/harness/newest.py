@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import time
 
-from conformance.fixtures.account import AccountFixture
-from conformance.fixtures.cache import Key
-from conformance.fixtures.run_context import RunContext
 from conformance.wire.pages import MAX_SIZE, Newest, Page, Send, newest, page_of, pages_of, query
+from conformance.world.account import AccountFixture
+from conformance.world.cache import Key
+from conformance.world.run_context import RunContext
 
 #: At which end a customer's list of accounts grows.
 GROWING_END = Key[str]("where a customer's list of accounts grows")

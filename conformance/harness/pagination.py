@@ -1,4 +1,4 @@
-"""Reading the pages of a list within a check, and judging them by what judging/pages expects (section 8).
+"""Reading the pages of a list within a check, and judging them by what judge/pages expects (section 8).
 
 Each function judges one rule, so that a server with one mistake breaks one of them: `pages` is compared
 with the answer's own `total`, `total` with what a walk shows, a walk with what other walks showed.
@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 from conformance.harness.context import CheckContext
-from conformance.judging import pages
-from conformance.judging.expectations import Accepted, RefusedOrIgnored
-from conformance.judging.pages import Listed
+from conformance.judge import pages
+from conformance.judge.expectations import Accepted, RefusedOrIgnored
+from conformance.judge.pages import Listed
 from conformance.wire import pages as reading
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, MOST_PAGES, Page, Walk, page_of, query

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.fixtures.cache import Key
 from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
+from conformance.world.cache import Key
 
 #: Operation -> a valid request to it after an authentication failure.
 _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")

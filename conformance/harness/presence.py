@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.cache import Key
-from conformance.fixtures.lateness import look_until
-from conformance.fixtures.run_context import RunContext
-from conformance.judging.findings import Finding, Inconclusive, Verdict
+from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.wire.messages import Call, Exchange
+from conformance.world.cache import Key
+from conformance.world.lateness import look_until
+from conformance.world.run_context import RunContext
 
 #: A path that the contract does not have.
 NOWHERE = "/v1/nothing"

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from conformance.fixtures.corpora.amounts import respelled
-from conformance.fixtures.run_context import RunContext
-from conformance.judging import effects
-from conformance.judging.effects import NONE, Effect, Payment
+from conformance.judge import effects
+from conformance.judge.effects import NONE, Effect, Payment
 from conformance.wire.messages import Call, Exchange
+from conformance.world.corpora.amounts import respelled
+from conformance.world.run_context import RunContext
 
 if TYPE_CHECKING:
     from conformance.harness.side_effects import Watch

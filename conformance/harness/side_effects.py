@@ -1,6 +1,6 @@
 """Whether requests had an effect, as the owner of the resources sees it: in lists, reads and balances.
 
-`Watch` looks before and after; what counts as an effect is said in judging/effects.py. `SideEffects` judges
+`Watch` looks before and after; what counts as an effect is said in judge/effects.py. `SideEffects` judges
 within a check:
 
     with SideEffects(ctx, fixture) as effects:
@@ -16,18 +16,18 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call
-from conformance.fixtures.furnishing import added
-from conformance.fixtures.lateness import look_until
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.harness.repetition import Again, Shown, confirmed
-from conformance.judging import effects
-from conformance.judging.effects import NONE, Effect, Money
-from conformance.judging.expectations import NoEffect, predicate, unusable
+from conformance.judge import effects
+from conformance.judge.effects import NONE, Effect, Money
+from conformance.judge.expectations import NoEffect, predicate, unusable
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, page_of, query, walk
+from conformance.world.account import AccountFixture, call
+from conformance.world.furnishing import added
+from conformance.world.lateness import look_until
+from conformance.world.run_context import RunContext
 
 T = TypeVar("T")
 

@@ -10,14 +10,14 @@ from typing import Any
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import AccountFixture, call, parameters, unknown_like
-from conformance.fixtures.cache import Key
-from conformance.fixtures.run_context import RunContext
-from conformance.fixtures.samples import marker
-from conformance.judging.comparison import document, same
-from conformance.judging.expectations import CannotTell, Holds, predicate
-from conformance.judging.findings import Inconclusive
+from conformance.judge.comparison import document, same
+from conformance.judge.expectations import CannotTell, Holds, predicate
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, call, parameters, unknown_like
+from conformance.world.cache import Key
+from conformance.world.run_context import RunContext
+from conformance.world.samples import marker
 
 #: Free text fields, which carry a word of their own in marked fixtures.
 _MARKED = (

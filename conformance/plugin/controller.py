@@ -15,9 +15,8 @@ from typing import TYPE_CHECKING, Any
 from conformance._text import printable
 from conformance.contract.rules import Level, hold_to
 from conformance.diagnosis.examine import latency, preflight
-from conformance.fixtures.samples import run_label
-from conformance.judging.findings import Finding, Verdict
-from conformance.judging.invariants import CHECK, Tally
+from conformance.judge.findings import Finding, Verdict
+from conformance.judge.invariants import CHECK, Tally
 from conformance.plugin.effort import Effort, in_part
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.lanes import suggested
@@ -26,17 +25,18 @@ from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import Numbers, Plan
 from conformance.plugin.selection import judged_by
 from conformance.plugin.waiting import wait_for
-from conformance.results import codec
-from conformance.results.document import Document, ExchangeRecord, MadeRecord
-from conformance.results.model import Results, Timing
+from conformance.report import codec
+from conformance.report.document import Document, ExchangeRecord, MadeRecord
+from conformance.report.model import Results, Timing
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load
 from conformance.wire.allowance import Account, Allowance, Kind
+from conformance.world.samples import run_label
 
 if TYPE_CHECKING:
-    from conformance.results.building import RunInfo
-    from conformance.results.known_failures import KnownFailures
-    from conformance.results.pinned_choices import PinnedChoices
+    from conformance.report.building import RunInfo
+    from conformance.report.known_failures import KnownFailures
+    from conformance.report.pinned_choices import PinnedChoices
 
 
 class Controller:
@@ -251,8 +251,8 @@ class Controller:
 
     def finish(self, interrupted: str) -> None:
         """Writes all formats of the results, and the files that the user asked for by option."""
+        from conformance.report.building import build as build_document
         from conformance.report.write import write_all
-        from conformance.results.building import build as build_document
 
         try:
             self.document = build_document(self.results, self.target, self._info(interrupted))
@@ -267,7 +267,7 @@ class Controller:
             self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
 
     def _info(self, interrupted: str) -> RunInfo:
-        from conformance.results.building import RunInfo
+        from conformance.report.building import RunInfo
 
         return RunInfo(
             started=self.started,
@@ -286,11 +286,11 @@ class Controller:
 
     def _write_lists(self) -> None:
         if path := self.options.write_known_failures:
-            from conformance.results.known_failures import write_known
+            from conformance.report.known_failures import write_known
 
             write_known(self.results, path, known=self.known)
         if path := self.options.write_pinned_choices:
-            from conformance.results.pinned_choices import write_pinned
+            from conformance.report.pinned_choices import write_pinned
 
             write_pinned(self.results, path)
 
@@ -318,11 +318,11 @@ def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None
     known = pinned = None
     try:
         if options.known_failures:
-            from conformance.results.known_failures import KnownFailures
+            from conformance.report.known_failures import KnownFailures
 
             known = KnownFailures.load(options.known_failures)
         if options.pinned_choices:
-            from conformance.results.pinned_choices import PinnedChoices
+            from conformance.report.pinned_choices import PinnedChoices
 
             pinned = PinnedChoices.load(options.pinned_choices)
     except (ValueError, OSError) as error:

@@ -84,11 +84,11 @@ def measure() -> dict[str, dict[str, Any]]:
     """Runs every check on a reference server in this process, and then the generated requests; returns the
     tables by name."""
     from conformance.checks import plan
-    from conformance.fixtures.run_context import RunContext
     from conformance.harness.check import RunningCheck, run_check
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
     from conformance.target.file import build
+    from conformance.world.run_context import RunContext
 
     server, seeded = new_server()
     run = RunContext(

@@ -9,7 +9,7 @@ import pytest
 
 from conformance._text import printable
 from conformance.contract.rules import RULES
-from conformance.judging.invariants import INVARIANTS
+from conformance.judge.invariants import INVARIANTS
 from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import Numbers, Plan, bounded, by_case
 from conformance.target.applicability import absent

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance._private import parse_one_at_a_time
-from conformance.fixtures.lateness import waited
 from conformance.harness.check import Check, RunningCheck
 from conformance.harness.exploration import Exploration
-from conformance.judging.findings import Finding
+from conformance.judge.findings import Finding
 from conformance.plugin import ordering
 from conformance.plugin.deferred import Deferred
 from conformance.plugin.lanes import Lanes, shares
 from conformance.plugin.worker import Worker
+from conformance.world.lateness import waited
 
 #: Workers that one process may have, so that no two of a run have one number.
 MOST_WORKERS = 64

@@ -19,7 +19,7 @@ from conformance.plugin.effort import Effort, wants
 if TYPE_CHECKING:
     from conformance.harness.check import Check
     from conformance.harness.exploration import Exploration
-    from conformance.judging.findings import Finding
+    from conformance.judge.findings import Finding
     from conformance.plugin.controller import Controller
     from conformance.plugin.execution import Executed, Executor
     from conformance.plugin.plan import Plan
@@ -154,13 +154,13 @@ def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
         from conformance.contract.rules import hold_to
-        from conformance.fixtures.run_context import everything
-        from conformance.fixtures.samples import label_run
         from conformance.plugin.execution import MOST_WORKERS, Executor
         from conformance.plugin.limits import allowance
         from conformance.plugin.worker import Worker, fuzz_settings
         from conformance.target.file import Target
         from conformance.wire.allowance import Account
+        from conformance.world.run_context import everything
+        from conformance.world.samples import label_run
 
         given = config.stash[_OPTIONS]
         if hasattr(config, "workerinput"):
@@ -340,7 +340,7 @@ def _executed(item: pytest.Function, test: tuple[Check | Exploration, str], exec
 def _shown(findings: list[Finding]) -> str:
     """What a test is shown as: by the most severe of what it had occasion to judge."""
     # Not needed where others' tests alone are run.
-    from conformance.judging.findings import Verdict
+    from conformance.judge.findings import Verdict
 
     verdict = Verdict.most_severe(finding.verdict for finding in findings if finding.exercised)
     if verdict is None:

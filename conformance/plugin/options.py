@@ -223,7 +223,7 @@ def _shard(text: str | None) -> tuple[int, int] | None:
     if not text:
         return None
     # Every pytest run of an environment imports this module.
-    from conformance.results.shards import parse_shard
+    from conformance.report.shards import parse_shard
 
     return parse_shard(text)
 

@@ -11,7 +11,7 @@ import pytest
 
 from conformance._private import colour_again, terminal_writer
 from conformance._text import count, printable
-from conformance.judging.findings import Finding
+from conformance.judge.findings import Finding
 from conformance.plugin import selection
 from conformance.plugin.controller import Controller
 from conformance.plugin.effort import Effort

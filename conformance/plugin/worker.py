@@ -10,22 +10,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from conformance.fixtures.made import Made
-from conformance.fixtures.run_context import RunContext, Wanted, everything
 from conformance.harness import presence
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
-from conformance.judging.findings import Finding
-from conformance.judging.invariants import Tally
+from conformance.judge.findings import Finding
+from conformance.judge.invariants import Tally
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
+from conformance.report import codec
 from conformance.report.failure import failure_text
-from conformance.results import codec
-from conformance.results.model import exchange_record
+from conformance.report.model import exchange_record
 from conformance.target.file import Target
 from conformance.wire.allowance import Allowance
 from conformance.wire.messages import Exchange
 from conformance.wire.throttle import Pace
+from conformance.world.made import Made
+from conformance.world.run_context import RunContext, Wanted, everything
 
 #: Exchanges that a failed, and any other, finding takes along into the results.
 FAILED_EVIDENCE, OTHER_EVIDENCE = 12, 1

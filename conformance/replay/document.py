@@ -14,8 +14,8 @@ from conformance._files import read_json, written
 from conformance._text import writable
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, SPEC
-from conformance.judging import invariants, pages  # noqa: F401 - files hold their expectations, too
-from conformance.judging.expectations import ExpectationError, from_plain
+from conformance.judge import invariants, pages  # noqa: F401 - files hold their expectations, too
+from conformance.judge.expectations import ExpectationError, from_plain
 from conformance.replay.symbols import filled
 from conformance.target.file import Target
 from conformance.wire import json_text

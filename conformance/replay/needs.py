@@ -11,10 +11,10 @@ from urllib.parse import unquote
 from conformance.contract import signing, timestamps
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.cache import Key
-from conformance.fixtures.run_context import RunContext
 from conformance.replay.symbols import resemble
 from conformance.wire.messages import Exchange
+from conformance.world.cache import Key
+from conformance.world.run_context import RunContext
 
 #: Steps of a file; what a finding needs beyond that nobody would read.
 MAX_STEPS = 600

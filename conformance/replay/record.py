@@ -14,9 +14,7 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import new_key
-from conformance.fixtures.run_context import RunContext
-from conformance.judging.findings import Finding
+from conformance.judge.findings import Finding
 from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
 from conformance.replay.forms import IDENTIFIER
 from conformance.replay.needs import needed, request_text
@@ -25,6 +23,8 @@ from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced, fresh_li
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.wire.pages import DEFAULT_SIZE, integer, page_of, pages_of
+from conformance.world.account import new_key
+from conformance.world.run_context import RunContext
 
 #: Pauses as long as this, in seconds, belong to the failure: a check that waited for a clock.
 PAUSE = 0.3

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from conformance.fixtures.run_context import RunContext
-from conformance.judging.expectations import KINDS, ExpectationError, Outcome, from_plain
-from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.judge.expectations import KINDS, ExpectationError, Outcome, from_plain
+from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.replay.document import TARGET_VALUES, Document, ReplayError, Step, call_of
 from conformance.replay.needs import MAX_LISTED
 from conformance.replay.reading import read_on, still_past
@@ -20,6 +19,7 @@ from conformance.replay.symbols import SYMBOL, filled, new_value
 from conformance.wire.client import race
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import page_of
+from conformance.world.run_context import RunContext
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 

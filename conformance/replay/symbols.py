@@ -40,7 +40,7 @@ _STAMP = re.compile(
 )
 _OFFSET = re.compile(r"([+-])([0-9]{2}):([0-9]{2})\Z")
 
-#: Words that mark what one request made (conformance.fixtures.samples.marker).
+#: Words that mark what one request made (conformance.world.samples.marker).
 _MARKER = re.compile(r"\bcf[0-9a-f]{16}\b")
 
 #: Timestamps as near to one another as this, in seconds, are taken to be said of one another.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from html import escape
 
-from conformance.results import view
-from conformance.results.document import Document
+from conformance.report import view
+from conformance.report.document import Document
 
 #: Grey says that the run was a part: neither good nor bad.
 _COLOURS = {

@@ -18,7 +18,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from conformance._text import clean, count
-from conformance.results.document import BodyRecord, Document, ExchangeRecord, FindingRecord
+from conformance.report.document import BodyRecord, Document, ExchangeRecord, FindingRecord
 
 #: Pairs that a page shows, rows of one of them, and characters of one line.
 PAIRS, ROWS, LENGTH = 30, 60, 240

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance._text import count, listed
-from conformance.judging.findings import VIOLATIONS, Verdict
+from conformance.judge.findings import VIOLATIONS, Verdict
+from conformance.report import view
+from conformance.report.comparison import ABSENT, Change, Comparison
+from conformance.report.document import RuleRecord
 from conformance.report.html import render
 from conformance.report.markdown import code, plain
-from conformance.results import view
-from conformance.results.comparison import ABSENT, Change, Comparison
-from conformance.results.document import RuleRecord
 
 _SIGNS: dict[str, str] = {**{str(verdict): sign for verdict, sign in view.SIGNS.items()}, ABSENT: " "}
 

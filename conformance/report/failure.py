@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from conformance._text import printable, writable
 from conformance.contract.rules import RULES
-from conformance.judging.findings import Finding
+from conformance.judge.findings import Finding
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange
 from conformance.wire.signed import signed_string

@@ -1,8 +1,8 @@
 """Annotations on a GitHub Actions run."""
 
 from conformance._text import clean, one_line
-from conformance.results import view
-from conformance.results.document import Document
+from conformance.report import view
+from conformance.report.document import Document
 
 #: GitHub shows ten of a kind for each step.
 SHOWN = 10

@@ -23,15 +23,14 @@ from markupsafe import Markup
 
 from conformance._text import clean, count, listed
 from conformance.contract import sections
-from conformance.judging.findings import Verdict
-from conformance.report import overview, plots, timeline
+from conformance.judge.findings import Verdict
+from conformance.report import overview, plots, timeline, view
 from conformance.report.beside import PAIRS, beside
+from conformance.report.document import CaseRecord, Document, FindingRecord, MadeRecord, RuleRecord
+from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
 from conformance.report.run_metadata import facts
 from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
-from conformance.results import view
-from conformance.results.document import CaseRecord, Document, FindingRecord, MadeRecord, RuleRecord
-from conformance.results.evidence import PAGE_EXCHANGES, page_exchanges
 
 #: Violations whose decisive exchange is also held as plain text, for readers without scripts.
 TRANSCRIPTS = 100

@@ -14,9 +14,9 @@ from pathlib import PurePath
 from xml.etree import ElementTree
 
 from conformance._text import clean, count
-from conformance.judging.findings import Verdict
-from conformance.results import view
-from conformance.results.document import CaseRecord, Document, RuleRecord
+from conformance.judge.findings import Verdict
+from conformance.report import view
+from conformance.report.document import CaseRecord, Document, RuleRecord
 
 _NAME = "Financial Accounts API conformance"
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance._text import clean, count, duration, listed, one_line
-from conformance.results import view
-from conformance.results.document import Document
+from conformance.report import view
+from conformance.report.document import Document
 
 #: Rows of a list that the summary shows.
 SHOWN = 30

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from conformance._text import count, duration, one_line
-from conformance.judging.findings import Verdict
-from conformance.results import commands, view
-from conformance.results.document import Document
+from conformance.judge.findings import Verdict
+from conformance.report import commands, view
+from conformance.report.document import Document
 
 #: Causes, and reasons for which something was not judged, that the first page names.
 CAUSES, REASONS = 8, 4

@@ -8,8 +8,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from conformance._text import milliseconds
-from conformance.results.document import LatencyRecord
-from conformance.results.latency import EDGES
+from conformance.report.document import LatencyRecord
+from conformance.report.latency import EDGES
 
 _WIDTH, _HEIGHT = 300, 26
 _LOW, _HIGH = 0.0005, 20.0

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from conformance._text import listed
-from conformance.judging.findings import Verdict
-from conformance.results.document import (
+from conformance.judge.findings import Verdict
+from conformance.report.document import (
     AnnouncedRecord,
     Document,
     OrganizationRecord,
     SuiteRecord,
     TargetRecord,
 )
-from conformance.results.model import QUICK
+from conformance.report.model import QUICK
 
 
 def facts(document: Document) -> list[tuple[str, str]]:

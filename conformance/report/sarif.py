@@ -17,9 +17,9 @@ from urllib.parse import quote
 
 from conformance._text import listed
 from conformance.contract.rules import Level
+from conformance.report import view
+from conformance.report.document import CaseKey, CaseRecord, Document, RuleRecord
 from conformance.report.markdown import plain
-from conformance.results import view
-from conformance.results.document import CaseKey, CaseRecord, Document, RuleRecord
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

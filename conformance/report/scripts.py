@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.results.document import Document, FindingRecord
+from conformance.report.document import Document, FindingRecord
 
 
 def scripts(document: Document, finding: FindingRecord) -> list[tuple[str, str]]:

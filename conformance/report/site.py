@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from conformance._text import count, listed
+from conformance.report import view
+from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html
+from conformance.report.document import Document
+from conformance.report.history import Implementation
 from conformance.report.html import html, render
-from conformance.results import view
-from conformance.results.comparison import compare
-from conformance.results.document import Document
-from conformance.results.history import Implementation
 
 _WIDTH, _HEIGHT = 320, 64
 

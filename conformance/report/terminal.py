@@ -13,10 +13,10 @@ from conformance._files import shortest
 from conformance._text import clean, count, duration, listed, one_line, operations
 from conformance.contract.needs import first
 from conformance.contract.rules import Level
-from conformance.judging.findings import Verdict
-from conformance.results import view
-from conformance.results.commands import replay, rerun
-from conformance.results.document import CaseRecord, Document, FindingRecord, RunRecord
+from conformance.judge.findings import Verdict
+from conformance.report import view
+from conformance.report.commands import replay, rerun
+from conformance.report.document import CaseRecord, Document, FindingRecord, RunRecord
 
 #: How pytest's TerminalWriter marks a line.
 Markup = dict[str, Any]

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup
 
 from conformance._text import count, duration, milliseconds
-from conformance.results.document import Document, TimelineRecord, TimelineRow
+from conformance.report.document import Document, TimelineRecord, TimelineRow
 
 _WIDTH, _HEIGHT = 720, 34
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from conformance._files import written
 from conformance.report.badge import badge
+from conformance.report.document import Document
 from conformance.report.github import annotations
 from conformance.report.html import html
 from conformance.report.junit import junit
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
-from conformance.results.document import Document
 
 __all__ = ["FORMATS", "WriteProblem", "annotations", "append_step_summary", "write_all"]
 

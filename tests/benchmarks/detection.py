@@ -11,13 +11,13 @@ from typing import Any
 
 from conformance.checks import plan
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging.findings import Finding
+from conformance.judge.findings import Finding
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 from tests.faults import catalogue
 from tests.faults.catalogue import Fault
 

@@ -11,13 +11,13 @@ import time
 from pathlib import Path
 
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Verdict
 from conformance.plugin.worker import Worker
+from conformance.report import codec
+from conformance.report.building import RunInfo, build
+from conformance.report.document import ExchangeRecord
+from conformance.report.model import Results, Timing
 from conformance.report.write import write_all
-from conformance.results import codec
-from conformance.results.building import RunInfo, build
-from conformance.results.document import ExchangeRecord
-from conformance.results.model import Results, Timing
 from tests.support.runs import run_on
 
 #: Exchanges of one test.

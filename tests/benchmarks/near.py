@@ -13,10 +13,10 @@ import httpx
 
 from conformance.checks import plan
 from conformance.contract import signing
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.target.file import Organization, Target, build
 from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
 
 from . import runs, servers
 from .table import Row, in_turns, ratio, shown

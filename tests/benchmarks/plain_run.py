@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from conformance.contract.rules import SPEC
-from conformance.fixtures.run_context import RunContext
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,8 +14,8 @@ import httpx
 
 from conformance.contract import signing
 from conformance.contract.rules import SPEC
-from conformance.fixtures.run_context import RunContext
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 
 from . import servers
 from .table import Row, in_turns, ratio

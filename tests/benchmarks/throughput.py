@@ -14,11 +14,11 @@ from typing import Any
 
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.exploration import EXPLORATIONS, Exploration, FuzzSettings
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.plugin.embedded import EmbeddedServer
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 
 from . import plain_run
 from .table import Row

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.report.html import html
-from conformance.results.model import Results
+from conformance.report.model import Results
 from tests.browser.pages import Opened, Show
 from tests.support.report_samples import document
 

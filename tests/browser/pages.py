@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from conformance.judging.findings import Verdict
-from conformance.results.model import Results
+from conformance.judge.findings import Verdict
+from conformance.report.model import Results
 from tests.support.report_samples import exchange, finding, keep, whole_run
 
 if TYPE_CHECKING:

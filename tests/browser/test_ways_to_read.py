@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html
-from conformance.results.comparison import compare
-from conformance.results.model import Results
+from conformance.report.model import Results
 from tests.browser.pages import Show, broken
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.checks import load_checks
 from conformance.harness.check import run_check
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from tests.support.runs import run_on

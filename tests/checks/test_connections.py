@@ -12,14 +12,14 @@ import httpx
 import pytest
 
 from conformance.checks import plan
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Verdict
 from conformance.reference.messages import Response
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.transport import FRESH
+from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.support.wire import Wire, as_request, wire
 

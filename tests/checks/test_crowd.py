@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.harness.newest import GROWING_END, growing_end
 from conformance.harness.side_effects import Watch
-from conformance.judging.effects import NONE
-from conformance.judging.findings import Verdict
+from conformance.judge.effects import NONE
+from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.seed import new_server, target_tables
@@ -20,6 +19,7 @@ from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE
+from conformance.world.run_context import RunContext
 from tests.faults.catalogue import load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
 from tests.support.runs import run_on

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.fixtures.furnishing import furnished
 from conformance.reference.behaviour import Behaviour
+from conformance.world.furnishing import furnished
 from tests.faults.catalogue import load
 from tests.faults.harness import catch
 from tests.support.runs import run_on

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from conformance.checks import load_checks
 from conformance.harness.check import run_check
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from tests.support.runs import run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried

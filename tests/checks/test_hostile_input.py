@@ -10,11 +10,11 @@ import pytest
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fixtures.corpora import headers, ids, queries
-from conformance.fixtures.corpora.bodies import Derived
-from conformance.fixtures.corpora.value import values
 from conformance.harness.authentication import reworded
 from conformance.harness.check import run_check
+from conformance.world.corpora import headers, ids, queries
+from conformance.world.corpora.bodies import Derived
+from conformance.world.corpora.value import values
 from tests.support.runs import run_over_http
 
 SAMPLES: dict[str, Derived] = {

@@ -8,7 +8,7 @@ import pytest
 
 from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.harness.side_effects import UNTOUCHED
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal

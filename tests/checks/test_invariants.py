@@ -8,13 +8,13 @@ import pytest
 
 from conformance.checks import plan
 from conformance.contract.rules import OPERATION_SETS, RULES
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
-from conformance.judging.expectations.answers import NOTHING_SHOWN
-from conformance.judging.findings import HELD
-from conformance.judging.invariants import INVARIANTS, LOST, Invariants, telling_secrets
-from conformance.judging.losses import ENOUGH, SeldomLost, too_many_lost
+from conformance.judge.expectations.answers import NOTHING_SHOWN
+from conformance.judge.findings import HELD
+from conformance.judge.invariants import INVARIANTS, LOST, Invariants, telling_secrets
+from conformance.judge.losses import ENOUGH, SeldomLost, too_many_lost
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
 
 #: The rules whose own checks give the others their occasions.

@@ -8,8 +8,8 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.harness.check import run_check
-from conformance.judging.expectations import NoEffect
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.expectations import NoEffect
+from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal

@@ -14,11 +14,11 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.bodies import AcceptedBodies
 from conformance.harness.check import Check, run_check
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.wire.messages import Exchange
+from conformance.world.bodies import AcceptedBodies
 from tests.support.mutations import Mutating, Mutation, mutations
 from tests.support.runs import run_on
 

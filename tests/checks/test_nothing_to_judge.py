@@ -12,10 +12,10 @@ from conformance.checks.test_resources import FUNDED
 from conformance.contract.operations import OPERATIONS, response_rules
 from conformance.contract.rules import RULES
 from conformance.harness.check import run_check
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
-from conformance.results.model import CaseResult, Results
+from conformance.report.model import CaseResult, Results
 from tests.support.runs import run_on
 from tests.variants.answers import ShortListItems
 from tests.variants.hurry import hurried

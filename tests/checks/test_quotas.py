@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import load_checks
-from conformance.fixtures.creations import place
-from conformance.fixtures.quotas import moved
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.world.creations import place
+from conformance.world.quotas import moved
+from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.hurry import hurried

@@ -16,17 +16,17 @@ import pytest
 
 from conformance.checks import plan
 from conformance.contract.rules import RULES
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Verdict
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
+from conformance.report import codec
 from conformance.report.failure import failure_text
-from conformance.results import codec
-from conformance.results.model import exchange_record
+from conformance.report.model import exchange_record
 from conformance.target.file import build
 from conformance.wire.throttle import Pace
+from conformance.world.run_context import RunContext
 from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
 from tests.variants.hurry import hurried
 

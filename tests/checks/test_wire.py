@@ -15,12 +15,12 @@ import pytest
 
 from conformance.checks import plan
 from conformance.contract import signing
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
 from conformance.reference.messages import Request
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
 from conformance.wire.messages import MANGLES, NAME_CASES, Exchange
+from conformance.world.run_context import RunContext
 from tests.support.wire import Received, Wire, wire
 
 PREFIX = "/gateway"

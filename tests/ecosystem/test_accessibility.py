@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html
+from conformance.report.document import Document, FindingRecord
+from conformance.report.history import Implementation
 from conformance.report.html import html
+from conformance.report.model import Results
 from conformance.report.scripts import scripts
 from conformance.report.site import site
-from conformance.results.comparison import compare
-from conformance.results.document import Document, FindingRecord
-from conformance.results.history import Implementation
-from conformance.results.model import Results
 from tests.ecosystem import tools
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 

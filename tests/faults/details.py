@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from conformance.judging.comparison import MOVING
+from conformance.judge.comparison import MOVING
 from conformance.reference.context import Context, Record
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES

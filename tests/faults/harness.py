@@ -10,14 +10,14 @@ import httpx
 from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
-from conformance.fixtures.run_context import RunContext, Wanted, everything
 from conformance.harness.check import Check, run_check
-from conformance.judging.findings import Finding, Inconclusive, Verdict
-from conformance.judging.invariants import INVARIANTS
+from conformance.judge.findings import Finding, Inconclusive, Verdict
+from conformance.judge.invariants import INVARIANTS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.transport import InProcessTransport
-from conformance.results.causes import causes
-from conformance.results.model import Results
+from conformance.report.causes import causes
+from conformance.report.model import Results
+from conformance.world.run_context import RunContext, Wanted, everything
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 

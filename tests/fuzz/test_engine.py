@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine import budget as engine
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.recorder import Recorder, Violation
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.expectations import Expectation, Outcome
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.expectations import Expectation, Outcome
+from conformance.judge.findings import Finding, Verdict
 from conformance.target.file import Target, build
 from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"

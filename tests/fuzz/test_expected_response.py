@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from conformance.fixtures import samples
-from conformance.fixtures.corpora.forms import surely_longer
 from conformance.fuzz.schema.bodies import ValidBody, judge_body
 from conformance.fuzz.schema.cases import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Case, Key, own_path
 from conformance.fuzz.schema.expected_response import expect
 from conformance.fuzz.schema.mutations import KEYS
-from conformance.judging import queries
+from conformance.judge import queries
 from conformance.target.file import build
 from conformance.wire.messages import to_json
+from conformance.world import samples
+from conformance.world.corpora.forms import surely_longer
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"

@@ -12,13 +12,13 @@ import pytest
 
 from conformance.checks.test_histories import RACES
 from conformance.checks.test_histories import test_has_legal_order as has_legal_order
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
+from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 
 # ---------------------------------------------------------------------- the search

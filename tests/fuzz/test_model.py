@@ -10,12 +10,12 @@ import pytest
 
 from conformance.checks.test_model import THEMES
 from conformance.checks.test_model import test_agrees_with_model as agrees_with_model
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.stateful.model import Filters, Model
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import load, perform
+from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.jobs import StatusesReviewed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from conformance.fixtures.samples import marker
 from conformance.fuzz.schema.bodies import ValidBody, judge_body
 from conformance.fuzz.schema.own_values import marked, owned, renewed
+from conformance.world.samples import marker
 
 SAMPLE = {
     "first_name": "Ada",

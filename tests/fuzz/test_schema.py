@@ -12,17 +12,17 @@ import pytest
 from conformance.checks import load_checks
 from conformance.checks.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.database import DatabaseError, open_database
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.engine.shrinking import shrink
 from conformance.fuzz.schema.cases import Case
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.replay import load, perform
 from conformance.wire.messages import Call, to_json
+from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.policies import ReadsBehind

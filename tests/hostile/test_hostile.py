@@ -12,11 +12,11 @@ import pytest
 from conformance.checks import plan
 from conformance.diagnosis import model
 from conformance.diagnosis.examine import preflight
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
-from conformance.judging.findings import Finding
+from conformance.judge.findings import Finding
 from conformance.target.file import TargetError, build
 from conformance.wire import answers
+from conformance.world.run_context import RunContext
 from tests.hostile.modes import MODES, UNUSABLE, Mode
 from tests.hostile.runs import run
 from tests.hostile.server import Hostile, Scale, hostile

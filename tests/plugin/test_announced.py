@@ -8,12 +8,12 @@ import pytest
 
 from conformance.checks import plan as checks
 from conformance.contract.rules import RULES
-from conformance.fixtures import samples
-from conformance.fixtures.made import Made, MadeList
 from conformance.plugin import costs
 from conformance.plugin.plan import Numbers, by_case, plan
 from conformance.reference.serving.listener import served
 from conformance.wire.allowance import Allowance, Kind
+from conformance.world import samples
+from conformance.world.made import Made, MadeList
 from tests.support.running import counted, run, write_target
 from tests.support.runs import run_on
 

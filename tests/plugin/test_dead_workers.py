@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.plugin.controller import _not_finished
 from conformance.plugin.selection import judged_by
 

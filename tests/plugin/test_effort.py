@@ -16,7 +16,7 @@ from conformance.checks import load_checks, plan
 from conformance.contract.rules import RULES, Level
 from conformance.harness.check import Check
 from conformance.harness.exploration import Exploration, FuzzSettings
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.plugin import costs, effort, ordering, worker
 from conformance.plugin.deferred import Deferred
 from conformance.plugin.execution import Executor

@@ -11,13 +11,13 @@ from unittest.mock import Mock
 
 import pytest
 
-from conformance.fixtures.cache import RunCache
-from conformance.fixtures.lateness import PAUSES, look_until
 from conformance.plugin.execution import Executor, share
 from conformance.plugin.ordering import LAST, for_lanes, rank
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
+from conformance.world.cache import RunCache
+from conformance.world.lateness import PAUSES, look_until
 from tests.support.running import faulty, run, write_target
 from tests.variants.hurry import hurried
 

@@ -11,10 +11,10 @@ import pytest
 from conformance.checks import plan
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.judging.invariants import INVARIANTS
+from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import costs, options
 from conformance.plugin.selection import Scope, narrowed
-from conformance.results import commands
+from conformance.report import commands
 from tests.support.running import run
 
 

@@ -10,15 +10,15 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.contract import signing
-from conformance.fixtures.read_only import NOT_SENT
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import run_check
-from conformance.judging.findings import Inconclusive, LeftOut
+from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Auth, Call
+from conformance.world.read_only import NOT_SENT
+from conformance.world.run_context import RunContext
 from tests.support.running import cells, counted, run, write_target
 from tests.variants.networks import GatewayDate
 

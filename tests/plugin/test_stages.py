@@ -9,14 +9,14 @@ import pytest
 from conformance.checks import plan
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.run_context import RunContext
 from conformance.harness import presence
 from conformance.harness.exploration import FuzzSettings
 from conformance.plugin.worker import Worker
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
-from conformance.results.model import Results, Timing
+from conformance.report.model import Results, Timing
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
 from tests.support.stages import Stage
 from tests.variants.choice import compose

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conformance.fixtures.run_context import RunContext
-from conformance.judging import recorder
-from conformance.judging.expectations import Expectation, Refused, SameAnswer
-from conformance.judging.findings import Finding
+from conformance.judge import recorder
+from conformance.judge.expectations import Expectation, Refused, SameAnswer
+from conformance.judge.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import load, save
 from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
 
 

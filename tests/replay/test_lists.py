@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from conformance.fixtures.run_context import RunContext
-from conformance.judging.expectations import Accepted, Outcome
-from conformance.judging.losses import ENOUGH, MOST, SeldomLost, telling
-from conformance.judging.pages import Listed, full_pages
+from conformance.judge.expectations import Accepted, Outcome
+from conformance.judge.losses import ENOUGH, MOST, SeldomLost, telling
+from conformance.judge.pages import Listed, full_pages
 from conformance.replay import document_of, perform
 from conformance.replay.reading import still_past
 from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
 from tests.replay.samples import finding
 from tests.support.runs import run_on
 

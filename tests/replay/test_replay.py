@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks
-from conformance.fixtures.run_context import RunContext
-from conformance.judging.expectations import KINDS, AtMostOne, SameAnswer
-from conformance.judging.findings import Finding
+from conformance.judge.expectations import KINDS, AtMostOne, SameAnswer
+from conformance.judge.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import ReplayError, document_of, load, perform, save
 from conformance.replay.document import SCHEMA, file_name
+from conformance.world.run_context import RunContext
 from tests.replay.samples import (
     CASES,
     LongNotes,

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.main import main
-from conformance.fixtures.account import call, new_key
-from conformance.fixtures.run_context import RunContext
-from conformance.judging.expectations import Refused
+from conformance.judge.expectations import Refused
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_text
 from conformance.reference.serving.listener import served
 from conformance.replay import as_curl, as_python, document_of, load, perform
 from conformance.wire.messages import Call
+from conformance.world.account import call, new_key
+from conformance.world.run_context import RunContext
 from tests.replay.samples import NoNonces, finding
 from tests.support.runs import run_on
 

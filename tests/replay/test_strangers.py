@@ -17,8 +17,8 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.cli.main import main
-from conformance.judging import recorder
-from conformance.judging.expectations import Refused
+from conformance.judge import recorder
+from conformance.judge.expectations import Refused
 from conformance.replay import ReplayError, as_curl, as_python, load, perform, save
 from conformance.replay import document as documents
 from conformance.replay.forms import moved

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.report import view
 from conformance.report.beside import LENGTH, ROWS, beside
 from conformance.report.html import html
-from conformance.results import view
 from conformance.wire.messages import Exchange
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
-from conformance.results.causes import causes
-from conformance.results.model import Results
+from conformance.judge.findings import Verdict
+from conformance.report.causes import causes
+from conformance.report.model import Results
 from tests.support.drawn_runs import runs
 from tests.support.report_samples import (
     finding,

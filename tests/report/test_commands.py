@@ -10,7 +10,7 @@ import pytest
 
 from conformance.cli.main import main
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.report.write import FORMATS, write_all
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from conformance.cli.main import main
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.report.comparison import Comparison, compare
 from conformance.report.comparison_formats import comparison_html, comparison_markdown
 from conformance.report.write import FORMATS
-from conformance.results.comparison import Comparison, compare
 from tests.support.report_samples import document, finding, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")

@@ -15,13 +15,13 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from lxml import etree
 
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.report.document import Document
 from conformance.report.junit import junit
+from conformance.report.known_failures import Entry, KnownFailures
 from conformance.report.markdown import code, markdown, plain
+from conformance.report.model import Results
 from conformance.report.sarif import FINGERPRINT, sarif
-from conformance.results.document import Document
-from conformance.results.known_failures import Entry, KnownFailures
-from conformance.results.model import Results
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
 WALK = ("list.walk", "listWallets")

@@ -10,10 +10,10 @@ import pytest
 from lxml import html as parser
 
 from conformance.contract.rules import RULES
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.report.html import html
-from conformance.results.known_failures import Entry, KnownFailures
-from conformance.results.pinned_choices import PinnedChoices
+from conformance.report.known_failures import Entry, KnownFailures
+from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")

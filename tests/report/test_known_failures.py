@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from conformance.cli.merge import merged
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.report.document import StaleRecord
 from conformance.report.junit import junit
+from conformance.report.known_failures import MISSING, KnownFailures, KnownFailuresError, write_known
 from conformance.report.markdown import markdown
+from conformance.report.model import Results
+from conformance.report.outcome import decide
 from conformance.report.sarif import sarif
-from conformance.results.document import StaleRecord
-from conformance.results.known_failures import MISSING, KnownFailures, KnownFailuresError, write_known
-from conformance.results.model import Results
-from conformance.results.outcome import decide
 from tests.support.report_samples import document, finding, run_info, whole_run
 
 WALK = ("list.walk", "listWallets")

@@ -17,8 +17,8 @@ from conformance.plugin.selection import in_shard, scope
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
-from conformance.results.document import Document
-from conformance.results.shards import parse_shard
+from conformance.report.document import Document
+from conformance.report.shards import parse_shard
 from tests.support.running import faulty, run, write_target
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
-from conformance.report import overview
-from conformance.results import commands
+from conformance.judge.findings import Verdict
+from conformance.report import commands, overview
 from tests.support.report_samples import document, finding, whole_run
 
 WALK = ("list.walk", "listWallets")

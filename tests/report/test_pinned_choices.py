@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from conformance._text import clean
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
-from conformance.results.document import PinnedChoicesRecord
-from conformance.results.model import Results
-from conformance.results.outcome import decide
-from conformance.results.pinned_choices import PinnedChoices, PinnedChoicesError, choices, write_pinned
+from conformance.judge.findings import Verdict
+from conformance.report.document import PinnedChoicesRecord
+from conformance.report.model import Results
+from conformance.report.outcome import decide
+from conformance.report.pinned_choices import PinnedChoices, PinnedChoicesError, choices, write_pinned
 from tests.support.report_samples import document, finding, whole_run
 
 STATUS = ("http.success-status", "createAccount")

@@ -18,20 +18,19 @@ from conformance.checks import load_checks
 from conformance.contract.rules import SPEC, Level
 from conformance.harness.check import run_check
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Verdict
 from conformance.plugin.worker import Worker
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.store import Answer
-from conformance.report import write
+from conformance.report import evidence, write
+from conformance.report.codec import from_json, to_json
+from conformance.report.document import Document, ExchangeRecord
+from conformance.report.latency import latency
+from conformance.report.model import Results, Timing
+from conformance.report.outcome import EXIT_STATUS, decide
 from conformance.report.terminal import summary
 from conformance.report.write import FORMATS, write_all
-from conformance.results import evidence
-from conformance.results.codec import from_json, to_json
-from conformance.results.document import Document, ExchangeRecord
-from conformance.results.latency import latency
-from conformance.results.model import Results, Timing
-from conformance.results.outcome import EXIT_STATUS, decide
 from conformance.target.file import Features, Target
 from tests.support.drawn_runs import runs
 from tests.support.report_samples import (

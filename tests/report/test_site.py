@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from conformance.cli.main import main
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
+from conformance.report.document import Document
+from conformance.report.history import Implementation, read
 from conformance.report.site import site, slug
+from conformance.report.view import DocumentError
 from conformance.report.write import FORMATS
-from conformance.results.document import Document
-from conformance.results.history import Implementation, read
-from conformance.results.view import DocumentError
 from tests.support.report_samples import document, whole_run
 
 WALK = ("list.walk", "listWallets")

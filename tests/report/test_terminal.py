@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.report import write
+from conformance.report.building import build
+from conformance.report.model import Results
 from conformance.report.terminal import summary
-from conformance.results.building import build
-from conformance.results.model import Results
 from tests.support.report_samples import (
     TARGET,
     document,

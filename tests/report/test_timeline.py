@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from conformance.report import timeline_records, view
+from conformance.report.document import TimelineRecord
 from conformance.report.html import html
-from conformance.results import timeline, view
-from conformance.results.document import TimelineRecord
-from conformance.results.model import Results, Timing
+from conformance.report.model import Results, Timing
 from tests.support.report_samples import STARTED, document, whole_run
 
 
@@ -30,7 +30,7 @@ def timings(number: int, seconds: float = 60.0) -> list[Timing]:
 
 
 def drawn(found: list[Timing]) -> TimelineRecord:
-    record = timeline.timeline(found)
+    record = timeline_records.timeline(found)
     assert record is not None
     return record
 
@@ -45,7 +45,7 @@ def test_every_request_counts_once(seconds: float) -> None:
     assert total(record, "requests") == 1000
     assert (total(record, "lost"), total(record, "retried")) == (100, 200)
     assert total(record, "server_errors") == sum(timing.status == 503 for timing in timings(1000))
-    assert {len(row.requests) for row in record.operations} <= set(range(1, timeline.SLOTS + 1))
+    assert {len(row.requests) for row in record.operations} <= set(range(1, timeline_records.SLOTS + 1))
     assert len(record.operations[0].requests) * record.slot >= seconds
     assert [row.operation for row in record.operations] == ["createWallet", "listWallets", ""]
     assert max(value or 0 for row in record.operations for value in row.slowest) == pytest.approx(0.05)
@@ -54,11 +54,11 @@ def test_every_request_counts_once(seconds: float) -> None:
 def test_parts_together_are_the_whole() -> None:
     found = timings(900, 90.0)
     whole = drawn(found)
-    merged = timeline.merged([drawn(found[:300]), None, drawn(found[300:500]), drawn(found[500:])])
+    merged = timeline_records.merged([drawn(found[:300]), None, drawn(found[300:500]), drawn(found[500:])])
     assert merged is not None and merged.started == whole.started
     for name in ("requests", "lost", "retried", "server_errors"):
         assert total(merged, name) == total(whole, name)
-    assert timeline.merged([None]) is None and timeline.timeline([]) is None
+    assert timeline_records.merged([None]) is None and timeline_records.timeline([]) is None
 
 
 def page(found: list[Timing]) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.report import write
+from conformance.report.document import Document
 from conformance.report.write import FORMATS, WriteProblem, write_all
-from conformance.results.document import Document
 from tests.support.report_samples import (
     document,
     whole_run,

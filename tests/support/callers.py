@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance.fixtures.run_context import RunContext
 from conformance.target.file import Organization, build
 from conformance.wire.client import Client
 from conformance.wire.messages import Call
 from conformance.wire.transport import new_transport
+from conformance.world.run_context import RunContext
 from tests.support.wire import Wire
 
 SECRET = "s\u00e9cret-\u6771"

@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Verdict
-from conformance.results.known_failures import Entry, KnownFailures
-from conformance.results.model import Results
-from conformance.results.pinned_choices import PinnedChoices
+from conformance.judge.findings import Verdict
+from conformance.report.known_failures import Entry, KnownFailures
+from conformance.report.model import Results
+from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import finding, whole_run
 
 CELLS = [(rule.id, operation) for rule in RULES.values() for operation in rule.operations]

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.contract.rules import RULES, Level
-from conformance.judging.findings import Finding, Verdict
-from conformance.results.building import RunInfo, build
-from conformance.results.document import Document
-from conformance.results.model import Results, Timing, exchange_record
+from conformance.judge.findings import Finding, Verdict
+from conformance.report.building import RunInfo, build
+from conformance.report.document import Document
+from conformance.report.model import Results, Timing, exchange_record
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange

@@ -9,15 +9,15 @@ import httpx
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.context import CheckContext
-from conformance.judging.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 
 
 def run_on(

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from conformance import __version__
-from conformance.fixtures.run_context import MORE
-from conformance.judging.findings import Inconclusive
+from conformance.judge.findings import Inconclusive
 from conformance.plugin.waiting import wait_for
 from conformance.wire.allowance import Account, Allowance, Kind, Turns
 from conformance.wire.messages import Failure
 from conformance.wire.throttle import Pace
+from conformance.world.run_context import MORE
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, wire
 

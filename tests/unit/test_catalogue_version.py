@@ -11,7 +11,7 @@ import pytest
 
 from conformance.contract import rules
 from conformance.contract.rules import Level
-from conformance.judging.findings import Verdict, broken_verdict
+from conformance.judge.findings import Verdict, broken_verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served

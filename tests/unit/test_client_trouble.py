@@ -13,11 +13,11 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from conformance.fixtures.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
-from conformance.judging.findings import Inconclusive
+from conformance.judge.findings import Inconclusive
 from conformance.wire import answers, throttle
 from conformance.wire.messages import Call
 from conformance.wire.transport import deadline, new_transport
+from conformance.world.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
 from tests.support.callers import connect, list_accounts, run_at
 from tests.support.wire import OK, Wire, answering, nowhere, wire
 

@@ -9,7 +9,7 @@ import pytest
 from conformance.contract.operations import response_schema
 from conformance.contract.resources import PARENTS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.judging.comparison import (
+from conformance.judge.comparison import (
     alike,
     differences,
     identifiers,

@@ -10,12 +10,12 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.fixtures import corpora
-from conformance.fixtures.corpora import amounts
-from conformance.fixtures.corpora.bodies import Derived
-from conformance.fixtures.corpora.value import Bug, Use, Value, values
-from conformance.judging import effects
+from conformance.judge import effects
 from conformance.wire.messages import Call, to_json
+from conformance.world import corpora
+from conformance.world.corpora import amounts
+from conformance.world.corpora.bodies import Derived
+from conformance.world.corpora.value import Bug, Use, Value, values
 
 MODULES = [
     importlib.import_module(f"{corpora.__name__}.{module.name}")
@@ -47,7 +47,7 @@ def test_each_value_stands_once(corpus: tuple[Value, ...]) -> None:
 
 
 def test_groups_of_one_corpus_are_disjoint() -> None:
-    from conformance.fixtures.corpora import amounts
+    from conformance.world.corpora import amounts
 
     sent = [repr(value) for value in values((*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN))]
     assert sorted(sent) == sorted(set(sent))

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.judging import effects
-from conformance.judging.effects import NONE, Effect, Payment
+from conformance.judge import effects
+from conformance.judge.effects import NONE, Effect, Payment
 from conformance.wire.messages import Call, to_json
 
 PERSON = {

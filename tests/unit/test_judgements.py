@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from conformance.judging.invariants import INVARIANTS
+from conformance.judge.invariants import INVARIANTS
 from tests.faults.catalogue import load
 from tests.judgements import (
     EVERY_RESPONSE,
@@ -23,7 +23,7 @@ from tests.judgements import (
 def test_places_are_calls_that_judge() -> None:
     found = places()
     assert len(found) > 100
-    assert {place.file.partition("/")[0] for place in found} == {"checks", "harness", "fuzz", "judging"}
+    assert {place.file.partition("/")[0] for place in found} == {"checks", "harness", "fuzz", "judge"}
 
 
 def test_fault_trips_the_places_that_judge_it() -> None:

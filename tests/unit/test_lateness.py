@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 
-from conformance.fixtures.cache import RunCache
-from conformance.fixtures.lateness import LONGEST, MOST_IN_VAIN, PAUSES, look_until
-from conformance.fixtures.run_context import RunContext
 from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
+from conformance.world.cache import RunCache
+from conformance.world.lateness import LONGEST, MOST_IN_VAIN, PAUSES, look_until
+from conformance.world.run_context import RunContext
 from tests.support.stages import Stage
 from tests.variants.hurry import hurried
 

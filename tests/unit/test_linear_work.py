@@ -11,7 +11,7 @@ import pytest
 
 from conformance._text import as_json, clean, printable
 from conformance.contract.operations import MOST_ELEMENTS, response_problems
-from conformance.judging.comparison import differences, identifiers, same
+from conformance.judge.comparison import differences, identifiers, same
 from conformance.wire import json_text
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from conformance.judging import queries
-from conformance.judging.expectations import KINDS, from_plain
-from conformance.judging.pages import demanded, same_each_time
+from conformance.judge import queries
+from conformance.judge.expectations import KINDS, from_plain
+from conformance.judge.pages import demanded, same_each_time
 from conformance.wire.messages import Call, Exchange
 
 LIST = "/v1/accounts/acc_1/virtual-accounts"

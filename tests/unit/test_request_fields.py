@@ -10,10 +10,10 @@ import pytest
 from conformance.contract import fields
 from conformance.contract.fields import request_field, request_fields
 from conformance.contract.operations import OPERATIONS, request_problems
-from conformance.fixtures.corpora import amounts, texts
-from conformance.fixtures.corpora import fields as corpus
-from conformance.fixtures.corpora.value import values
 from conformance.wire.messages import to_json
+from conformance.world.corpora import amounts, texts
+from conformance.world.corpora import fields as corpus
+from conformance.world.corpora.value import values
 
 FIELDS = [(operation, field) for operation in OPERATIONS for field in request_fields(operation)]
 LIMITED = [(operation, field) for operation, field in FIELDS if field.max_length is not None]

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.fixtures.samples import Amounts, phone, tax_id
+from conformance.world.samples import Amounts, phone, tax_id
 
 
 def test_telephone_numbers_are_of_one_form_and_differ() -> None:

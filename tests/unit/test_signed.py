@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from conformance.contract import signing
-from conformance.fixtures.account import call
-from conformance.fixtures.run_context import RunContext
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.signed import signed_string
+from conformance.world.account import call
+from conformance.world.run_context import RunContext
 
 
 @pytest.fixture(scope="module")

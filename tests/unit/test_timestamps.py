@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 
 from conformance.contract import timestamps
-from conformance.judging.expectations import Later
+from conformance.judge.expectations import Later
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from conformance.checks import load_checks
-from conformance.fixtures.run_context import RunContext
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judging.findings import Verdict
+from conformance.judge.findings import Verdict
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
-from conformance.results.model import Results
+from conformance.report.model import Results
 from conformance.target.file import build
+from conformance.world.run_context import RunContext
 
 from .catalogue import Variant
 from .hurry import hurried

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.run_context import RunContext
-from conformance.judging import recorder
-from conformance.judging.expectations import Expectation
-from conformance.judging.findings import Finding, Inconclusive, Verdict
-from conformance.judging.invariants import INVARIANTS
-from conformance.judging.recorder import Judgement
+from conformance.judge import recorder
+from conformance.judge.expectations import Expectation
+from conformance.judge.findings import Finding, Inconclusive, Verdict
+from conformance.judge.invariants import INVARIANTS
+from conformance.judge.recorder import Judgement
 from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
 
 #: Exchanges that a passed rule keeps as its proof.
 KEPT = 3

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.fuzz.schema.cases import Case
-from conformance.judging.comparison import same
+from conformance.judge.comparison import same
 from conformance.wire.messages import to_json
 
 #: Cases run to make one smaller.

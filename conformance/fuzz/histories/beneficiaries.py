@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from conformance.fixtures.account import AccountFixture, call
 from conformance.fuzz.histories.history import KINDS, HistoryRecorder, Named, event
 from conformance.fuzz.histories.linearizability import OK, REFUSED, Event, legal_order
-from conformance.judging.comparison import show
-from conformance.judging.expectations import predicate
+from conformance.judge.comparison import show
+from conformance.judge.expectations import predicate
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, call
 
 FIELDS = ("note", "middle_name", "display_name", "title")
 

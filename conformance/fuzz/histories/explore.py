@@ -10,8 +10,6 @@ import random
 import time
 from collections.abc import Callable
 
-from conformance.fixtures.account import AccountFixture
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.recorder import Recorder, Violation
 from conformance.fuzz.engine.seeds import source
 from conformance.fuzz.histories.beneficiaries import changed_beneficiary
@@ -21,7 +19,9 @@ from conformance.fuzz.histories.nonces import one_nonce
 from conformance.fuzz.histories.wallets import only_wallet
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, pairs_are_free
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Finding, Inconclusive
+from conformance.judge.findings import Finding, Inconclusive
+from conformance.world.account import AccountFixture
+from conformance.world.run_context import RunContext
 
 #: Cases of the budget that one history counts for.
 CASES_PER_HISTORY = 4

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from conformance.fixtures.lateness import look_until
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.histories.linearizability import (
     OK,
@@ -20,10 +18,12 @@ from conformance.fuzz.histories.linearizability import (
     legal_order,
     smallest,
 )
-from conformance.judging.comparison import objects
-from conformance.judging.expectations import predicate
+from conformance.judge.comparison import objects
+from conformance.judge.expectations import predicate
 from conformance.wire.client import Prepared
 from conformance.wire.messages import Call, Exchange
+from conformance.world.lateness import look_until
+from conformance.world.run_context import RunContext
 
 #: What one client does, one request after the other.
 Script = list[tuple[str, Call]]

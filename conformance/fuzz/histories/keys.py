@@ -6,13 +6,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture
-from conformance.fixtures.furnishing import added
 from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event, ids
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event
-from conformance.judging.comparison import objects
-from conformance.judging.expectations import CannotTell, predicate
+from conformance.judge.comparison import objects
+from conformance.judge.expectations import CannotTell, predicate
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture
+from conformance.world.furnishing import added
 
 RULE = "idempotency.race"
 

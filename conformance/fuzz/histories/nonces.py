@@ -8,10 +8,10 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture
 from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event
 from conformance.fuzz.histories.linearizability import REFUSED, UNKNOWN, Event
 from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture
 
 
 def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:

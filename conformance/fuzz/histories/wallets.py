@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from conformance.fixtures.account import AccountFixture
-from conformance.fixtures.furnishing import added
 from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event, ids
 from conformance.fuzz.histories.linearizability import OK, UNKNOWN, Event
-from conformance.judging.comparison import objects
+from conformance.judge.comparison import objects
 from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture
+from conformance.world.furnishing import added
 
 State = frozenset[Any]
 

@@ -15,7 +15,9 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.fixtures.corpora.forms import (
+from conformance.judge.comparison import same, show
+from conformance.judge.reasons import Reason
+from conformance.world.corpora.forms import (
     not_positive,
     plain_email,
     plain_text,
@@ -24,9 +26,7 @@ from conformance.fixtures.corpora.forms import (
     surely_no_choice,
     surely_no_code,
 )
-from conformance.fixtures.corpora.texts import UNASSIGNED_CODES
-from conformance.judging.comparison import same, show
-from conformance.judging.reasons import Reason
+from conformance.world.corpora.texts import UNASSIGNED_CODES
 
 #: Those that name a person: a digit in them may be refused.
 PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})

@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass, field
 
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import new_key
-from conformance.judging.reasons import Reason
+from conformance.judge.reasons import Reason
 from conformance.wire.messages import Call
+from conformance.world.account import new_key
 
 #: Stand-ins for ids in bodies; the operation fixtures replace them by real ones.
 OWN_BENEFICIARY = "bene_00000000000000000000own0"

@@ -11,8 +11,8 @@ from conformance.contract.rules import RULES
 from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import BodyVerdict, ValidBody, judge_body
 from conformance.fuzz.schema.cases import Case
-from conformance.judging import queries
-from conformance.judging.reasons import ExpectedAnswer, Reason
+from conformance.judge import queries
+from conformance.judge.reasons import ExpectedAnswer, Reason
 from conformance.target.file import Target
 
 #: Whose resource -> the rule and status of the refusal, for the parameter that comes first in the path.

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.corpora import amounts, bodies, queries, texts
-from conformance.fixtures.corpora.fields import longest, too_long
-from conformance.fixtures.corpora.value import Use, values
 from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.schema.cases import ENCODED, FOREIGN, OUT_OF_REACH, SIBLING, UNKNOWN, Case, own_path
 from conformance.fuzz.schema.mutations import KEYS, as_bytes, valid_case
 from conformance.wire.messages import to_json
+from conformance.world.corpora import amounts, bodies, queries, texts
+from conformance.world.corpora.fields import longest, too_long
+from conformance.world.corpora.value import Use, values
 
 _AMOUNTS = (*amounts.REFUSED, *amounts.REFUSED_TOO, *amounts.OPEN, *amounts.EXACT)
 

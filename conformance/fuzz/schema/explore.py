@@ -7,8 +7,6 @@ from typing import Any
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.corpora.forms import plain_amount
-from conformance.fixtures.run_context import SAMPLE_REMEDIES, RunContext
 from conformance.fuzz.engine.budget import budget, explore, single
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
@@ -22,9 +20,9 @@ from conformance.fuzz.schema.generation import Generator
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging import pages, queries
-from conformance.judging.comparison import MOVING
-from conformance.judging.expectations import (
+from conformance.judge import pages, queries
+from conformance.judge.comparison import MOVING
+from conformance.judge.expectations import (
     Accepted,
     Answered,
     At,
@@ -34,11 +32,13 @@ from conformance.judging.expectations import (
     Refused,
     Status,
 )
-from conformance.judging.findings import Finding, Verdict
-from conformance.judging.hidden_numbers import HIDDEN_FIELDS
-from conformance.judging.reasons import ExpectedAnswer
+from conformance.judge.findings import Finding, Verdict
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS
+from conformance.judge.reasons import ExpectedAnswer
 from conformance.wire.grammar import is_odd
 from conformance.wire.messages import Exchange
+from conformance.world.corpora.forms import plain_amount
+from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
 
 #: Boundary cases for each generated one that is asked for: they cost no drawing.
 BOUNDARY_FACTOR = 3

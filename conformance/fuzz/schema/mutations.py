@@ -13,10 +13,6 @@ from urllib.parse import quote
 from conformance.contract import fields
 from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.corpora import amounts, bodies, headers, ids, queries, texts
-from conformance.fixtures.corpora import fields as corpus
-from conformance.fixtures.corpora.dates import DATES
-from conformance.fixtures.corpora.value import values
 from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.schema.cases import (
     ENCODED,
@@ -29,8 +25,12 @@ from conformance.fuzz.schema.cases import (
     Key,
     own_path,
 )
-from conformance.judging.reasons import Reason
+from conformance.judge.reasons import Reason
 from conformance.wire.messages import to_json
+from conformance.world.corpora import amounts, bodies, headers, ids, queries, texts
+from conformance.world.corpora import fields as corpus
+from conformance.world.corpora.dates import DATES
+from conformance.world.corpora.value import values
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy

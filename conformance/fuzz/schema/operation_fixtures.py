@@ -9,16 +9,16 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
-from conformance.fixtures.account import AccountFixture, call, unknown_like
-from conformance.fixtures.cache import Key
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema import cases
 from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.schema.cases import Case
 from conformance.harness.side_effects import Watch
-from conformance.judging.expectations import NoEffect
-from conformance.judging.findings import Inconclusive, NotApplicable
+from conformance.judge.expectations import NoEffect
+from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, call, unknown_like
+from conformance.world.cache import Key
+from conformance.world.run_context import RunContext
 
 #: What a user can do where a pair can be had in one account only: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from conformance.contract.fields import request_fields
-from conformance.fixtures.samples import marker
 from conformance.fuzz.schema.bodies import UNSTATED_LENGTH, ValidBody
+from conformance.world.samples import marker
 
 #: Members of bodies whose values a server may want unique.
 UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})

@@ -14,8 +14,8 @@ from typing import Any
 
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
-from conformance.fixtures.corpora.forms import DRAWN_LETTERS
 from conformance.fuzz.schema.bodies import FREE_ADDRESS, UNSTATED_LENGTH, ValidBody
+from conformance.world.corpora.forms import DRAWN_LETTERS
 
 ACCEPT, REJECT = "must-accept", "must-reject"
 

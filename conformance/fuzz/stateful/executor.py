@@ -5,19 +5,19 @@ from __future__ import annotations
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.traits import TRAITS
-from conformance.fixtures.account import AccountFixture, call
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.schema.bodies import judge_body
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.schema.own_values import owned
 from conformance.fuzz.stateful.model import Document, Payee, Post, Thing
 from conformance.fuzz.stateful.repeating import Repeater
 from conformance.fuzz.stateful.walking import Walker
-from conformance.judging.comparison import alike, objects, same
-from conformance.judging.expectations import Accepted, At, Equal, Later, Member, Refused
-from conformance.judging.findings import Inconclusive, NotApplicable
-from conformance.judging.hidden_numbers import HIDDEN_FIELDS
+from conformance.judge.comparison import alike, objects, same
+from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
+from conformance.judge.findings import Inconclusive, NotApplicable
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.wire.messages import Exchange
+from conformance.world.account import AccountFixture, call
+from conformance.world.run_context import RunContext
 
 
 class Driver(Repeater, Walker):

@@ -4,7 +4,6 @@ model."""
 from __future__ import annotations
 
 from conformance.contract.rules import OPERATION_SETS
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings, rounds
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
@@ -14,7 +13,8 @@ from conformance.fuzz.schema.own_values import UNIQUE
 from conformance.fuzz.stateful.executor import Driver, elsewhere
 from conformance.fuzz.stateful.model import Document
 from conformance.harness.exploration import FuzzSettings
-from conformance.judging.findings import Finding, Inconclusive
+from conformance.judge.findings import Finding, Inconclusive
+from conformance.world.run_context import RunContext
 
 #: Steps of one example.
 STEPS = 20

@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
-from conformance.judging.comparison import MOVING
+from conformance.judge.comparison import MOVING
 from conformance.wire.messages import Call, Exchange
 
 Document = dict[str, Any]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.contract.operations import OPERATIONS
-from conformance.fixtures.account import call, unknown_like
 from conformance.fuzz.stateful.model import Document, Post, Thing
 from conformance.fuzz.stateful.sender import Sender
-from conformance.judging.expectations import Refused, SameAnswer, Status, predicate
+from conformance.judge.expectations import Refused, SameAnswer, Status, predicate
 from conformance.wire.messages import Call, Exchange, to_json
+from conformance.world.account import call, unknown_like
 
 
 @predicate

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from conformance.contract.rules import RULES
-from conformance.fixtures.account import AccountFixture, call
-from conformance.fixtures.lateness import look_until
-from conformance.fixtures.run_context import RunContext
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.stateful.model import Model
-from conformance.judging.expectations import Authenticated, Expectation
+from conformance.judge.expectations import Authenticated, Expectation
 from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, call
+from conformance.world.lateness import look_until
+from conformance.world.run_context import RunContext
 
 
 class Sender:

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from conformance.contract import fields
-from conformance.fixtures.account import call
-from conformance.fixtures.samples import marker
 from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
+from conformance.world.account import call
+from conformance.world.samples import marker
 
 TEXTS = ("Ada", "Zo\u00eb", "\u0416\u0430\u043d\u043d\u0430", "\u4e2d\u4e09", "a b")
 

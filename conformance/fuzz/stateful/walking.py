@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from conformance.contract.traits import ADDS_TO
-from conformance.fixtures.account import call
-from conformance.fixtures.furnishing import added
-from conformance.fixtures.lateness import look_until
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
-from conformance.judging import pages, queries
-from conformance.judging.comparison import alike, objects, show
-from conformance.judging.expectations import Accepted
-from conformance.judging.pages import Listed, element_shows, no_other_labelled, number_is, only_own
+from conformance.judge import pages, queries
+from conformance.judge.comparison import alike, objects, show
+from conformance.judge.expectations import Accepted
+from conformance.judge.pages import Listed, element_shows, no_other_labelled, number_is, only_own
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Walk, walk
+from conformance.world.account import call
+from conformance.world.furnishing import added
+from conformance.world.lateness import look_until
 
 #: Most pages that one walk reads.
 MAX_PAGES = 12

@@ -1,0 +1,90 @@
+"""What a check expects, as a value: it judges exchanges, now or when they are sent again, and is told last.
+
+A check sends, states an expectation, and hands over the exchanges that it is about:
+
+    answer = ctx.send(call, "a used nonce")
+    ctx.judge(rule, Refused("a used nonce", 401, "authentication_error", "nonce_replay"), answer)
+    ctx.judge(rule, Equal("the beneficiary, read later: status", At("status"), "disabled"), found)
+    ctx.judge(rule, Equal("the answer: updated", At("updated"), At("updated", of=1)), found, created)
+    ctx.judge(rule, Unchanged("a refused PATCH"), before, after)
+    ctx.judge(rule, AtMostOne("8 requests with one nonce", through="authentication"), *answers)
+
+The exchanges are known by their positions: `of=1` is the second one handed over. An expectation is frozen,
+holds plain JSON values only, and judges by nothing but those and the exchanges (and, for a few, the target),
+never by what the check remembers. `judge` comes to an `Outcome`: it holds, it does not (with what was got
+instead), or it cannot be told (with the reason). Whether an answer can be judged at all is for the
+expectation to say: those of one answer leave alone what was throttled, not answered, or answered 5xx.
+
+A judgement that is a check's own is a predicate: a function of exchanges and plain parameters, which returns
+what was got, or "" where the expectation holds; raise `CannotTell` where the exchanges do not show it. Called
+with the sentence and the parameters, it gives the expectation:
+
+    @predicate
+    def masked(exchanges, number):
+        shown = exchanges[0].get("account_number_masked")
+        return "" if number not in str(shown) else "the full value"
+
+    ctx.judge(rule, masked(f"{what}: not the whole number", number=number), answer)
+
+Nothing reads the sentences back: they are for people. `to_plain` and `from_plain` are the forms of replay
+files (spec/replay.schema.json).
+"""
+
+from conformance.judge.expectations.answers import (
+    Accepted,
+    Answered,
+    Authenticated,
+    Documented,
+    Refused,
+    RefusedOrIgnored,
+    Status,
+    unusable,
+)
+from conformance.judge.expectations.base import (
+    KINDS,
+    CannotTell,
+    Expectation,
+    ExpectationError,
+    Outcome,
+    from_plain,
+)
+from conformance.judge.expectations.effects import NoEffect
+from conformance.judge.expectations.groups import (
+    AtMostOne,
+    SameAmongAccepted,
+    SameAnswer,
+    Unchanged,
+    difference,
+)
+from conformance.judge.expectations.predicates import Holds, predicate
+from conformance.judge.expectations.values import At, Equal, Later, Member, Sent
+
+__all__ = [
+    "KINDS",
+    "Accepted",
+    "Answered",
+    "At",
+    "AtMostOne",
+    "Authenticated",
+    "CannotTell",
+    "Documented",
+    "Equal",
+    "Expectation",
+    "ExpectationError",
+    "Holds",
+    "Later",
+    "Member",
+    "NoEffect",
+    "Outcome",
+    "Refused",
+    "RefusedOrIgnored",
+    "SameAmongAccepted",
+    "SameAnswer",
+    "Sent",
+    "Status",
+    "Unchanged",
+    "difference",
+    "from_plain",
+    "predicate",
+    "unusable",
+]

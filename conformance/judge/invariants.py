@@ -1,0 +1,333 @@
+"""The rules that every response of a run must obey, whatever check it was received by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
+from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
+from conformance.judge.expectations import CannotTell, Expectation, Outcome
+from conformance.judge.findings import Finding
+from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
+from conformance.judge.losses import SeldomLost, telling, too_many_lost
+from conformance.judge.recorder import Judgement
+from conformance.judge.timeliness import untimely
+from conformance.target.file import Target
+from conformance.wire.grammar import grammatical
+from conformance.wire.messages import MISSING, Auth, Exchange
+
+#: The rule that counts how often requests are lost.
+LOST = "http.lost-requests"
+
+#: The rules judged here; a test demands that each has a faulty server that this module catches.
+INVARIANTS = (
+    "http.no-server-error",
+    LOST,
+    "http.success-json",
+    "http.content-type",
+    "error.shape",
+    "secrets.hidden",
+    "format.fields",
+    "format.object",
+    "format.id",
+    "format.account-id",
+    "format.id-unique",
+    "format.timestamp",
+    "format.timestamp-current",
+    "format.money",
+    "format.nullable",
+    "format.enum",
+    "format.bank-details",
+    "format.iban",
+    "list.envelope",
+    "list.item-fields",
+    "list.wallet-items",
+)
+
+#: What these rules call their check in the results.
+CHECK = "every response"
+
+
+@dataclass
+class Tally:
+    """An invariant on one operation: how many responses it judged, and those that broke it."""
+
+    judged: int = 0
+    broken: int = 0
+    expected: str = ""
+    got: str = ""
+    exchanges: list[int] = field(default_factory=list)
+    further: list[str] = field(default_factory=list)
+
+    #: The numbers of the exchanges that the first violation rests on, the last one shows it.
+    witnesses: list[int] = field(default_factory=list)
+    #: The path of the replay file of the first violation, relative to the folder of the report.
+    replay: str = ""
+
+    def judgement(self, rule: str, exchange: Exchange) -> Judgement:
+        """The violation that an exchange has just added to the first ones."""
+        expectation = self._expectation(rule, exchange.operation or "")
+        return Judgement(expectation, (exchange.number,), Outcome(False, self.got))
+
+    def _expectation(self, rule: str, operation: str) -> Expectation:
+        if rule == LOST:
+            return SeldomLost(self.expected, telling(self.broken, self.judged))
+        return Invariant(self.expected, rule, operation)
+
+    def violation(self, rule: str, operation: str) -> Finding:
+        """The finding that the rule was seen broken."""
+        expectation = self._expectation(rule, operation)
+        outcome = Outcome(False, self.got)
+        finding = Finding.violation(rule, operation, CHECK, expectation, outcome, self.witnesses)
+        finding.exchanges = list(self.exchanges)
+        finding.probes, finding.further, finding.replay = self.judged, list(self.further), self.replay
+        return finding
+
+
+@dataclass(frozen=True)
+class Invariant(Expectation, kind="invariant"):
+    """A rule of every response holds of the exchanges, which are judged in their order.
+
+    The earlier ones bring what later ones must not show, or show again: hidden numbers and ids."""
+
+    rule: str = ""
+    operation: str = ""
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        if target is None:
+            raise CannotTell("no target is known, whose secrets no answer may show")
+        rules = Invariants(target)
+        for exchange in exchanges:
+            rules.inspect(exchange)
+        tally = rules.tallies.get((self.rule, self.operation))
+        if tally is None:
+            raise CannotTell("none of the answers is one that the rule is about")
+        return Outcome(not tally.broken, tally.got)
+
+
+def telling_secrets(target: Target) -> list[str]:
+    """The secrets of a target file that stand in no text by chance: a sandbox's may be a plain word."""
+    return [
+        secret
+        for secret in target.secrets
+        if len(secret) >= 16 or (len(secret) >= 8 and not secret.isalpha() and not secret.isdigit())
+    ]
+
+
+@dataclass(frozen=True)
+class NoSecrets(Expectation, kind="no-secrets"):
+    """An answer shows no signing secret of the target, and none of these numbers in full: pairs of what it is
+    and its text without spacing, in lower case."""
+
+    numbers: Sequence[Sequence[str]] = ()
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        exchange = exchanges[0]
+        if exchange.status is None:
+            raise CannotTell(f"{exchange.purpose} was not answered", "http.no-server-error")
+        text = exchange.response_body.decode("utf-8", "replace")
+        text += "\n".join(value for _, value in exchange.response_headers)
+        if target is not None and any(secret in text for secret in telling_secrets(target)):
+            return Outcome(False, "a signing secret")
+        plain = squeezed(text)
+        shown = next((name for name, value in self.numbers if value in plain), "")
+        return Outcome(not shown, f"the full {shown} of a destination")
+
+
+class Invariants:
+    """Judges exchanges as they come in and keeps one tally for each rule and operation."""
+
+    def __init__(self, target: Target) -> None:
+        self.tallies: dict[tuple[str, str], Tally] = {}
+        self._secrets = telling_secrets(target)
+        self._hidden = HiddenNumbers()
+        #: Operation -> how many of its requests had to be sent again.
+        self._lost: dict[str, int] = {}
+        #: Organizations and idempotency keys that were accepted.
+        self._keys: set[tuple[str, str]] = set()
+        self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], int]] = {}
+
+    # ------------------------------------------------------------------ bookkeeping
+
+    def _tally(self, rule: str, operation: str) -> Tally:
+        return self.tallies.setdefault((rule, operation), Tally())
+
+    def _judge(
+        self, rule: str, exchange: Exchange, broken: str = "", expected: str = "", beside: int = 0
+    ) -> None:
+        """Counts a judgement; `beside` is the number of an earlier exchange that a violation rests on."""
+        operation = exchange.operation
+        if operation is None or operation not in RULES[rule].operations:
+            return
+        tally = self._tally(rule, operation)
+        tally.judged += 1
+        if not broken:
+            return
+        tally.broken += 1
+        if tally.broken == 1:
+            what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
+            tally.expected, tally.got = what + expected, broken
+            tally.witnesses = list(dict.fromkeys([beside or exchange.number, exchange.number]))
+        if broken != tally.got and broken not in tally.further and len(tally.further) < 10:
+            tally.further.append(broken)
+        if len(tally.exchanges) < 3:
+            tally.exchanges.append(exchange.number)
+
+    # ------------------------------------------------------------------ judging
+
+    def inspect(self, exchange: Exchange) -> None:
+        """Judges one exchange by every invariant; never raises because of what it holds."""
+        if exchange.unsent:
+            return
+        self._lost_requests(exchange)
+        if exchange.repeated:
+            return
+        self._hidden.remember(exchange)
+        # A front end may refuse what no grammar allows, in its own words.
+        judged = grammatical(exchange) or not exchange.refused
+        if self._no_server_error(exchange) and judged:
+            self._content_type(exchange)
+            self._body(exchange)
+        if exchange.status is not None:
+            self._secrets_hidden(exchange)
+
+    def _no_server_error(self, exchange: Exchange) -> bool:
+        status, broken = exchange.status, ""
+        if exchange.throttled:
+            return False
+        if status is None:
+            broken = f"no answer: {exchange.error}"
+        elif status >= 500 and not (
+            status == 501 and exchange.operation and TRAITS[exchange.operation].under_development
+        ):
+            broken = f"status {status}"
+        self._judge("http.no-server-error", exchange, broken, "an answer with a status below 500")
+        return not broken
+
+    def _lost_requests(self, exchange: Exchange) -> None:
+        """Counts requests that were sent once more; few are no violation, as connections do go stale."""
+        operation = exchange.operation
+        if operation is None:
+            return
+        tally = self._tally(LOST, operation)
+        if not exchange.repeated:
+            tally.judged += 1
+        else:
+            self._lost[operation] = self._lost.get(operation, 0) + 1
+            if len(tally.exchanges) < 3:
+                tally.exchanges.append(exchange.number)
+            # A request without any mistake in its signature shows it best.
+            if not tally.witnesses or exchange.call.auth == Auth():
+                tally.witnesses = [exchange.number]
+        lost = self._lost.get(operation, 0)
+        too_many = too_many_lost(lost, tally.judged)
+        tally.broken = lost if too_many else 0
+        if too_many:
+            tally.expected = "an answer the first time to 99 of a hundred requests"
+            tally.got = f"{lost} of {tally.judged} had to be sent again"
+
+    def _content_type(self, exchange: Exchange) -> None:
+        if not exchange.response_body or exchange.status == 413:
+            return
+        declared = exchange.header("content-type")
+        media_type = (declared or "").partition(";")[0].strip().lower()
+        broken = ""
+        if media_type != "application/json":
+            broken = f"Content-Type: {declared[:80]}" if declared else "no Content-Type"
+        self._judge(
+            "http.content-type", exchange, broken, "Content-Type: application/json on a response body"
+        )
+
+    def _body(self, exchange: Exchange) -> None:
+        status = exchange.status or 0
+        if exchange.succeeded:
+            self._success(exchange)
+        elif (
+            status in (401, 403, 404)
+            or exchange.error_type in ("authentication_error", "idempotency_error")
+            or exchange.error_code == "invalid_idempotency_key"
+        ):
+            self._problems(exchange, "error.shape", lambda: error_problems(exchange.document))
+
+    def _success(self, exchange: Exchange) -> None:
+        operation = exchange.operation
+        if operation is None:
+            return
+        if exchange.document is MISSING:
+            got = f"{exchange.status} with " + (
+                "a body that is not JSON" if exchange.response_body else "no body"
+            )
+            self._judge("http.success-json", exchange, got, "a 2xx answer with a JSON body")
+            return
+        self._judge("http.success-json", exchange)
+        problems = response_problems(operation, exchange.document)
+        broken = {problem.rule for problem in problems}
+        for rule in response_rules(operation, exchange.document) - broken:
+            self._judge(rule, exchange)
+        for problem in problems:
+            self._judge(
+                problem.rule,
+                exchange,
+                f"{problem.pointer or 'the body'}: {problem.message}",
+                RULES[problem.rule].statement,
+            )
+        self._unique(exchange)
+        self._timely(exchange)
+
+    def _timely(self, exchange: Exchange) -> None:
+        key = exchange.call.idempotency_key
+        # What comes again for a used key is as old as its first answer.
+        if key is not None and (exchange.organization, key.lower()) in self._keys:
+            return
+        if key is not None:
+            self._keys.add((exchange.organization, key.lower()))
+        rule = "format.timestamp-current"
+        self._judge(rule, exchange, untimely(exchange), RULES[rule].statement)
+
+    def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list[Problem]]) -> None:
+        problems = find() if exchange.document is not MISSING else None
+        if problems is None:
+            self._judge(
+                rule, exchange, f"{exchange.status} with a body that is not JSON", RULES[rule].statement
+            )
+        elif problems:
+            first = problems[0]
+            self._judge(
+                rule,
+                exchange,
+                f"{exchange.status}, {first.pointer or 'the body'}: {first.message}",
+                RULES[rule].statement,
+            )
+        else:
+            self._judge(rule, exchange)
+
+    def _unique(self, exchange: Exchange) -> None:
+        if exchange.operation not in RULES["format.id-unique"].operations:
+            return
+        value = exchange.get("id")
+        if not isinstance(value, str):
+            return
+        call = exchange.call
+        # The same key may bring the same resource again; that is idempotency's business.
+        # In the other letter case it may be the same key, too.
+        key = call.idempotency_key and call.idempotency_key.lower()
+        origin = (exchange.organization, key, None if key else call.body)
+        first, number = self._ids.setdefault(value, (origin, exchange.number))
+        broken = "" if first == origin else f"id {value[:60]!r} was already given to another resource"
+        self._judge("format.id-unique", exchange, broken, "an id that no other resource has", number)
+
+    # ------------------------------------------------------------------ secrets
+
+    def _secrets_hidden(self, exchange: Exchange) -> None:
+        text = exchange.response_body.decode("utf-8", "replace")
+        text += "\n".join(value for _, value in exchange.response_headers)
+        broken, maker = "", 0
+        if any(secret in text for secret in self._secrets):
+            broken = "the response shows a signing secret"
+        elif self._hidden.known(exchange):
+            name, maker = self._hidden.shown(exchange, text)
+            broken = f"the response shows the full {name} of a payout destination" if name else ""
+        expected = "no signing secret and no full number of a payout destination"
+        self._judge("secrets.hidden", exchange, broken, expected, maker)

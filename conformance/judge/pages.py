@@ -1,0 +1,395 @@
+"""What the pages of a list must be like: section 8. The one place that judges them.
+
+`demanded` says what any page must show that answers a query, rule by rule; the other expectations also need
+to know what the list holds. Checks, generated requests, the model and replays judge by the same values. How
+a list is read is the business of wire/pages, how a query is read that of judge/queries.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from conformance.contract.rules import RULES
+from conformance.judge import queries
+from conformance.judge.comparison import alike, objects, show
+from conformance.judge.expectations import CannotTell, Expectation, Holds, Outcome, predicate
+from conformance.judge.expectations.base import outcome
+from conformance.judge.queries import Query, passes, tells
+from conformance.target.file import Target
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of
+
+#: Page and size of a request that does not say them.
+DEFAULTS = {"page": 1, "size": DEFAULT_SIZE}
+
+
+def pages(exchanges: Sequence[Exchange]) -> list[Page]:
+    """The exchanges as pages. Raises CannotTell for an answer that is not a page."""
+    found = [page_of(exchange) for exchange in exchanges]
+    for exchange, page in zip(exchanges, found, strict=True):
+        if page is None:
+            raise CannotTell(
+                f"{exchange.operation} was answered {exchange.described()}, not with a page", "list.envelope"
+            )
+    return [page for page in found if page is not None]
+
+
+def ids_of(read: Iterable[Page]) -> list[str]:
+    """The ids on pages, in their order."""
+    return [identifier for page in read for identifier in page.ids]
+
+
+def _number(page: Page, name: str) -> int:
+    """A number of the envelope. Raises CannotTell where it is not an integer."""
+    value = getattr(page, name)
+    if value is None:
+        raise CannotTell(f"{name} is not an integer", "list.envelope")
+    return int(value)
+
+
+# ---------------------------------------------------------------------- what a query demands of its page
+
+
+def demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, Expectation]]:
+    """What every page must be like that answers a query of a list: each rule that covers the operation, with
+    its expectation. What the specification leaves open stays out."""
+    for rule, expectation in _demanded(operation, query, array_style):
+        if operation in RULES[rule].operations:
+            yield rule, expectation
+
+
+def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, Expectation]]:
+    size = query.number("size") if query.readable else None
+    yield "list.size-range", number_from("a size from 1 to 100", name="size", lowest=1, highest=MAX_SIZE)
+    yield "list.size-range", items_at_most(f"at most {MAX_SIZE} items", most=MAX_SIZE)
+    yield "list.page-range", number_from("a page from 1 on", name="page", lowest=1)
+    yield "list.walk", items_at_most("no more items than the page's size")
+    yield "list.pages", count_of_pages("a page", size)
+    yield "list.page-beyond", nothing_beyond("no items on a page past the last")
+    if not query.readable:
+        return
+    for name, default in DEFAULTS.items():
+        if (asked := query.number(name)) is not None:
+            yield "list.echo", number_is(f"{name}={asked}", name, asked)
+        elif query.leaves_out(name):
+            yield "list.defaults", number_is(f"no {name} in the query", name, default)
+    for rule, name, value in queries.filters(operation, query, array_style):
+        yield rule, only_passing(f"only elements that fit {name}={value}", name=name, value=value)
+
+
+def number_is(what: str, name: str, *among: int) -> Holds:
+    """A number of the envelope is one of these; `what` names the request."""
+    shown = " or ".join(map(str, among))
+    return number_among(f"{what}: {name} {shown}", name=name, among=list(among))
+
+
+@predicate
+def number_among(exchanges: Sequence[Exchange], name: str, among: Sequence[int]) -> str:
+    """A number of the envelope is one of these."""
+    value = _number(pages(exchanges[:1])[0], name)
+    return "" if value in among else f"{name} {value}"
+
+
+@predicate
+def number_from(exchanges: Sequence[Exchange], name: str, lowest: int, highest: int | None = None) -> str:
+    """A number of the envelope is not below the lowest, and not above the highest if there is one."""
+    value = _number(pages(exchanges[:1])[0], name)
+    return "" if value >= lowest and (highest is None or value <= highest) else f"{name} {value}"
+
+
+@predicate
+def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str:
+    """A page has at most so many items; as many as its own size says, unless told."""
+    page = pages(exchanges[:1])[0]
+    limit = _number(page, "size") if most is None else most
+    good = len(page.items) <= limit or (most is None and limit < 1)
+    return "" if good else f"{len(page.items)} items" + (f" with size {limit}" if most is None else "")
+
+
+def count_of_pages(what: str, size: int | None = None, known: int | None = None) -> Holds:
+    """`pages` follows from total and size; `what` names the request, `size` is what it asked for, `known` how
+    many elements there are."""
+    return pages_fit_total(f"{what}: as many pages as its total fills", size=size, known=known)
+
+
+@predicate
+def pages_fit_total(exchanges: Sequence[Exchange], size: int | None = None, known: int | None = None) -> str:
+    """`pages` follows from the answer's own total and size, or from the size that was asked for and how many
+    elements there are known to be; of an empty list it may be 0 or 1."""
+    page = pages(exchanges[:1])[0]
+    totals = {value for value in (page.total, known) if value is not None and value >= 0}
+    sizes = {value for value in (page.size, size) if value is not None and value > 0}
+    if not totals or not sizes:
+        raise CannotTell("total or size is not an integer above zero", "list.envelope")
+    fitting = {pages_of(total, each) for total in totals for each in sizes}
+    fitting |= {1} if 0 in fitting else set()
+    told = f"pages {_number(page, 'pages')}, total {page.total}, size {page.size}"
+    return "" if page.pages in fitting else told
+
+
+@predicate
+def nothing_beyond(exchanges: Sequence[Exchange]) -> str:
+    """A page past the last one, as its own numbers tell, has no items."""
+    page = pages(exchanges[:1])[0]
+    at, size, total = (_number(page, name) for name in ("page", "size", "total"))
+    beyond = size >= 1 and (at - 1) * size >= total
+    return f"{len(page.items)} items on page {at}, total {total}" if beyond and page.items else ""
+
+
+@predicate
+def only_passing(exchanges: Sequence[Exchange], name: str, value: str) -> str:
+    """Each element of a page passes one filter, as far as it shows what that filter goes by."""
+    for item in objects(pages(exchanges[:1])[0].items):
+        if tells(item, name, value) and not passes(item, name, value):
+            member = queries.MEMBERS[name]
+            return f"{member} {show(item.get(member))}"
+    return ""
+
+
+# ---------------------------------------------------------------------- pages and sizes out of range
+
+
+@predicate
+def size_in_range(exchanges: Sequence[Exchange], filled: bool) -> str:
+    """A page has a size from 1 to the greatest, and no more items; `filled`: there is something to show. A
+    refusal is as good."""
+    if exchanges[0].refused:
+        return ""
+    page = pages(exchanges[:1])[0]
+    count = len(page.items)
+    good = page.size is not None and 1 <= page.size <= MAX_SIZE and count <= page.size
+    # No elements, where there are some: a size of nothing was obeyed, whatever the answer calls it.
+    good = good and (count > 0 or not filled)
+    return "" if good else f"{count} items with size {show(exchanges[0].get('size'))}"
+
+
+@predicate
+def page_from_one(exchanges: Sequence[Exchange]) -> str:
+    """The page says that it is number 1 or a later one, or the request is refused."""
+    if exchanges[0].refused:
+        return ""
+    number = pages(exchanges[:1])[0].page
+    return "" if number is not None and number >= 1 else f"page {show(exchanges[0].get('page'))}"
+
+
+@predicate
+def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusable: bool = False) -> str:
+    """The page shows nothing; a page that calls itself none of `numbers`, where there are some, may. If
+    `refusable`, a refusal is as good."""
+    if refusable and exchanges[0].refused:
+        return ""
+    page = pages(exchanges[:1])[0]
+    if not page.items or (numbers and page.page not in numbers):
+        return ""
+    return f"{len(page.items)} items"
+
+
+# ---------------------------------------------------------------------- walks: all pages of a list
+
+
+@dataclass(frozen=True)
+class Listed(Expectation, kind="listed"):
+    """The pages, all of a list, show each of these ids; with `once`, none of them twice."""
+
+    ids: Sequence[str] = ()
+    once: bool = False
+
+    @property
+    def of_walk(self) -> bool:
+        return True
+
+    @property
+    def expected(self) -> str:
+        times = "each exactly once" if self.once else "each of them in the list"
+        return f"{self.what}: {len(self.ids)} elements, {times}"
+
+    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
+        read = pages(exchanges)
+        shown = Counter(ids_of(read))
+        missing = [identifier for identifier in self.ids if identifier not in shown]
+        twice = [identifier for identifier, times in shown.items() if times > 1] if self.once else []
+        if missing and not twice and not _all_read(read):
+            raise CannotTell("the list has more pages than were read")
+        told = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
+        told += [f"{len(missing)} not at all"] if missing else []
+        shows = [at for at, page in enumerate(read) if twice and twice[0] in page.ids][:2]
+        return outcome("; ".join(told), *(shows or [len(read) - 1]))
+
+
+def _all_read(read: Sequence[Page]) -> bool:
+    """Whether the pages are all that the list has, as far as its total says; an empty page is the last."""
+    last = read[-1]
+    if not last.items or last.total is None or not last.size:
+        return True
+    return len(read) >= pages_of(last.total, last.size)
+
+
+def _places(read: Sequence[Page], identifier: str) -> str:
+    places = [str(at) for at, page in enumerate(read, 1) for shown in page.ids if shown == identifier]
+    return f"one on page {' and '.join(places)}" if len(set(places)) > 1 else f"one twice on page {places[0]}"
+
+
+@predicate(walk=True)
+def total_of_walk(exchanges: Sequence[Exchange], count: int | None = None) -> str:
+    """The first page's `total` is the number of different elements on all pages, or `count`."""
+    read = pages(exchanges)
+    expected = len(set(ids_of(read[1:]))) if count is None else count
+    total = _number(read[0], "total")
+    return "" if total == expected else f"total {total}"
+
+
+@predicate(walk=True)
+def pages_of_walk(exchanges: Sequence[Exchange], size: int, growing: bool) -> str:
+    """The first page's `pages` is how many of a size the elements fill that a walk (the other pages) shows or
+    counts; in a list that is `growing`, it may be more."""
+    page, *walk = pages(exchanges)
+    known = pages_of(max(len(set(ids_of(walk))), walk[0].total or 0), size)
+    number = _number(page, "pages")
+    return "" if number == known or (growing and number > known) else f"pages {number}"
+
+
+@predicate(walk=True)
+def full_pages(exchanges: Sequence[Exchange], size: int) -> str | Outcome:
+    """Each page of a walk but the last has as many elements as it can have."""
+    read = pages(exchanges)
+    count = sum(len(page.items) for page in read)
+    for at, page in enumerate(read):
+        if len(page.items) != max(0, min(size, count - at * size)):
+            return outcome(f"{len(page.items)} on page {at + 1}", at)
+    return ""
+
+
+@predicate
+def same_order(exchanges: Sequence[Exchange], first: int) -> str:
+    """The pages after the first ones show the same elements in the same order as those together."""
+    read = pages(exchanges)
+    return "" if ids_of(read[:first]) == ids_of(read[first:]) else "another one"
+
+
+@predicate
+def same_each_time(exchanges: Sequence[Exchange], moving: bool = False) -> str | Outcome:
+    """Each page shows the same elements in the same order; if `moving`, those that all pages show count."""
+    read = [page.ids for page in pages(exchanges)]
+    if moving:
+        common = set(read[0]).intersection(*read)
+        read = [[identifier for identifier in ids if identifier in common] for ids in read]
+    for at, ids in enumerate(read):
+        if ids != read[0]:
+            return outcome(f"a difference at reading {at + 1}", 0, at)
+    return ""
+
+
+@predicate(walk=True)
+def part_of_walk(exchanges: Sequence[Exchange], number: int, size: int) -> str | Outcome:
+    """The first page shows the part of the walk (the other pages) that its number and size say."""
+    page, *walk = pages(exchanges)
+    part = ids_of(walk)[(number - 1) * size : number * size]
+    others = len(set(page.ids) - set(part))
+    return "" if page.ids == part else outcome(f"{len(page.ids)} elements, {others} of them others", 0)
+
+
+@predicate
+def same_elements(exchanges: Sequence[Exchange], refusable: bool = False) -> str:
+    """Two pages show the same elements, in any order. If `refusable`, a refusal of the first is as good."""
+    if refusable and exchanges[0].refused:
+        return ""
+    first, second = pages(exchanges[:2])
+    others = len(set(first.ids) - set(second.ids))
+    same = sorted(first.ids) == sorted(second.ids)
+    return "" if same else f"{len(first.items)} items, {others} of them others"
+
+
+@predicate
+def no_element_twice(exchanges: Sequence[Exchange]) -> str:
+    """One page shows no element twice."""
+    shown = Counter(ids_of(pages(exchanges[:1])))
+    twice = sum(times > 1 for times in shown.values())
+    return f"{twice} twice" if twice else ""
+
+
+@predicate
+def one_total(exchanges: Sequence[Exchange]) -> str:
+    """The totals of a list that grows while it is read are no fewer than the elements of a page, and are not
+    one number on first pages and always another one on the rest."""
+    read = [page for exchange in exchanges if (page := page_of(exchange)) is not None]
+    short = [page for page in read if page.total is not None and page.total < len(read[0].items)]
+    if short:
+        return f"total {short[0].total}, fewer than the {len(read[0].items)} elements of one page"
+    first = {page.total for page in read if page.page == 1}
+    rest = {page.total for page in read if page.page != 1}
+    if len(first) == 1 and rest and not first & rest and sum(page.page == 1 for page in read) > 1:
+        return f"total {show(first.pop())} on each first page, and {show(rest.pop())} on others"
+    return ""
+
+
+# ---------------------------------------------------------------------- which elements, shown how
+
+
+def only_own(
+    what: str,
+    shown: Collection[str],
+    created: Iterable[str],
+    strangers: Mapping[str, str] | None = None,
+    *,
+    exact: bool,
+) -> Holds:
+    """A list, which showed the ids `shown`, shows nothing of another parent: see `none_of_another`."""
+    seen = set(shown)
+    others = [[identifier, whose] for identifier, whose in (strangers or {}).items() if identifier in seen]
+    own = [identifier for identifier in created if identifier in seen]
+    return none_of_another(
+        f"{what}: only elements that were created there", created=own, strangers=others, exact=exact
+    )
+
+
+@predicate(walk=True)
+def none_of_another(
+    exchanges: Sequence[Exchange], created: Sequence[str], strangers: Sequence[Sequence[str]], exact: bool
+) -> str:
+    """The pages show no element of another parent; with `exact`, none but the created ones. `strangers` are
+    ids with what they are of."""
+    whose: dict[str, str] = {stranger[0]: stranger[1] for stranger in strangers}
+    shown = dict.fromkeys(ids_of(pages(exchanges)))
+    foreign = [each for each in shown if each in whose or (exact and each not in created)]
+    named = sorted({whose[each] for each in foreign if each in whose})
+    told = f"{len(foreign)} others" + (f", among them {' and '.join(named)}" if named else "")
+    return told if foreign else ""
+
+
+@predicate
+def keeps_what_fits(exchanges: Sequence[Exchange], ids: Sequence[str], only_leaves_out: bool = False) -> str:
+    """Of the elements with these ids, as the first exchange shows them without a filter, the other pages show
+    just those that fit their own query; with `only_leaves_out`, none that does not."""
+    elements = [item for item in objects(exchanges[0].get("items")) if item.get("id") in ids]
+    if not elements:
+        raise CannotTell("the list without a filter shows none of its elements")
+    query = queries.read(exchanges[1].call.query)
+    wanted = {item["id"] for item in elements if all(passes(item, *pair) for pair in query.pairs)}
+    shown = set(ids_of(pages(exchanges[1:]))) & {item["id"] for item in elements}
+    wrong, missing = len(shown - wanted), 0 if only_leaves_out else len(wanted - shown)
+    told = [f"{wrong} that it should leave out"] * bool(wrong)
+    return " and ".join(told + [f"{missing} of them missing"] * bool(missing))
+
+
+@predicate(walk=True)
+def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence[str]) -> str:
+    """The pages show no element of a label but known ones."""
+    items = [item for page in exchanges for item in objects(page.get("items"))]
+    others = [item for item in items if item.get("label") == label and item.get("id") not in known]
+    return f"an element labelled {show(label)}" if others else ""
+
+
+@predicate(walk=True)
+def element_shows(
+    exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
+) -> str | Outcome:
+    """The pages show a member of an element with a value, as the answer of `operation` has it."""
+    for at, page in enumerate(exchanges):
+        for item in objects(page.get("items")):
+            shown = item.get("id") == identifier and name in item
+            if shown and not alike(operation, name, item[name], value):
+                return outcome(show(item[name]), at)
+    return ""

@@ -1,0 +1,176 @@
+"""What a list's query says: which parameters every server must read alike, and which elements pass its
+filters (sections 4 and 8). What a page must be like is the business of judge/pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from conformance.contract import timestamps
+from conformance.contract.operations import OPERATIONS
+from conformance.judge.expectations import CannotTell
+from conformance.wire.pages import MAX_SIZE
+
+#: A date that every server understands: UTC, whole seconds, a year of our time.
+_PLAIN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9]Z")
+
+#: The same with a fraction, as answers show it.
+_SHOWN_DATE = re.compile(r"20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-5][0-9]:[0-5][0-9](?:\.([0-9]{1,9}))?Z")
+
+_INTEGER = re.compile(r"[0-9]{1,9}", re.ASCII)
+
+#: The numbers that a server must read as they are, up to these: pages far from any that it could
+#: mishandle.
+_HIGHEST = {"page": 1000, "size": MAX_SIZE}
+
+#: Parameter of a filter, without brackets -> the member that it goes by.
+MEMBERS = {
+    "status": "status",
+    "statuses": "status",
+    "currency": "currency",
+    "start_date": "created",
+    "end_date": "created",
+}
+
+#: Parameter of a filter -> its rule.
+_RULES = {
+    "status": "list.status-filter",
+    "statuses": "list.status-filter",
+    "currency": "list.currency-filter",
+    "start_date": "list.start-date",
+    "end_date": "list.end-date",
+}
+
+
+@dataclass
+class Query:
+    """A raw query read as name=value pairs; `readable` is whether every server must read it like this."""
+
+    pairs: list[tuple[str, str]] = field(default_factory=list)
+    readable: bool = True
+
+    def single(self, name: str) -> str | None:
+        """The value of a parameter that is given once, in one form only; None otherwise."""
+        values = [value for key, value in self.pairs if key == name]
+        return values[0] if len(values) == 1 else None
+
+    def number(self, name: str) -> int | None:
+        """The page or size that is asked for, where every server must read it so; None otherwise."""
+        value = self.single(name)
+        if value is None or not _INTEGER.fullmatch(value) or str(int(value)) != value:
+            return None
+        return int(value) if 1 <= int(value) <= _HIGHEST[name] else None
+
+    def leaves_out(self, name: str) -> bool:
+        """Whether there is nothing that could be taken for this parameter."""
+        return not any(name in key.lower() for key, _ in self.pairs)
+
+
+def read(raw: str) -> Query:
+    """Reads a raw query; nothing that it holds raises."""
+    query = Query()
+    for piece in raw.split("&"):
+        if not piece:
+            query.readable &= raw == ""
+            continue
+        name, separator, value = piece.partition("=")
+        pair = []
+        for part in (name, value):
+            if re.search("%(?![0-9A-Fa-f]{2})", part) or not part.isascii():
+                query.readable = False
+            try:
+                pair.append(unquote_to_bytes(part.replace("+", " ")).decode("utf-8"))
+            except UnicodeDecodeError:
+                query.readable = False
+                pair.append(part)
+        query.readable &= bool(separator) and not re.search(r"[+;,\[\]]", name)
+        query.pairs.append((pair[0], pair[1]))
+    return query
+
+
+def plain_query(operation: str, query: Query, array_style: str) -> str:
+    """The rule by which a query must be accepted; empty where a server may refuse it."""
+    if not query.readable or len({name for name, _ in query.pairs}) != len(query.pairs):
+        return ""
+    rule = "list.envelope"
+    for name, value in query.pairs:
+        if name not in OPERATIONS[operation].query_parameters or (
+            name == "statuses" and array_style == "brackets"
+        ):
+            return ""
+        if name in ("page", "size"):
+            # A page past the last one may be refused (list.page-beyond).
+            if not _INTEGER.fullmatch(value) or not 1 <= int(value) <= (1 if name == "page" else MAX_SIZE):
+                return ""
+            rule = "list.echo"
+        elif name in ("status", "statuses"):
+            if value != "active":
+                return ""
+            rule = "list.status-filter"
+        elif name in ("start_date", "end_date"):
+            if not _PLAIN_DATE.fullmatch(value) or timestamps.parse(value) is None:
+                return ""
+            rule = f"list.{name.replace('_', '-')}"
+        else:
+            return ""
+    return rule
+
+
+# ---------------------------------------------------------------------- filters
+
+
+def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, str, str]]:
+    """The filters of a query that every server must apply: the rule, the parameter and its value."""
+    for name in MEMBERS:
+        value = query.single(name)
+        documented = name in OPERATIONS[operation].query_parameters
+        if value is None or not documented or (name == "statuses" and array_style == "brackets"):
+            continue
+        if _is_plain(name, value):
+            yield _RULES[name], name, value
+
+
+def _is_plain(name: str, value: str) -> bool:
+    """Whether the value of a filter has one meaning for every server."""
+    match MEMBERS[name]:
+        case "status":
+            return value in ("active", "disabled", "suspended", "inactive")
+        case "currency":
+            return re.fullmatch("[A-Z]{3,4}", value) is not None
+    return _SHOWN_DATE.fullmatch(value) is not None and timestamps.parse(value) is not None
+
+
+def passes(item: Mapping[str, Any], name: str, value: str) -> bool:
+    """Whether an element passes one parameter of a query; what is not a filter lets everything pass. Raises
+    CannotTell for what is not a timestamp."""
+    name = name.removesuffix("[]")
+    match MEMBERS.get(name):
+        case "created":
+            created, bound = timestamps.parse(item.get("created")), timestamps.parse(value)
+            if created is None or bound is None:
+                raise CannotTell(f"{name} or created is not a timestamp")
+            return created >= bound if name == "start_date" else created < bound
+        case "status":
+            return item.get("status") in value.split(",")
+        case "currency":
+            return item.get("currency") == value
+    return True
+
+
+def tells(item: Mapping[str, Any], name: str, value: str) -> bool:
+    """Whether an element shows what a filter goes by: a date with fewer digits than the bound has may lie on
+    its other side."""
+    if MEMBERS[name] != "created":
+        return True
+    return (
+        0 <= _digits(value) <= _digits(item.get("created")) and timestamps.parse(item["created"]) is not None
+    )
+
+
+def _digits(text: Any) -> int:
+    """How many digits the fraction of a timestamp has as answers show it; -1 for anything else."""
+    found = _SHOWN_DATE.fullmatch(text) if isinstance(text, str) else None
+    return len(found[1] or "") if found else -1

@@ -1,0 +1,73 @@
+"""Whether timestamps tell the time (section 2): what is set now about now, updated never before created."""
+
+from __future__ import annotations
+
+from email.utils import parsedate_to_datetime
+
+from conformance.contract import timestamps
+from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import objects, same_instant, show
+from conformance.wire.messages import Exchange
+
+#: Seconds that what a request sets to the time may lie from the server's clock.
+MARGIN = 600
+
+#: What a create sets to the time.
+_SET = ("created", "initiated_at")
+
+#: Added where no Date tells the server's clock: its requests are accepted, so it is that near the local one.
+_UNTOLD = 300
+
+
+def untimely(exchange: Exchange) -> str:
+    """How the timestamps of a resource in an answer do not tell the time, in words; "" where they do or are
+    none. The answer to a create is the first to its request: a replay shows the time of the original."""
+    now, margin = _clock(exchange)
+    if exchange.operation == "getAccountBalances":
+        return _untimely_balances(exchange, now, margin)
+    created = timestamps.parse(exchange.get("created"))
+    if created is None:
+        return ""
+    if exchange.operation is not None and TRAITS[exchange.operation].creates:
+        for name in _SET:
+            if abs(off := _off(exchange, name, now)) > margin:
+                return _described(exchange, name, off)
+    if (ahead := _off(exchange, "updated", now)) > margin:
+        return _described(exchange, "updated", ahead)
+    updated, shown = timestamps.parse(exchange.get("updated")), exchange.get("updated")
+    if updated is None or updated >= created or same_instant(shown, exchange.get("created")):
+        return ""
+    return f"updated {show(shown)}, before created {show(exchange.get('created'))}"
+
+
+def _untimely_balances(exchange: Exchange, now: float, margin: float) -> str:
+    """The balance that was last changed some time from now."""
+    for balance in objects(exchange.get("balances")):
+        shown = balance.get("updated_at")
+        instant = timestamps.parse(shown)
+        if instant is not None and (ahead := float(instant) - now) > margin:
+            return _told("updated_at", shown, ahead)
+    return ""
+
+
+def _off(exchange: Exchange, name: str, now: float) -> float:
+    """Seconds by which a timestamp lies ahead of a time; 0 where it is none."""
+    instant = timestamps.parse(exchange.get(name))
+    return 0.0 if instant is None else float(instant) - now
+
+
+def _described(exchange: Exchange, name: str, off: float) -> str:
+    return _told(name, exchange.get(name), off)
+
+
+def _told(name: str, value: object, off: float) -> str:
+    minutes = round(off / 60)
+    return f"{name} {show(value)}, {abs(minutes)} minutes {'ahead' if minutes > 0 else 'ago'}"
+
+
+def _clock(exchange: Exchange) -> tuple[float, float]:
+    """The server's clock when it answered, in Unix seconds, and the margin that goes with it."""
+    try:
+        return parsedate_to_datetime(exchange.header("date") or "").timestamp(), MARGIN
+    except (TypeError, ValueError, OverflowError):
+        return exchange.started + exchange.elapsed, MARGIN + _UNTOLD

@@ -1,0 +1,135 @@
+"""Compares the results of several implementations, or of two versions of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from conformance._text import clean
+from conformance.judge.findings import HELD, VIOLATIONS
+from conformance.report import view
+from conformance.report.document import CaseRecord, Document, RuleRecord
+
+#: Stands where a document has no such rule or operation.
+ABSENT = "absent"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A case that the last document judges otherwise than the first."""
+
+    rule: str
+    operation: str
+    before: str
+    after: str
+
+
+@dataclass
+class RuleRow:
+    """A rule that the documents do not judge alike, or that one of them breaks: a text for each document."""
+
+    rule: RuleRecord
+    cells: list[dict[str, list[str]]]
+
+
+@dataclass
+class ChoiceRow:
+    """An open question with different answers: one for each document, "" where it was not asked."""
+
+    rule: str
+    question: str
+    answers: list[str]
+    operations: list[str]
+
+
+@dataclass
+class Comparison:
+    """What differs between documents; `names` are their columns."""
+
+    names: list[str]
+    documents: list[Document]
+    rules: list[RuleRow] = field(default_factory=list)
+    choices: list[ChoiceRow] = field(default_factory=list)
+    broke: list[Change] = field(default_factory=list)
+    mended: list[Change] = field(default_factory=list)
+    moved: list[Change] = field(default_factory=list)
+
+    @property
+    def two(self) -> bool:
+        """Whether there is a before and an after."""
+        return len(self.documents) == 2
+
+
+def compare(documents: Mapping[str, Document]) -> Comparison:
+    """Compares documents by name, in their order. Rules follow the first document that has them."""
+    found = Comparison([clean(name) for name in documents], list(documents.values()))
+    cells = [view.cells(document) for document in found.documents]
+    rules: dict[str, RuleRecord] = {}
+    for document in found.documents:
+        for rule in document.rules:
+            rules.setdefault(rule.id, rule)
+    keys = list(dict.fromkeys(key for case in cells for key in case))
+    for rule_id, rule in rules.items():
+        _rule(found, rule, [key for key in keys if key[0] == rule_id], cells)
+    if found.two:
+        for key in keys:
+            _change(found, key, *(case[key].verdict if key in case else ABSENT for case in cells))
+    _choices(found)
+    return found
+
+
+def _rule(
+    found: Comparison,
+    rule: RuleRecord,
+    keys: list[tuple[str, str]],
+    cells: list[dict[tuple[str, str], CaseRecord]],
+) -> None:
+    columns: list[dict[str, list[str]]] = []
+    for case in cells:
+        column: dict[str, list[str]] = {}
+        for key in keys:
+            column.setdefault(case[key].verdict if key in case else ABSENT, []).append(key[1])
+        columns.append(column)
+    violated = any(verdict in column for verdict in VIOLATIONS for column in columns)
+    if violated or any(column != columns[0] for column in columns):
+        found.rules.append(RuleRow(rule, columns))
+
+
+def _change(found: Comparison, key: tuple[str, str], before: str, after: str) -> None:
+    if before == after:
+        return
+    change = Change(*key, before, after)
+    if after in VIOLATIONS and before not in VIOLATIONS:
+        found.broke.append(change)
+    elif before in VIOLATIONS and after in HELD:
+        found.mended.append(change)
+    else:
+        found.moved.append(change)
+
+
+def _choices(found: Comparison) -> None:
+    answers: dict[tuple[str, str, str], list[set[str]]] = {}
+    for index, document in enumerate(found.documents):
+        for case in document.cells:
+            for finding in case.findings:
+                for question, answer in finding.observations.items():
+                    key = (case.rule, case.operation, question)
+                    answers.setdefault(key, [set() for _ in found.documents])[index].add(answer)
+    rows: dict[tuple[str, ...], ChoiceRow] = {}
+    for (rule, operation, question), given in answers.items():
+        texts = [" / ".join(sorted(answered)) for answered in given]
+        # A question that was not asked somewhere says nothing about a choice.
+        if len({text for text in texts if text}) > 1:
+            row = rows.setdefault((rule, question, *texts), ChoiceRow(rule, question, texts, []))
+            row.operations.append(operation)
+    found.choices = list(rows.values())
+
+
+def names(paths: list[str], documents: list[Document], given: list[str]) -> list[str]:
+    """A name for each document: as given, else what was judged, else the file, so that all differ."""
+    if given:
+        return given
+    labels = [view.label(document) for document in documents]
+    if len(set(labels)) == len(labels):
+        return labels
+    return [f"{index + 1}: {path}" if paths.count(path) > 1 else path for index, path in enumerate(paths)]

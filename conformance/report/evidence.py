@@ -1,0 +1,92 @@
+"""Which exchanges reports keep: as many as fit, those that prove the most severe findings first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from conformance.judge.findings import Verdict
+from conformance.report import codec
+from conformance.report.document import BodyRecord, CaseRecord, Document, ExchangeRecord
+
+#: Bytes of exchanges, as JSON, that a results document keeps.
+DOCUMENT_EXCHANGES = 12_000_000
+
+#: Bytes of exchanges, as JSON, that a page holds.
+PAGE_EXCHANGES = 1_500_000
+
+#: Characters of one body that a page holds where it is no evidence of a violation.
+BRIEF_BODY = 1024
+
+#: Members of an exchange that a page does not show.
+_HIDDEN = ("call", "url", "started")
+
+
+def document_exchanges(
+    cells: Iterable[CaseRecord], exchanges: Mapping[int, ExchangeRecord]
+) -> dict[str, ExchangeRecord]:
+    """The exchanges that findings name, as many as fit into DOCUMENT_EXCHANGES, in the order they were
+    sent."""
+    kept: dict[int, ExchangeRecord] = {}
+    size = 0
+    for _, number in _ranked(cells):
+        if number not in exchanges:
+            continue
+        size += len(json.dumps(codec.to_json(exchanges[number])))
+        if size > DOCUMENT_EXCHANGES:
+            break
+        kept[number] = exchanges[number]
+    return {str(number): kept[number] for number in sorted(kept)}
+
+
+def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
+    """The exchanges that a page holds, as many as fit into PAGE_EXCHANGES, by number, as JSON data.
+
+    What proves no violation comes with brief bodies.
+    """
+    kept: dict[str, dict[str, object]] = {}
+    size = 0
+    for verdict, number in _ranked(document.cells):
+        exchange = document.exchanges.get(str(number))
+        if exchange is None:
+            continue
+        if verdict is not Verdict.ERROR and not verdict.is_violation:
+            exchange = replace(
+                exchange,
+                request_body=_brief(exchange.request_body),
+                response_body=_brief(exchange.response_body),
+            )
+        data = {key: value for key, value in codec.to_json(exchange).items() if key not in _HIDDEN}
+        size += len(json.dumps(data))
+        if size > PAGE_EXCHANGES:
+            break
+        kept[str(number)] = data
+    return kept
+
+
+def _ranked(cells: Iterable[CaseRecord]) -> Iterator[tuple[Verdict, int]]:
+    """Each exchange that a finding names, once, with the most severe verdict it proves.
+
+    Those of the most severe findings come first, and of these the decisive ones before all others.
+    """
+    named = sorted(
+        (-finding.verdict.severity, position, number, finding.verdict)
+        for case in cells
+        for finding in case.findings
+        for position, number in enumerate(finding.exchanges)
+    )
+    seen: set[int] = set()
+    for _, _, number, verdict in named:
+        if number not in seen:
+            seen.add(number)
+            yield verdict, number
+
+
+def _brief(body: BodyRecord) -> BodyRecord:
+    if body.text is not None and len(body.text) > BRIEF_BODY:
+        return replace(body, text=body.text[:BRIEF_BODY], cut=True)
+    if body.base64 is not None and len(body.base64) > BRIEF_BODY:
+        # A multiple of four: base64 stays whole.
+        return replace(body, base64=body.base64[:BRIEF_BODY], cut=True)
+    return body

@@ -1,0 +1,328 @@
+"""The verdict of a run: one decision, which every format shows and the command exits with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from conformance._text import count, listed
+from conformance.contract.needs import first
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES, Level, held_version, is_newer
+from conformance.judge.findings import VIOLATIONS, Verdict
+from conformance.report.causes import causes
+from conformance.report.document import DifferenceRecord
+from conformance.report.known_failures import KnownFailures, Stale
+from conformance.report.model import QUICK, CaseResult, Results
+from conformance.report.pinned_choices import PinnedChoices
+
+#: Name of a verdict -> exit status. Only `conforms` says that a server of the user's keeps to every rule.
+EXIT_STATUS = {
+    "conforms": 0,
+    "partial": 0,
+    "known failures": 0,
+    "embedded": 0,
+    "violations": 1,
+    "outdated": 1,
+    "changed": 1,
+    "interrupted": 2,
+    "error": 3,
+    "incomplete": 6,
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The verdict of a run: `name` is a key of EXIT_STATUS, `title` says it in a few words, `notes` say what
+    the sentence leaves out."""
+
+    name: str
+    title: str
+    sentence: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def exit_status(self) -> int:
+        return EXIT_STATUS[self.name]
+
+
+def decide(
+    results: Results,
+    fail_on: Level,
+    known: KnownFailures | None = None,
+    pinned: PinnedChoices | None = None,
+    interrupted: str = "",
+    *,
+    embedded: bool = False,
+) -> Outcome:
+    """Decides a run. An error of the suite comes before everything, then an interruption, then violations.
+
+    A server that was lost interrupts nothing: what was seen until then decides, and is incomplete at best.
+
+    Marks the cases that `known` lists.
+    """
+    stale = known.apply(results) if known else []
+    changed = pinned.compare(results) if pinned else []
+    decision = _Decision(results, fail_on, stale, changed, interrupted, embedded)
+    name, title, sentence = decision.verdict()
+    if results.effort == QUICK:
+        title = f"quick run: {'no violation' if name == 'partial' else title}"
+    return Outcome(name, title, sentence, tuple(decision.notes(name)))
+
+
+#: Name, title and sentence of a verdict.
+_Verdict = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class _Decision:
+    """What a verdict is made of."""
+
+    results: Results
+    fail_on: Level
+    stale: list[Stale]
+    changed: list[DifferenceRecord]
+    interrupted: str
+    embedded: bool
+
+    @cached_property
+    def gating(self) -> tuple[Level, ...]:
+        return self.results.gating(self.fail_on)
+
+    @cached_property
+    def violations(self) -> list[CaseResult]:
+        return self.results.violations(self.fail_on)
+
+    @cached_property
+    def incomplete(self) -> list[CaseResult]:
+        return self.results.incomplete(self.fail_on)
+
+    @cached_property
+    def known(self) -> list[CaseResult]:
+        """The cases that would fail the run if they were not listed."""
+        cases = self.results.with_verdict(*VIOLATIONS, levels=self.gating)
+        return [case for case in cases if case.known]
+
+    @property
+    def excused(self) -> str:
+        """In words how many failures are known, and how many operations are known to be missing."""
+        failures, missing = len(self.known), len(self.results.known_missing)
+        told = [
+            *([count(failures, "known failure")] if failures else []),
+            *([f"{count(missing, 'operation')} known to be missing"] if missing else []),
+        ]
+        return " and ".join(told)
+
+    def verdict(self) -> _Verdict:
+        """The first of the possible verdicts that applies."""
+        return (
+            self._error()
+            or self._interruption()
+            or self._broken()
+            or self._outdated()
+            or self._otherwise()
+            or self._missing()
+            or self._good()
+        )
+
+    # ------------------------------------------------------------------ verdicts that fail a run
+
+    def _error(self) -> _Verdict | None:
+        errors = len(self.results.errors) + len(self.results.with_verdict(Verdict.ERROR))
+        if not errors:
+            return None
+        return (
+            "error",
+            "the suite failed",
+            f"No verdict: the suite itself failed ({count(errors, 'error')}); "
+            "this says nothing about the server.",
+        )
+
+    def _interruption(self) -> _Verdict | None:
+        if not self.interrupted or self.results.lost:
+            return None
+        sentence = f"No verdict: the run was interrupted ({self.interrupted})."
+        if self.violations:
+            sentence += f" Until then the server broke {_broken(self.results, self.violations)}."
+        return "interrupted", "interrupted", sentence
+
+    def _broken(self) -> _Verdict | None:
+        results = self.results
+        lacking = [
+            name for name in OPERATIONS if name in results.missing and name not in results.known_missing
+        ]
+        if not self.violations and not lacking:
+            return None
+        titles, told = [], []
+        if lacking:
+            titles.append(f"{count(len(lacking), 'operation')} missing")
+            told.append(
+                f"it lacks {count(len(lacking), 'operation')} ({listed(lacking, 4)}); build "
+                f"{first(lacking)} next"
+            )
+        if self.violations:
+            titles.append(f"{_rules(self.violations)} broken")
+            told.append(f"it breaks {_broken(self.results, self.violations)}")
+        return "violations", ", ".join(titles), f"The server does not conform: {'; '.join(told)}."
+
+    def _outdated(self) -> _Verdict | None:
+        if not self.stale:
+            return None
+        lines = listed([str(stale.line) for stale in self.stale], 10)
+        entries = "the entry that starts" if len(self.stale) == 1 else "the entries that start"
+        return (
+            "outdated",
+            "known failures outdated",
+            f"The list of known failures is out of date: delete {entries} on "
+            f"{'line' if len(self.stale) == 1 else 'lines'} {lines}.",
+        )
+
+    def _otherwise(self) -> _Verdict | None:
+        if not self.changed or self.fail_on is not Level.IMPLIED:
+            return None
+        return (
+            "changed",
+            "choices changed",
+            f"The server chooses otherwise than pinned on {count(len(self.changed), 'question')} "
+            "that the specification leaves open.",
+        )
+
+    def _missing(self) -> _Verdict | None:
+        judged = self.results.with_verdict(Verdict.PASSED, *VIOLATIONS, levels=self.gating)
+        if self.results.lost:
+            sentence = (
+                f"Incomplete: the server was lost during the run ({self.results.lost}); "
+                "no violation was seen until then."
+            )
+        elif self.incomplete:
+            names = listed([case.rule for case in self.incomplete], 4)
+            sentence = (
+                f"Incomplete: no violation was seen, but {count(len(self.incomplete), 'case')} of "
+                f"{_rules(self.incomplete)} could not be exercised ({names})."
+            )
+        elif not judged:
+            sentence = "Incomplete: no rule was exercised."
+        else:
+            return None
+        return "incomplete", "incomplete", sentence
+
+    # ------------------------------------------------------------------ verdicts that do not
+
+    def _good(self) -> _Verdict:
+        passed = self.results.with_verdict(Verdict.PASSED, levels=self.gating)
+        cases = count(len(passed), f"{'required' if len(self.gating) == 1 else 'required or implied'} case")
+        if self.results.selection:
+            return "partial", "partial", self._partly(cases)
+        if self.excused:
+            title = f"conforms but for {self.excused}"
+            return (
+                "known failures",
+                title,
+                f"The {'embedded reference ' if self.embedded else ''}server {title}: {cases} passed, "
+                "and no new violation was seen.",
+            )
+        hold = f"{_rules(passed)} hold on every operation ({cases} passed)"
+        if self.embedded:
+            return (
+                "embedded",
+                "embedded server conforms",
+                f"The embedded reference server conforms; yours was not judged: {hold}.",
+            )
+        return "conforms", "conforms", f"The server conforms: {hold}."
+
+    def _partly(self, cases: str) -> str:
+        left = len(self.results.with_verdict(Verdict.NOT_RUN, levels=self.gating))
+        whose = " of the embedded reference server" if self.embedded else ""
+        rest = f"{left:,} were left out" if left else "generated and further requests were left out"
+        known = f", {self.excused}" if self.excused else ""
+        return (
+            f"Partial: no violation in the part{whose} that was run ({self.results.selection}): "
+            f"{cases} passed{known}, {rest}."
+        )
+
+    # ------------------------------------------------------------------ beside the verdict
+
+    def notes(self, name: str) -> list[str]:
+        """What the sentence of the verdict of this name leaves out."""
+        results, notes = self.results, self._left_out()
+        if results.lost and name != "incomplete":
+            notes.append(f"the server was lost during the run ({results.lost})")
+        warnings = results.with_verdict(Verdict.WARNING)
+        if newer := [case for case in warnings if is_newer(RULES[case.rule])]:
+            notes.append(
+                f"{count(len(newer), 'warning')} on {_rules(newer)} newer than version {held_version()} of "
+                "the catalogue, which may fail a run from the next minor version on"
+            )
+        warned = [case for case in warnings if case not in newer]
+        if self.fail_on is Level.REQUIRED and warned:
+            notes.append(
+                f"{count(len(warned), 'warning')} on {_rules(warned)} that the specification only implies"
+            )
+        if known := [case for case in results.cells.values() if case.known]:
+            notes.append(count(len(known), "known failure"))
+        if results.known_missing:
+            waiting = [
+                case
+                for case in results.with_verdict(
+                    Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED)
+                )
+                if results.excuses(case)
+            ]
+            names = listed(list(results.known_missing), 4)
+            notes.append(f"{count(len(waiting), 'case')} not judged for want of {names}, known to be missing")
+        if self.violations and self.incomplete:
+            notes.append(f"{count(len(self.incomplete), 'case')} could not be exercised")
+        notes += self._not_applicable()
+        if self.changed:
+            notes.append(
+                f"{count(len(self.changed), 'choice differs', 'choices differ')} from the pinned ones"
+            )
+        return notes
+
+    def _left_out(self) -> list[str]:
+        """What a quick run did not judge, or not wholly."""
+        results = self.results
+        if results.effort != QUICK:
+            return []
+        judged = {case.rule for case in results.cells.values() if case.verdict is not Verdict.NOT_RUN}
+        rules = [rule.id for rule in RULES.values() if rule.level is not Level.OPEN and rule.id not in judged]
+        cases = results.with_verdict(Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED))
+        partly = [
+            case for case in results.judged_in_part if results.cells[case].verdict is not Verdict.NOT_RUN
+        ]
+        whole = f"{count(len(rules), 'rule')} ({listed(rules, 12)})" if rules else "no rule"
+        return [
+            f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all, "
+            f"and judged {count(len(partly), 'case')} in part only; "
+            "a full run judges all"
+        ]
+
+    def _not_applicable(self) -> list[str]:
+        """How many cases do not apply, and what makes them so."""
+        reasons: dict[str, int] = {}
+        for case in self.results.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating):
+            reasons[case.summary] = reasons.get(case.summary, 0) + 1
+        return [
+            f"{count(number, 'case')} not applicable: {reason}"
+            if reason
+            else f"{count(number, 'case')} not applicable"
+            for reason, number in reasons.items()
+        ]
+
+
+def _rules(cells: list[CaseResult]) -> str:
+    return count(len({cell.rule for cell in cells}), "rule")
+
+
+def _broken(results: Results, violations: list[CaseResult]) -> str:
+    """The broken rules in a few words, by those that the others come from."""
+    rules = {cell.rule for cell in violations}
+    operations = {cell.operation for cell in violations}
+    roots = [
+        cause.rule
+        for cause in causes(results)
+        if rules & {cause.rule, *(cell.rule for cell in cause.consequences)}
+    ]
+    origin = f", from {count(len(roots), 'cause')}" if len(roots) < len(rules) else ""
+    where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"
+    return f"{where}{origin} ({listed(roots, 4)})"

@@ -1,0 +1,123 @@
+"""Pinned choices: what a server does where the specification is open, kept to notice when it changes.
+
+    [choices."http.success-status".createAccount]
+    "status of a success" = "201"
+
+Clients come to depend on such choices, even though the specification lets the server change them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from conformance._files import read_toml, written
+from conformance._text import clean
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.report.document import DifferenceRecord, PinnedChoicesRecord
+from conformance.report.model import Results
+
+#: Rule, operation, question.
+Question = tuple[str, str, str]
+
+
+class PinnedChoicesError(ValueError):
+    """The pinned choices cannot be used; the text is one paragraph that names the place and the remedy."""
+
+
+def choices(results: Results) -> dict[Question, str]:
+    """What the server did on each question that the specification leaves open, in the catalogue's order."""
+    answers: dict[Question, set[str]] = {}
+    for cell in results.cells.values():
+        for finding in cell.findings:
+            for question, answer in finding.observations.items():
+                answers.setdefault((cell.rule, cell.operation, clean(question)), set()).add(clean(answer))
+    # Two checks that saw different things did so in either order.
+    return {question: " / ".join(sorted(given)) for question, given in answers.items()}
+
+
+class PinnedChoices:
+    """The choices of a file."""
+
+    def __init__(self, pinned: dict[Question, str], source: str = "") -> None:
+        self.pinned = pinned
+        self.source = source
+
+    @classmethod
+    def load(cls, path: Path) -> PinnedChoices:
+        """Reads a file. Raises PinnedChoicesError."""
+        _, tables = read_toml(path, "file of pinned choices", PinnedChoicesError)
+        pinned: dict[Question, str] = {}
+        for key in tables:
+            if key != "choices":
+                raise PinnedChoicesError(
+                    f"{path}: {key}: unknown key; everything pinned stands under [choices]."
+                )
+        for rule, operations in _table(tables.get("choices", {}), path, "choices").items():
+            if rule not in RULES:
+                raise PinnedChoicesError(
+                    f"{path}: choices.{rule}: the catalogue has no such rule; `conformance rules` "
+                    "lists them. Write the rule in quotes, as it has a dot."
+                )
+            for operation, answers in _table(operations, path, f"choices.{rule}").items():
+                if operation not in OPERATIONS:
+                    raise PinnedChoicesError(
+                        f"{path}: choices.{rule}.{operation}: there is no such operation; they are "
+                        f"{', '.join(OPERATIONS)}."
+                    )
+                for question, answer in _table(answers, path, f"choices.{rule}.{operation}").items():
+                    if not isinstance(answer, str):
+                        raise PinnedChoicesError(
+                            f"{path}: choices.{rule}.{operation}, {question!r}: the answer should be "
+                            f"a string, not {str(answer)[:40]!r}."
+                        )
+                    pinned[rule, operation, question] = answer
+        return cls(pinned, str(path))
+
+    def compare(self, results: Results) -> list[DifferenceRecord]:
+        """The questions that were answered otherwise; one that was not asked again differs in nothing."""
+        now = choices(results)
+        return [
+            DifferenceRecord(*question, pinned=clean(answer), now=now[question])
+            for question, answer in self.pinned.items()
+            if question in now and now[question] != answer
+        ]
+
+    def to_record(self, results: Results) -> PinnedChoicesRecord:
+        """What is pinned, in numbers, and what differs."""
+        now = choices(results)
+        return PinnedChoicesRecord(
+            source=clean(self.source),
+            pinned=len(self.pinned),
+            asked=sum(question in now for question in self.pinned),
+            new=sum(question not in self.pinned for question in now),
+            differences=tuple(self.compare(results)),
+        )
+
+
+def _table(value: Any, path: Path, place: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise PinnedChoicesError(f"{path}: {place}: it should be a table, not {str(value)[:40]!r}.")
+    return value
+
+
+def write_pinned(results: Results, path: Path) -> Path:
+    """Writes the choices of a run. Raises OSError."""
+    lines = [
+        "# What the server does where the specification leaves it open.",
+        "# Written by a run with --write-pinned-choices; --pinned-choices compares later runs with it.",
+    ]
+    place = ("", "")
+    for (rule, operation, question), answer in choices(results).items():
+        if place != (rule, operation):
+            place = rule, operation
+            lines += ["", f"[choices.{_quoted(rule)}.{operation}]"]
+        lines.append(f"{_quoted(question)} = {_quoted(answer)}")
+    return written(path, "\n".join(lines) + "\n")
+
+
+def _quoted(text: str) -> str:
+    # JSON's strings are TOML's basic strings, but for one character that JSON leaves as it is.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

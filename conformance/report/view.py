@@ -1,0 +1,381 @@
+"""Readings of a results document that several formats share."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from conformance._files import read_json
+from conformance._text import clean, count, listed, milliseconds
+from conformance.contract.needs import NEEDS
+from conformance.contract.rules import Level
+from conformance.judge.findings import VIOLATIONS, Verdict
+from conformance.report.codec import FormError
+from conformance.report.commands import replay, rerun
+from conformance.report.document import (
+    FORMAT,
+    CaseKey,
+    CaseRecord,
+    CauseRecord,
+    Document,
+    FindingRecord,
+    MissingRecord,
+    RuleRecord,
+    TimelineRecord,
+)
+
+#: Verdicts in the order in which tables show them, with the sign of each.
+SIGNS = {
+    Verdict.PASSED: "✓",
+    Verdict.FAILED: "✗",
+    Verdict.WARNING: "!",
+    Verdict.INCONCLUSIVE: "?",
+    Verdict.ERROR: "E",
+    Verdict.NOT_RUN: "·",
+    Verdict.OBSERVED: "○",
+    Verdict.NOT_APPLICABLE: "–",
+}
+
+#: Name of a run's verdict -> what it means for a reader: good, part, known, unsure, bad or suite.
+TONES = {
+    "conforms": "good",
+    "embedded": "good",
+    "partial": "part",
+    "known failures": "known",
+    "interrupted": "unsure",
+    "incomplete": "unsure",
+    "error": "suite",
+}
+
+
+class DocumentError(ValueError):
+    """A results document that cannot be read; the text is one paragraph with the remedy."""
+
+
+def load(path: Path) -> Document:
+    """The results document in a file, or in the results.json of a folder. Raises DocumentError."""
+    if path.is_dir():
+        path = path / "results.json"
+    source = "a run writes results.json into its report folder"
+    return _typed(read_json(path, "results file", source, DocumentError), path)
+
+
+def _typed(data: Any, path: Path) -> Document:
+    given = data.get("format") if isinstance(data, dict) else None
+    if not isinstance(given, str):
+        raise DocumentError(f"{path}: these are not the results of a run; name a results.json.")
+    if given.partition(".")[0] != FORMAT.partition(".")[0]:
+        raise DocumentError(
+            f"{path}: its format is {clean(given)[:20]}, and this version reads {FORMAT}; use the version of "
+            "the suite that wrote it."
+        )
+    try:
+        document = Document.from_json(data)
+    except FormError as error:
+        raise DocumentError(
+            f"{path}: the results do not fit spec/results.schema.json: {clean(str(error))}."
+        ) from None
+    if not _consistent(document):
+        raise DocumentError(f"{path}: the results contradict themselves; make them anew.")
+    return document
+
+
+def _consistent(document: Document) -> bool:
+    """Whether everything that is named is there."""
+    known, there = set(rules(document)), set(cells(document))
+    named = {
+        key
+        for cause in document.causes
+        for key in [
+            *((cause.rule, operation) for operation in cause.operations),
+            *(case.key for case in cause.took_along),
+        ]
+    }
+    counted = all(
+        set(row) == {str(verdict) for verdict in Verdict} for row in document.counts.values()
+    ) and set(document.counts) == {str(level) for level in Level}
+    return (
+        counted
+        and all(cause.operations for cause in document.causes)
+        and named <= there
+        and {rule for rule, _ in there} <= known
+        and (document.timeline is None or _even(document.timeline))
+    )
+
+
+def _even(timeline: TimelineRecord) -> bool:
+    """Whether each row of a timeline has an entry for each slot, and its times can be read."""
+    try:
+        datetime.fromisoformat(timeline.started)
+    except ValueError:
+        return False
+    lengths = {
+        len(entries)
+        for row in timeline.operations
+        for entries in (row.requests, row.slowest, row.retried, row.lost, row.server_errors)
+    }
+    return len(lengths) <= 1 and 0 not in lengths and 0 < timeline.slot < math.inf
+
+
+# ---------------------------------------------------------------------- parts by name
+
+
+def cells(document: Document) -> dict[tuple[str, str], CaseRecord]:
+    """The cases by rule and operation."""
+    return {case.key: case for case in document.cells}
+
+
+def rules(document: Document) -> dict[str, RuleRecord]:
+    """The rules by id."""
+    return {rule.id: rule for rule in document.rules}
+
+
+def gating(document: Document) -> tuple[Level, ...]:
+    """The levels that decide the run."""
+    if document.verdict.fail_on is Level.IMPLIED:
+        return Level.REQUIRED, Level.IMPLIED
+    return (Level.REQUIRED,)
+
+
+def fails(document: Document, case: CaseRecord, level: Level) -> bool:
+    """Whether a case of a rule of this level fails the run."""
+    return case.verdict.is_violation and not case.known and level in gating(document)
+
+
+def tone(document: Document) -> str:
+    """What the verdict means for a reader: a value of TONES, or bad."""
+    return TONES.get(document.verdict.name, "bad")
+
+
+# ---------------------------------------------------------------------- numbers
+
+
+def numbers(document: Document) -> dict[str, dict[str, int]]:
+    """Level -> verdict, or "known failures" -> number of cases; violations that are known count as these
+    alone."""
+    found = {
+        str(level): {str(verdict): document.counts[level][verdict] for verdict in SIGNS}
+        | {"known failures": 0}
+        for level in Level
+    }
+    levels = {rule.id: str(rule.level) for rule in document.rules}
+    for case in document.cells:
+        if case.known:
+            found[levels[case.rule]][str(case.verdict)] -= 1
+            found[levels[case.rule]]["known failures"] += 1
+    return found
+
+
+@dataclass(frozen=True)
+class OperationRow:
+    """One operation in words; `telling` where not all went well, `bad` where that fails the run."""
+
+    operation: str
+    words: str
+    telling: bool
+    bad: bool
+
+
+def by_operation(document: Document) -> list[OperationRow]:
+    """The cases of each operation, counted."""
+    levels = {rule.id: rule.level for rule in document.rules}
+    lacking = {record.operation for record in document.missing}
+    known_missing = {record.operation for record in document.missing if record.known}
+    rows = []
+    for operation in document.operations:
+        cases = [case for case in document.cells if case.operation == operation.id]
+        counted = Counter("known" if case.known else str(case.verdict) for case in cases)
+        names = [*map(str, (Verdict.PASSED, *VIOLATIONS)), "known"]
+        words = [f"{counted[name]} {name}" for name in [*names, str(Verdict.INCONCLUSIVE)] if counted[name]]
+        bad = any(fails(document, case, levels[case.rule]) for case in cases)
+        telling = bad or any(counted[name] for name in ("warning", "known", "inconclusive", "error"))
+        needed = [name for name in NEEDS.get(operation.id, ()) if name in lacking]
+        if operation.id in lacking:
+            known = operation.id in known_missing
+            told = f"not implemented{', as is known' if known else ''}"
+            rows.append(OperationRow(operation.id, told, True, not known))
+        elif needed:
+            rows.append(OperationRow(operation.id, f"waits for {listed(needed)}", True, False))
+        else:
+            rows.append(OperationRow(operation.id, ", ".join(words), telling, bad))
+    return rows
+
+
+def wait(record: MissingRecord) -> str:
+    """How many operations wait for a missing one, and why it is known to be missing, as the end of a
+    sentence."""
+    number = len(record.waiting)
+    waiting = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
+    return f"{waiting}; known: {record.known}" if record.known else waiting
+
+
+def pace(document: Document) -> str:
+    """How fast the server answers, in a sentence; empty where it answered nothing."""
+    rows = [row for row in document.latency if row.p50 is not None and row.operation]
+    if not rows:
+        return ""
+    ordered = sorted(rows, key=lambda row: row.p50 or 0.0)
+    half, seen, median = sum(row.exchanges for row in ordered) / 2, 0, 0.0
+    for row in ordered:
+        seen, median = seen + row.exchanges, row.p50 or 0.0
+        if seen >= half:
+            break
+    slowest = ordered[-1]
+    return (
+        f"The server answers in {milliseconds(median)} at median; slowest is {slowest.operation} with "
+        f"{milliseconds(slowest.p50 or 0.0)}."
+    )
+
+
+# ---------------------------------------------------------------------- causes
+
+
+@dataclass(frozen=True)
+class Check:
+    """What one check saw of a broken rule: its first finding, and on which operations it failed."""
+
+    name: str
+    finding: FindingRecord
+    operations: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause with the cases and findings behind it; `new` are its operations without the known ones."""
+
+    record: CauseRecord
+    rule: RuleRecord
+    cases: tuple[CaseRecord, ...]
+    checks: tuple[Check, ...]
+
+    @property
+    def known(self) -> bool:
+        """Whether every case is a known failure."""
+        return all(case.known for case in self.cases)
+
+    @property
+    def first(self) -> CaseRecord:
+        """The case that is shown: the first that is not known."""
+        return next((case for case in self.cases if not case.known), self.cases[0])
+
+    @property
+    def new(self) -> list[str]:
+        return [case.operation for case in self.cases if not case.known]
+
+    @property
+    def consequences(self) -> Sequence[CaseKey]:
+        return self.record.took_along
+
+
+def causes(document: Document) -> list[Cause]:
+    """The causes of all violations, in the document's order."""
+    there, catalogue = cells(document), rules(document)
+    found = []
+    for record in document.causes:
+        cases = tuple(there[record.rule, operation] for operation in record.operations)
+        found.append(Cause(record, catalogue[record.rule], cases, _checks(cases)))
+    return found
+
+
+def _checks(cases: Sequence[CaseRecord]) -> tuple[Check, ...]:
+    """The distinct checks that saw a rule broken, that of the first case's decisive finding first."""
+    seen: dict[str, list[tuple[FindingRecord, str]]] = {}
+    for case in sorted(cases, key=lambda case: bool(case.known)):
+        for finding in case.findings:
+            if finding.verdict.is_violation:
+                seen.setdefault(finding.check, []).append((finding, case.operation))
+    return tuple(
+        Check(name, rows[0][0], tuple(dict.fromkeys(operation for _, operation in rows)))
+        for name, rows in seen.items()
+    )
+
+
+def reproduction(document: Document, case: CaseRecord, finding: FindingRecord | None = None) -> str:
+    """The command that repeats a case's violation, given where the run was started."""
+    if file := (finding or case.decisive).replay:
+        return replay(file, document.run.options, document.run.folder)
+    return rerun(case.rule, case.operation, document.run.options)
+
+
+def signed(document: Document, case: CaseRecord) -> str:
+    """The string that was signed in the decisive request of a failure of authentication; empty elsewhere."""
+    if not case.rule.startswith("auth."):
+        return ""
+    exchanges = [document.exchanges.get(str(number)) for number in case.decisive.exchanges[:1]]
+    return next((exchange.signed or "" for exchange in exchanges if exchange), "")
+
+
+def where(operations: Sequence[str], document: Document) -> str:
+    """The operations in a few words."""
+    if len(operations) == len(document.operations) > 1:
+        return f"all {len(operations)} operations"
+    return listed(operations, 3)
+
+
+# ---------------------------------------------------------------------- what was not judged, or only observed
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Why cases are inconclusive, what the user can do, and the cases."""
+
+    reason: str
+    remedy: str
+    cases: tuple[CaseRecord, ...]
+
+
+def inconclusive(document: Document) -> list[Missing]:
+    """The reasons why cases are inconclusive, the commonest first.
+
+    Cases that a violation kept from being judged are not among them: they stand with its cause.
+    """
+    blocked = {case.key for cause in document.causes for case in cause.took_along}
+    levels = {rule.id: rule.level for rule in document.rules}
+    groups: dict[tuple[str, str], list[CaseRecord]] = {}
+    for case in document.cells:
+        if case.key in blocked:
+            continue
+        if case.verdict is Verdict.INCONCLUSIVE:
+            groups.setdefault((case.summary, case.decisive.remedy), []).append(case)
+        elif (
+            case.verdict is Verdict.NOT_RUN
+            and not document.run.selection
+            and levels[case.rule] in gating(document)
+        ):
+            groups.setdefault(("no check came to run", ""), []).append(case)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return [Missing(reason, remedy, tuple(found)) for (reason, remedy), found in ordered]
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the server does on an open question: answer -> operations."""
+
+    rule: str
+    question: str
+    answers: Mapping[str, list[str]]
+
+
+def observations(document: Document) -> Iterator[Observed]:
+    """What the server does on each open question."""
+    grouped: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for case in document.cells:
+        for finding in case.findings:
+            for question, answer in finding.observations.items():
+                operations = grouped.setdefault((case.rule, question), {}).setdefault(answer, [])
+                if case.operation not in operations:
+                    operations.append(case.operation)
+    for (rule, question), answers in grouped.items():
+        yield Observed(rule, question, answers)
+
+
+def label(document: Document) -> str:
+    """What was judged, in a few words."""
+    if document.run.embedded:
+        return "the embedded reference server"
+    return document.target.base_url if document.target else "no target"

@@ -1,0 +1,236 @@
+"""The resources a check works on: made through the API, in a fresh account unless sharing hides nothing."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from conformance.contract.operations import OPERATIONS
+from conformance.judge.findings import Inconclusive
+from conformance.wire.messages import MISSING, Call, Exchange, to_json
+from conformance.world.cache import Key, RunCache
+
+if TYPE_CHECKING:
+    from conformance.world.run_context import RunContext
+
+#: Path parameter -> the fixture attribute that provides it.
+_PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
+
+
+#: The id of a beneficiary that does not exist.
+_NOBODY = Key[str]("nobody")
+
+#: Characters that RFC 3986 allows in a segment of a path besides letters, digits and `_.-~`.
+_IN_A_SEGMENT = "%!$&'()*+,;=:@"
+
+
+def new_key() -> str:
+    """A fresh Idempotency-Key: a version 4 UUID in lower case (section 4.0)."""
+    return str(uuid.uuid4())
+
+
+def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) -> Call:
+    """A call of an operation with path parameters filled in, a JSON body and, on POST, a fresh key."""
+    described = OPERATIONS[operation]
+    return Call(
+        operation=operation,
+        method=described.method,
+        # An id that a server made up may hold anything; one that is encoded already stays as it is.
+        target=described.path.format(
+            **{name: quote(value, safe=_IN_A_SEGMENT) for name, value in ids.items()}
+        ),
+        body=None if body is None else to_json(body),
+        idempotency_key=new_key() if described.method == "POST" else None,
+        **changes,
+    )
+
+
+class AccountFixture:
+    """One account of one organization and what stands under it; each part is created when first asked for.
+
+    A part that the server refuses to create raises Inconclusive, each time it is asked for.
+    """
+
+    def __init__(
+        self,
+        run: RunContext,
+        organization: str = "primary",
+        account_id: str | None = None,
+        customer_id: str | None = None,
+    ) -> None:
+        self.run = run
+        self.client = run.client(organization)
+        self._organization = organization
+        self.customer_id = customer_id or self.client.organization.customer_id
+        self._parts = RunCache()
+        self._account_id = account_id
+
+    # ------------------------------------------------------------------ parts
+
+    def _made(self, part: str, make: Callable[[], Exchange]) -> Exchange:
+        return self._parts.get(Key(part), make)
+
+    def _id(self, part: str, make: Callable[[], Exchange]) -> str:
+        return identifier(self._made(part, make))
+
+    @property
+    def account(self) -> Exchange:
+        """The exchange that created the account."""
+        return self._made("account", lambda: self.create("createAccount"))
+
+    @property
+    def account_id(self) -> str:
+        if self._account_id is None and self.run.read_only:
+            ids = {"customer_id": self.customer_id}
+            self._account_id = self.run.found(self._organization, "listAccounts", ids)
+        return self._account_id or identifier(self.account)
+
+    def works_in(self, account_id: str) -> bool:
+        """Whether this is its account; one that has none yet works in no account."""
+        made = self._parts.find(Key[Exchange]("account"))
+        return account_id in (self._account_id, made and made.get("id"))
+
+    @property
+    def beneficiary(self) -> Exchange:
+        """The exchange that created the beneficiary."""
+        return self._made("beneficiary", lambda: self.create("createBeneficiary"))
+
+    @property
+    def beneficiary_id(self) -> str:
+        return identifier(self.beneficiary)
+
+    @property
+    def destination(self) -> Exchange:
+        """The exchange that created the (bank account) payout destination."""
+        return self._made("destination", lambda: self.create("createPayoutDestination"))
+
+    @property
+    def destination_id(self) -> str:
+        return identifier(self.destination)
+
+    @property
+    def virtual_account(self) -> Exchange:
+        """The exchange that created the virtual account."""
+        return self._made("virtual_account", lambda: self.create("createVirtualAccount"))
+
+    @property
+    def virtual_account_id(self) -> str:
+        if self.run.read_only:
+            ids = {"account_id": self.account_id}
+            return self.run.found(self._organization, "listVirtualAccounts", ids)
+        return identifier(self.virtual_account)
+
+    # ------------------------------------------------------------------ calls
+
+    def ids(self, operation: str) -> dict[str, str]:
+        """The path parameters of an operation in this fixture."""
+        changes = OPERATIONS[operation].method != "GET"
+        return {
+            name: self._nobody
+            if name == "beneficiary_id" and changes and self.run.read_only
+            else getattr(self, name)
+            for name in OPERATIONS[operation].path_parameters
+        }
+
+    @property
+    def _nobody(self) -> str:
+        """The id of a beneficiary that does not exist, for requests that must be refused: no list shows one,
+        and a run that only reads makes none."""
+        return self._parts.get(_NOBODY, lambda: f"bene_{secrets.token_hex(12)}")
+
+    def call(self, operation: str, body: Any = None) -> Call:
+        """A valid call of an operation in this fixture, with a valid body unless one is given."""
+        if body is None and OPERATIONS[operation].request_schema is not None:
+            body = self.body(operation)
+        return call(operation, self.ids(operation), body)
+
+    def body(self, operation: str) -> dict[str, Any]:
+        """A valid body of an operation in this fixture."""
+        samples = self.run.samples
+        match operation:
+            case "createAccount":
+                return samples.account()
+            case "createBeneficiary":
+                return samples.beneficiary()
+            case "updateBeneficiary":
+                return {"note": samples.beneficiary()["note"]}
+            case "createPayoutDestination" if self.run.read_only:
+                return samples.bank_accounts()[0]
+            case "createPayoutDestination":
+                return self.run.bank_account(self)
+            case "createPayout" if self.run.read_only:
+                return samples.payout(self._nobody, f"dest_{secrets.token_hex(12)}", "USD")
+            case "createPayout":
+                currency = self.destination.get("currency")
+                return samples.payout(
+                    self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
+                )
+            case "createVirtualAccount":
+                return samples.virtual_account()
+            case "createWallet":
+                return samples.wallet()
+            case "createPayin":
+                return samples.payin()
+        raise KeyError(operation)
+
+    def create(self, operation: str, body: Any = None) -> Exchange:
+        """Sends a valid create; raises Inconclusive when the server refuses it."""
+        return self.run.accept(self.client, self.call(operation, body), f"a valid {operation}, to work on")
+
+
+def identifier(exchange: Exchange) -> str:
+    """The id of the resource an exchange created; raises Inconclusive when there is none."""
+    value = exchange.get("id")
+    # An unpaired surrogate cannot be sent back in UTF-8.
+    if not isinstance(value, str) or not value or any("\ud800" <= letter <= "\udfff" for letter in value):
+        shown = "no id" if value is MISSING else f"the id {value!r:.60}"
+        raise Inconclusive(
+            f"{exchange.operation} answered {exchange.described()} with {shown}, "
+            "which cannot be used further",
+            cause="format.id",
+        )
+    return value
+
+
+def parameters(operation: str) -> tuple[str, ...]:
+    """The path parameters of an operation, the top-level one first."""
+    return tuple(name for name in _PARAMETERS if name in OPERATIONS[operation].path_parameters)
+
+
+def unknown_like(known: str) -> str:
+    """An id of the same shape as a known one that almost certainly does not exist.
+
+    The prefix stays; every digit becomes another digit and every letter another letter of its
+    kind (hexadecimal where all are), so that servers which look at the shape of an id accept it.
+    """
+
+    prefix, separator, rest = known.partition("_")
+    if not separator:
+        prefix, rest = "", known
+    if rest.isdigit():
+        digits = "".join(secrets.choice("0123456789") for _ in range(max(len(rest) - 1, 11)))
+        return f"{prefix}{separator}9{digits}"
+    hexadecimal = all(c in "0123456789abcdefABCDEF-" for c in rest)
+    letters = "abcdef" if hexadecimal else "abcdefghjkmnpqrstvwxyz"
+
+    def other(character: str) -> str:
+        if character.isdigit():
+            return secrets.choice("0123456789")
+        if character.isascii() and character.islower():
+            return secrets.choice(letters)
+        if character.isascii() and character.isupper():
+            return secrets.choice(letters.upper())
+        return character
+
+    # The first characters may carry a version, a time or a shard: keep them where enough is left.
+    keep = len(rest) - 12 if len(rest) > 16 else 0
+    while True:
+        candidate = rest[:keep] + "".join(map(other, rest[keep:]))
+        if candidate != rest:
+            break
+    if len(rest) < 6:
+        candidate += "".join(secrets.choice("0123456789" if hexadecimal else letters) for _ in range(10))
+    return f"{prefix}{separator}{candidate}"

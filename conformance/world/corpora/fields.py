@@ -1,0 +1,120 @@
+"""Values made for one request field, that break or just keep its limits (sections 4.1 to 4.7 and 8)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.contract.fields import Field
+from conformance.world.corpora.texts import UNLISTED
+from conformance.world.samples import digits, marker
+
+#: Letters of the basic plane: one of two bytes in UTF-8 and one of three; no normal form changes either.
+LETTERS = "\u0436\u540d"
+
+
+#: Fields of a fixed syntax: a value that is longer or that just fits has to be built, not filled up.
+SYNTACTIC = ("email", "phone", "iban", "swift_code", "tax_id")
+
+
+def wrong_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
+    """Values of every other JSON type but null, each with its name for a sentence.
+
+    They stay close to a `good` value, and some are empty, for servers that look only at what they expect.
+    """
+    if field.type == "object":
+        yield from [("a string", "1 Main Street"), ("an empty string", "")]
+        yield from [("a number", 12345), ("true", True)]
+        yield from [("an array that holds an object", [good]), ("an empty array", [])]
+    else:
+        yield from [("a number", 12345), ("true", True), ("false", False)]
+        yield from [("an array that holds a string", [good]), ("an empty array", [])]
+        yield "an object", {"value": good}
+
+
+def wrong_optional_types(field: Field, good: Any) -> Iterator[tuple[str, Any]]:
+    """Values of another type that no coercion turns into the right one."""
+    if field.type == "object":
+        yield from [("a string", "1 Main Street"), ("an array", [good])]
+    else:
+        yield from [("an array", [good]), ("an object", {"value": good})]
+
+
+def too_long(field: Field) -> Iterator[tuple[str, str]]:
+    """Values longer than the field's maximum, each with its name for a sentence; syntactically valid where
+    the field has a syntax. Raises ValueError for a field without a maximum."""
+    if field.max_length is None:
+        raise ValueError(f"{field.name} has no maximum length")
+    over, far = field.max_length + 1, field.max_length + 1000
+    yield f"{over} characters", _ascii(field.name, over)
+    if field.name not in SYNTACTIC:
+        yield f"{over} non-ASCII letters", letters(over)
+    yield f"{far} characters", _ascii(field.name, far)
+
+
+def longest(field: Field) -> str | None:
+    """A value of exactly the maximum length, in non-ASCII letters where the field is free text; None where
+    no such value is certain to be valid. Raises ValueError for a field without a maximum."""
+    if field.max_length is None:
+        raise ValueError(f"{field.name} has no maximum length")
+    if field.name in ("phone", "iban", "swift_code"):
+        return None
+    return _ascii(field.name, field.max_length) if field.name in SYNTACTIC else letters(field.max_length)
+
+
+def letters(count: int) -> str:
+    """A text of `count` non-ASCII letters of the basic plane, the last of them at random."""
+    own = "".join(secrets.choice(LETTERS) for _ in range(24))
+    return (LETTERS * count)[: max(0, count - len(own))] + own[:count]
+
+
+def _ascii(name: str, count: int) -> str:
+    match name:
+        case "email":
+            return email(count)
+        case "phone":
+            return "+" + ("12025550123" * count)[: count - 1]
+        case "iban":
+            return iban(count)
+        case "swift_code":
+            return "DEUTDEFF" + "X" * (count - 8)
+        case "tax_id":
+            return digits(count)
+    return (marker() + "x" * count)[:count]
+
+
+def email_with_long_name() -> str:
+    """A random e-mail address with 65 characters before the @, one more than RFC 5321, 4.5.3.1.1 allows."""
+    return f"{(marker() + 'a' * 65)[:65]}@example.com"
+
+
+def email(count: int) -> str:
+    """A random e-mail address of `count` (at least 80) characters.
+
+    Its parts keep the limits of RFC 5321, 4.5.3.1: 64 characters before the @ and 63 in a label; only the
+    whole may be longer than its 254.
+    """
+    local = (marker() + "a" * 64)[:64]
+    rest = count - len(local) - len("@.example.com")
+    labels = []
+    while rest > 0:
+        # A label that would leave room for nothing but a dot takes one character less.
+        size = min(63, rest)
+        size -= rest - size == 1
+        labels.append("d" * size)
+        rest -= size + 1
+    return f"{local}@{'.'.join(labels)}.example.com"
+
+
+def iban(count: int) -> str:
+    """An IBAN-like text of `count` characters with valid check digits (ISO 13616)."""
+    account = ("370400440532013000" * count)[: count - 4]
+    check = 98 - int(account + "131400") % 97  # DE is 1314 in the check's alphabet
+    return f"DE{check:02d}{account}"
+
+
+def wrong_choices(field: Field) -> Iterator[str]:
+    """Values that the field's enumeration does not list, some of which resemble those it does."""
+    first, last = field.choices[0], field.choices[-1]
+    yield from [*UNLISTED.get(field.name, ("other",)), first[:-1], last + "s", f"{first},{last}"]

@@ -1,0 +1,46 @@
+"""Path parameters, percent-encoded as they stand in the path."""
+
+from __future__ import annotations
+
+from conformance.world.corpora.value import Bug, Use, Value
+
+_CHECK = Use.CHECK
+
+#: Sent by a check, which does not judge how they are refused, and not drawn.
+IDS = (
+    Value("%00", "NUL, which PostgreSQL's text cannot hold", Bug.ENCODING, _CHECK),
+    Value("%ff", "no UTF-8", Bug.ENCODING, _CHECK),
+    Value("%2e%2e%2f", "an encoded step to the parent", Bug.INJECTION, _CHECK),
+    Value("'%20OR%20'1'='1", "SQL", Bug.INJECTION, _CHECK),
+    Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane", Bug.LENGTH, _CHECK),
+)
+
+#: Whole segments of a path.
+SEGMENTS = (
+    Value("x", "no prefix", Bug.CRASH),
+    Value("0", "a number", Bug.CRASH),
+    Value("-1", "a negative number", Bug.CRASH),
+    Value("null", "a word of JSON", Bug.CRASH),
+    Value("acc_", "a prefix only", Bug.CRASH),
+    Value("acc_%00", "NUL after a prefix", Bug.ENCODING),
+    Value("acc_%FF", "no UTF-8", Bug.ENCODING),
+    Value("acc_%E2%82%AC", "a sign of three bytes", Bug.ENCODING),
+    Value("%20", "a space", Bug.CRASH),
+    Value("%2e%2e", "an encoded step to the parent", Bug.INJECTION),
+    Value("..", "a step to the parent, as it stands", Bug.INJECTION),
+    Value("acc_1%2F..", "an encoded slash and a step to the parent", Bug.INJECTION),
+    Value("acc_1%252F", "a slash that is encoded twice", Bug.INJECTION),
+    Value("acc_1;x=1", "a path parameter after a semicolon", Bug.AMBIGUITY),
+    Value("acc_%F0%9F%98%80", "outside the basic plane", Bug.ENCODING),
+    Value("acc_" + "9" * 2000, "2000 digits", Bug.LENGTH),
+    Value("'%20OR%201=1", "SQL", Bug.INJECTION),
+    Value("acc_%zz", "a broken escape", Bug.CRASH),
+    Value("%0a", "a line feed", Bug.INJECTION),
+    Value("acc_1%3Fx=1", "an encoded question mark", Bug.AMBIGUITY),
+    Value("acc_a%2Fb", "an encoded slash", Bug.AMBIGUITY),
+    Value("ACC_1", "a prefix in upper case", Bug.NORMALIZATION),
+    Value("*", "a wildcard", Bug.INJECTION),
+    Value("acc_{}", "the braces of a template", Bug.INJECTION),
+    Value("acc_|", "a character that no URI allows", Bug.CRASH),
+    Value("acc_%C3%28", "a broken UTF-8 sequence", Bug.ENCODING),
+)

@@ -1,0 +1,74 @@
+"""Looking again: how soon a write shows in a later read or list is open, that it shows is not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from conformance.world.cache import Key, RunCache
+
+T = TypeVar("T")
+
+#: Seconds waited before each further look; more than five together.
+PAUSES = (0.05, 0.1, 0.25, 0.5, 1.0, 1.6, 2.0)
+
+#: Seconds after which what was done shows, where it shows at all.
+LONGEST = sum(PAUSES)
+
+#: So many waits in vain for one operation, and it is not waited for again.
+MOST_IN_VAIN = 2
+
+_IN_VAIN = Key[int]("how often a change never showed")
+_LONGEST = Key[float]("seconds after which a change showed at the latest")
+_WAITED = Key[float]("seconds that changes which showed were waited for")
+
+
+def look_until(
+    cache: RunCache,
+    operation: str,
+    look: Callable[[], T],
+    good: Callable[[T], bool],
+    *,
+    in_vain: int = MOST_IN_VAIN,
+    until: float | None = None,
+) -> T:
+    """What a look shows: looked at again, ever more slowly, until it is good; the last one if it never is.
+
+    Where an operation has been waited for in vain so many times, it is not waited for again. Nor is it after
+    `until`, in Unix seconds of the local clock: what it is about is old enough to show.
+    """
+    seen = look()
+    before = cache.get(_IN_VAIN.of(operation), lambda: 0)
+    if good(seen) or before >= in_vain:
+        return seen
+    begun = time.monotonic()
+    for pause in PAUSES:
+        if until is not None and time.time() > until:
+            break
+        time.sleep(pause)
+        seen = look()
+        if good(seen):
+            late = time.monotonic() - begun
+            cache.put(_WAITED, waited(cache) + late)
+            cache.put(_LONGEST.of(operation), max(late, delay(cache, operation)))
+            return seen
+    cache.put(_IN_VAIN.of(operation), before + 1)
+    return seen
+
+
+def delay(cache: RunCache, operation: str) -> float:
+    """The seconds that changes took to show in an operation's answers, at most; 0 where all showed at
+    once."""
+    return cache.find(_LONGEST.of(operation)) or 0.0
+
+
+def waited(cache: RunCache) -> float:
+    """The seconds that a run has waited for changes, in all, where they showed in the end."""
+    return cache.find(_WAITED) or 0.0
+
+
+def told(cache: RunCache, operation: str) -> str:
+    """When changes show in an operation's answers, in words that are the same in every run of a server."""
+    seconds = delay(cache, operation)
+    return "at once" if not seconds else "within a second" if seconds < 1 else "within five seconds"

@@ -1,0 +1,400 @@
+"""Lists whose elements are known, because the suite has made them: in accounts that nobody else works in.
+
+Each is made when first asked for and kept for the run. The elements come in three batches whose `created`
+differ, and are as different from one another as the server allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from conformance.contract.traits import ADDS_TO
+from conformance.judge.expectations import Holds
+from conformance.judge.findings import Inconclusive
+from conformance.wire.client import Client
+from conformance.wire.clock import wait_past
+from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import page_of, query, walk
+from conformance.world.account import AccountFixture, call
+from conformance.world.bodies import AcceptedBodies
+from conformance.world.cache import Key
+from conformance.world.creations import LETTERS, SIGNS
+from conformance.world.furnishing import only_own
+from conformance.world.lateness import look_until, waited
+from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.world.samples import OTHER_CURRENCIES, address, marker
+
+#: Elements of a small list, more than a page of the default size, and of a large one, more than any page.
+SMALL, LARGE = 12, 101
+
+#: Looks that must show a list's elements, one after the other; and where this server has shown anything late,
+#: as one replica of several may be behind.
+_LOOKS, _LOOKS_OF_LATE = 4, 10
+
+#: Elements of the lists of deep runs.
+LONGEST_LIST = 501
+
+MORE_PAIRS = "Name further pairs of currency and network in the target file: [samples.wallet] pairs."
+
+#: Accounts that a run adds to a customer's list at least, whatever the list holds already.
+_OWN_ACCOUNTS = 3
+
+#: Currencies and networks of section 2.7's examples, tried in pairs where the target file names none; a
+#: server may know few of them.
+_EXAMPLES = (
+    ("USDC", "USDT", "ETH", "BTC", "USDC_ETHEREUM"),
+    ("ethereum", "polygon", "bitcoin", "solana_devnet"),
+)
+
+Body = dict[str, Any]
+
+#: Refusals after which a server is taken to have a limit, or to know only a fixed few.
+_MOST_REFUSALS = 3
+
+_SMALL_LISTS = Key["dict[str, ListFixture | Inconclusive]"]("the small lists, by operation")
+_LARGE_LIST = Key["ListFixture"]("the large list")
+_ACCOUNTS = Key["ListFixture"]("the customer's accounts")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """An element to make: its body; if that is of a special kind, the plain body to make do with; whether the
+    server must know it, whatever else it refused."""
+
+    body: Body
+    plain: Body | None = None
+    kind: str = ""
+    known: bool = False
+
+
+#: The greatest length of a label or a name (section 8).
+_LONGEST = 255
+
+
+@dataclass
+class ListFixture:
+    """A list and what is known to be in it; `call` is the list's call without a query."""
+
+    call: Call
+    #: The exchanges that created its elements, by id, in the order of creation.
+    created: dict[str, Exchange] = field(default_factory=dict)
+    #: The ids of further elements that must be in it.
+    known: set[str] = field(default_factory=set)
+    #: The ids of elements of other parents, and whose they are.
+    strangers: dict[str, str] = field(default_factory=dict)
+    #: Nothing else than `created` is in the list, as far as answers tell.
+    exact: bool = True
+    #: The answer that refused an element last; how many plain ones were refused, and which special ones.
+    refusal: Exchange | None = None
+    refusals: int = 0
+    refused_kinds: set[str] = field(default_factory=set)
+
+    def need(self, count: int) -> None:
+        """Raises Inconclusive when the list has fewer elements."""
+        if len(self.created) >= count:
+            return
+        stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
+        remedy = stop.remedy
+        if self.call.operation == "listWallets":
+            remedy = MORE_PAIRS
+        raise Inconclusive(
+            f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
+            + (f": {stop.reason}" if stop.reason else ""),
+            remedy,
+            stop.cause,
+        )
+
+    def add(self, run: RunContext, fixture: AccountFixture, operation: str, body: Body | None = None) -> bool:
+        """Creates an element; whether the server accepted it."""
+        exchange = run.send(fixture.client, fixture.call(operation, body), "an element to be listed")
+        created = exchange.get("id")
+        if not exchange.succeeded or not isinstance(created, str):
+            self.refusal = exchange
+            # What was not plainly refused may have been done: its answer may be all that was lost.
+            self.exact = self.exact and exchange.refused
+            return False
+        self.created[created] = exchange
+        return True
+
+    def only_own(self, run: RunContext, what: str, shown: Collection[str]) -> Holds:
+        """The list, which showed the ids `shown`, shows nothing of another parent, and nothing else either
+        where all that is in it is known."""
+        operation = str(self.call.operation)
+        return only_own(run, operation, what, shown, self.created, self.strangers, exact=self.exact)
+
+    def settle(self, run: RunContext, client: Client) -> None:
+        """Waits until the list shows its elements each time: it may do so late, and in some answers later
+        than in others, where these come from several replicas."""
+
+        def send(call: Call, purpose: str) -> Exchange:
+            return run.send(client, call, f"elements may show late: {purpose}")
+
+        late = waited(run.cache) > 0
+
+        def shown() -> set[str]:
+            nonlocal late
+            ids, looks = set(self.created), 0
+            while ids >= self.created.keys() and looks < (_LOOKS_OF_LATE if late else _LOOKS):
+                ids &= set(walk(send, self.call).ids)
+                looks += 1
+            late = late or not ids >= self.created.keys()
+            return ids
+
+        if self.created:
+            look_until(run.cache, str(self.call.operation), shown, lambda ids: ids >= self.created.keys())
+
+    def wait(self) -> None:
+        """Waits until the next element must show a later `created`."""
+        if self.created:
+            last = list(self.created.values())[-1]
+            wait_past(last.get("created"), last.started + last.elapsed)
+
+
+def small_list(run: RunContext, operation: str) -> ListFixture:
+    """The small list of an operation; a customer's accounts are the same list in both sizes.
+
+    Raises Inconclusive when the server does not let it be made.
+    """
+    if operation == "listAccounts":
+        return _accounts(run)
+    return _usable(run.cache.get(_SMALL_LISTS, lambda: _populate(run))[operation])
+
+
+def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixture:
+    """A list of more elements than the greatest page, or of another count; raises Inconclusive where fewer
+    than 3 are allowed."""
+    if operation == "listAccounts":
+        return _accounts(run)
+    made = run.cache.get(_LARGE_LIST.of(f"{operation} {count}"), lambda: _fill(run, operation, count))
+    made.need(3)
+    return made
+
+
+def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
+    AcceptedBodies(run, ADDS_TO[operation]).accepted("sample")
+    fixture = run.fresh()
+    list_fixture = ListFixture(fixture.call(operation))
+    while len(list_fixture.created) < count and list_fixture.add(run, fixture, ADDS_TO[operation]):
+        pass
+    list_fixture.settle(run, fixture.client)
+    return list_fixture
+
+
+def _usable(made: ListFixture | Inconclusive) -> ListFixture:
+    if isinstance(made, Inconclusive):
+        raise Inconclusive(made.reason, made.remedy, made.cause)
+    made.need(1)
+    return made
+
+
+# ---------------------------------------------------------------------- a customer's accounts
+
+
+def _accounts(run: RunContext) -> ListFixture:
+    made = run.cache.get(_ACCOUNTS, lambda: _fill_accounts(run))
+    made.need(1)
+    return made
+
+
+def _fill_accounts(run: RunContext) -> ListFixture:
+    fixture = run.shared()
+    list_fixture = ListFixture(fixture.call("listAccounts"), exact=False)
+    page = page_of(
+        run.send(fixture.client, list_fixture.call.with_query(query(1, 1)), "how many accounts are there?")
+    )
+    there = page.total if page and page.total is not None else LARGE
+    for index in range(max(_OWN_ACCOUNTS, min(LARGE - there, LARGE))):
+        _add_one(run, fixture, list_fixture, _account(fixture, index))
+        if len(list_fixture.created) <= index:
+            break
+    if run.target.primary.funded_account_id:
+        list_fixture.known.add(run.target.primary.funded_account_id)
+    other = run.target.primary.other_customer_id
+    if other is not None:
+        elsewhere = AccountFixture(run, customer_id=other)
+        _add_stranger(list_fixture, elsewhere, "createAccount", "another customer's")
+    if run.target.secondary is not None:
+        _add_stranger(list_fixture, run.shared("secondary"), "createAccount", "another organization's")
+    return list_fixture
+
+
+def _account(fixture: AccountFixture, index: int) -> Planned:
+    """An account, the first two of them with names that a list could damage."""
+    body = fixture.body("createAccount")
+    if index == 0:
+        return _long(fixture, "account", body, "name")
+    return Planned(_lettered(body, "name"), body, "letters and signs") if index == 1 else Planned(body)
+
+
+def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation: str, whose: str) -> None:
+    """An element under another parent; without it, that parent's elements are not looked for."""
+    try:
+        exchange = fixture.run.send(fixture.client, fixture.call(operation), "an element of another list")
+    except Inconclusive:
+        return
+    created = exchange.get("id")
+    if exchange.succeeded and isinstance(created, str):
+        list_fixture.strangers[created] = whose
+
+
+# ---------------------------------------------------------------------- lists in an account
+
+
+def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
+    """The three lists of one account, filled together so that all wait for the server's clock at once."""
+    AcceptedBodies(run, "createPayoutDestination").accepted("sample")
+    fixture = run.fresh()
+    made: dict[str, ListFixture | Inconclusive] = {}
+    plans: dict[str, list[Planned]] = {}
+    for operation, plan in (
+        ("listPayoutDestinations", _destinations),
+        ("listVirtualAccounts", _virtual_accounts),
+        ("listWallets", _wallets),
+    ):
+        try:
+            made[operation] = ListFixture(fixture.call(operation))
+            plans[operation] = list(plan(fixture))
+        except Inconclusive as stop:
+            made[operation] = stop
+    list_fixtures = {
+        operation: list_fixture
+        for operation, list_fixture in made.items()
+        if isinstance(list_fixture, ListFixture)
+    }
+    for batch in range(3):
+        for operation, list_fixture in list_fixtures.items():
+            _add_batch(run, fixture, list_fixture, plans[operation], batch)
+        if batch == 1:
+            _add_strangers(run, fixture, list_fixtures)
+        if batch < 2:
+            for list_fixture in list_fixtures.values():
+                list_fixture.wait()
+    for list_fixture in list_fixtures.values():
+        list_fixture.settle(run, fixture.client)
+    return made
+
+
+def _add_batch(
+    run: RunContext, fixture: AccountFixture, list_fixture: ListFixture, plan: list[Planned], batch: int
+) -> None:
+    """Adds a third of the elements, taking from the plan what is used up.
+
+    What the server must know is spread over the batches and always tried; of the rest it is not asked for
+    more once it has refused several.
+    """
+    known = [planned for planned in plan if planned.known]
+    for planned in known[: -(-len(known) // (3 - batch))]:
+        plan.remove(planned)
+        _add_one(run, fixture, list_fixture, planned)
+    while (
+        plan
+        and len(list_fixture.created) < SMALL * (batch + 1) // 3
+        and list_fixture.refusals < _MOST_REFUSALS
+    ):
+        unknown = next((planned for planned in plan if not planned.known), None)
+        if unknown is None:
+            break
+        plan.remove(unknown)
+        _add_one(run, fixture, list_fixture, unknown)
+
+
+def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture, planned: Planned) -> None:
+    """Adds an element, or its plainer counterpart where the server refuses it."""
+    operation = ADDS_TO[str(list_fixture.call.operation)]
+    if planned.plain is not None and planned.kind not in list_fixture.refused_kinds:
+        if list_fixture.add(run, fixture, operation, planned.body):
+            return
+        list_fixture.refused_kinds.add(planned.kind)
+    list_fixture.refusals += not list_fixture.add(run, fixture, operation, planned.plain or planned.body)
+
+
+def _destinations(fixture: AccountFixture) -> Iterator[Planned]:
+    """Payout destinations of all kinds that the server accepts."""
+    shapes = AcceptedBodies(fixture.run, "createPayoutDestination")
+    plain = [fixture.body("createPayoutDestination") for _ in range(SMALL)]
+    special: dict[int, tuple[str, Body]] = {0: ("default", {**plain[0], "is_default": True})}
+    special[1] = ("unlabelled", {name: value for name, value in plain[1].items() if name != "label"})
+    special[4] = ("letters and signs", _lettered(plain[4], "label"))
+    special[5] = ("long label", {**plain[5], "label": str(plain[5].get("label", "")).ljust(_LONGEST, "x")})
+    for index, shape in ((2, "wallet"), (3, "IBAN"), (7, "IBAN alone"), (8, "wallet")):
+        if shapes.accepted(shape):
+            special[index] = (shape, shapes.body(shape, fixture))
+    for index, body in enumerate(plain):
+        if index in special:
+            kind, other = special[index]
+            yield Planned(other, body, kind)
+        else:
+            yield Planned(body)
+
+
+def _virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
+    """Virtual accounts in several currencies, where the server knows more than one."""
+    usual = fixture.body("createVirtualAccount").get("currency")
+    others = [currency for currency in OTHER_CURRENCIES if currency != usual]
+    for index in range(SMALL):
+        body = fixture.body("createVirtualAccount")
+        if index == 2:
+            yield _long(fixture, "virtual_account", body)
+        elif index == 4:
+            yield Planned(_lettered(body, "label"), body, "letters and signs")
+        elif index == 6:
+            yield Planned({**body, "address": address("state")}, body, "address")
+        elif index % 2 == 0:
+            yield Planned(body)
+        else:
+            currency = others[index // 2 % len(others)]
+            yield Planned({**body, "currency": currency}, body, currency)
+
+
+def _wallets(fixture: AccountFixture) -> Iterator[Planned]:
+    """Wallets of the pairs that the target file names, else of the documented pairs and the examples."""
+    samples = fixture.run.samples
+    known = samples.wallet_pairs
+    more = [("BTC", "bitcoin"), *((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])]
+    if samples.over("wallet").get("pairs"):
+        more = []
+    for currency, network in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
+        body = {**samples.wallet(), "currency": currency, "network": network}
+        if (currency, network) == known[0]:
+            yield _long(fixture, "wallet", body)
+        elif (currency, network) == known[-1]:
+            yield Planned(_lettered(body, "label"), body, "letters and signs", known=True)
+        else:
+            yield Planned(body, known=(currency, network) in known)
+
+
+def _lettered(body: Body, name: str) -> Body:
+    """The body with letters and signs in a text that are easily damaged."""
+    return {**body, name: f"{LETTERS} {SIGNS} {marker()}"}
+
+
+def _long(fixture: AccountFixture, kind: str, body: Body, name: str = "label") -> Planned:
+    """An element whose label or name is as long as it may be, which a list could cut off."""
+    if name in fixture.run.samples.over(kind):
+        return Planned(body, known=kind == "wallet")
+    long = {**body, name: str(body[name]).ljust(_LONGEST, "x")}
+    return Planned(long, body, f"long {name}", known=kind == "wallet")
+
+
+def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict[str, ListFixture]) -> None:
+    """One element of each kind elsewhere, made in the middle, so that most filters would keep it."""
+    elsewhere = run.fresh()
+    for operation, list_fixture in list_fixtures.items():
+        _add_stranger(list_fixture, elsewhere, ADDS_TO[operation], "another account's")
+    if destinations := list_fixtures.get("listPayoutDestinations"):
+        try:
+            sibling = fixture.create("createBeneficiary").get("id")
+        except Inconclusive:
+            return
+        ids = {"account_id": fixture.account_id, "beneficiary_id": sibling}
+        if isinstance(sibling, str):
+            exchange = run.send(
+                fixture.client,
+                call("createPayoutDestination", ids, fixture.body("createPayoutDestination")),
+                "an element of another list",
+            )
+            created = exchange.get("id")
+            if exchange.succeeded and isinstance(created, str):
+                destinations.strangers[created] = "another beneficiary's"

@@ -1,0 +1,340 @@
+"""The suite at work on one target: clients, shared resources, and the record of every exchange."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import httpx
+
+from conformance.contract.operations import OPERATIONS, request_problems
+from conformance.judge.findings import Inconclusive, InternalError, LeftOut, NotApplicable
+from conformance.judge.invariants import Invariants
+from conformance.target.file import Target
+from conformance.target.redaction import Redactor
+from conformance.wire.allowance import Allowance
+from conformance.wire.client import Client
+from conformance.wire.clock import ServerClock
+from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure
+from conformance.wire.nonces import Nonces
+from conformance.wire.throttle import Pace, Patience
+from conformance.wire.transport import new_transport
+from conformance.world.account import AccountFixture
+from conformance.world.cache import Key, RunCache
+from conformance.world.lateness import LONGEST, MOST_IN_VAIN, look_until
+from conformance.world.made import MadeList
+from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads
+from conformance.world.samples import Samples
+
+#: What to do when a sample is refused, named in the report.
+SAMPLE_REMEDIES = {
+    "createBeneficiary": "[samples.beneficiary]",
+    "createPayoutDestination": "[samples.payout_destination.bank_account] or "
+    "[samples.payout_destination.wallet]",
+    "createPayout": "[primary] funded_account_id, [samples.payout], or [features] payouts = false",
+    "createVirtualAccount": "[samples.virtual_account]",
+    "createWallet": "[samples.wallet] pairs",
+    "createPayin": "[samples.payin], or [features] payins = false",
+}
+
+#: Ids that stand in a path as they are.
+IN_A_PATH = re.compile(r"[A-Za-z0-9_-]+")
+
+_REFUSED, _FOUND = Key[bool]("whether a path is another's"), Key[str]("what a list shows")
+
+#: What to do when the run may send no more.
+MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
+
+#: After so many exchanges in a row that found nobody there, or that ran out of time, the server is lost.
+LOST_AFTER_REFUSED = 3
+LOST_AFTER_TIMEOUTS = 10
+
+
+#: Whether to send a probe: by the name of its check, its operation and its own name.
+Wanted = Callable[[str, str, str], bool]
+
+
+def everything(check: str, operation: str, what: str) -> bool:
+    """Wants every probe."""
+    return True
+
+
+class RunContext:
+    """One process's view of a run: `record` holds its exchanges by number. `wanted` says which probes of a
+    check are sent, of those that can be left out one by one."""
+
+    def __init__(
+        self,
+        target: Target,
+        transport: httpx.BaseTransport | None = None,
+        *,
+        first_number: int = 1,
+        pace: Pace | None = None,
+        read_only: bool = False,
+        wanted: Wanted = everything,
+    ) -> None:
+        self.target = target
+        self.read_only = read_only
+        self.wanted = wanted
+        self.samples = Samples(target)
+        self.redactor = Redactor(target)
+        self.record: dict[int, Exchange] = {}
+        self.sent = 0
+        self.pace = pace or Pace(
+            Allowance(requests_per_second=target.limits.requests_per_second), target.limits.retry_seconds
+        )
+        self.invariants = Invariants(target)
+        self.made = MadeList(self.pace.allowance)
+        self.clock = ServerClock()
+        self.patience = Patience(target.limits.request_timeout)
+        #: Why nothing more is sent, in one paragraph; empty while the server is there.
+        self.lost = ""
+        self._unanswered: list[Failure] = []
+        #: The operations that have answered 2xx.
+        self.succeeded: set[str] = set()
+        self._numbers = itertools.count(first_number)
+        self._nonces = Nonces()
+        self._transport = transport or new_transport()
+        self._clients: dict[str, Client] = {}
+        self._shared: dict[str, AccountFixture] = {}
+        self._bank_choice: int | None = None
+        self._reads = Reads(target, self.clock.now, self._refused)
+        #: What checks make once for the whole run.
+        self.cache = RunCache()
+
+    # ------------------------------------------------------------------ clients
+
+    def client(self, organization: str = "primary") -> Client:
+        """The client of the primary or the secondary organization."""
+        if organization not in self._clients:
+            owner = self.target.primary if organization == "primary" else self.target.secondary
+            if owner is None and self.target.features.secondary is False:
+                raise NotApplicable(
+                    "the target file declares that there is no second organization ([features] secondary = "
+                    "false)"
+                )
+            if owner is None:
+                raise Inconclusive(
+                    "the target file names no second organization",
+                    "Fill in [secondary], or declare [features] secondary = false.",
+                )
+            self._clients[organization] = Client(
+                self.target.base_url,
+                owner,
+                self._transport,
+                clock=self.clock,
+                pace=self.pace,
+                patience=self.patience,
+                nonces=self._nonces,
+                numbers=self._numbers,
+                watchers=[self._watch],
+                guard=self._reads.reason if self.read_only else None,
+            )
+        return self._clients[organization]
+
+    def _watch(self, exchange: Exchange) -> None:
+        self.sent += exchange.attempts
+        self.record[exchange.number] = exchange
+        if exchange.succeeded:
+            self.succeeded.add(str(exchange.operation))
+        if not self.clock.calibrated:
+            self.clock.observe(exchange)
+        if not exchange.repeated:
+            self._look_for_server(exchange)
+        self.made.inspect(exchange)
+        if self.read_only and exchange.succeeded and exchange.method not in READS:
+            self.pace.allowance.stop(
+                f"{exchange.method} {exchange.call.path[:120]} was accepted, which had to be refused and may "
+                "have changed something: nothing was sent after that (--read-only)"
+            )
+        self.invariants.inspect(exchange)
+
+    def _look_for_server(self, exchange: Exchange) -> None:
+        """Gives the server up when it is gone, so that a run ends soon and blames no rule for it."""
+        error = exchange.error or ""
+        if exchange.failure is Failure.WITHHELD:
+            return
+        if exchange.failure in (*NO_SERVER, Failure.NOT_CONNECTED, Failure.TIMED_OUT):
+            self._unanswered.append(exchange.failure)
+        else:
+            self._unanswered.clear()
+        last = self._unanswered[-LOST_AFTER_REFUSED:]
+        refused = len(last) == LOST_AFTER_REFUSED and all(failure in NO_SERVER for failure in last)
+        if not self.lost and (refused or len(self._unanswered) >= LOST_AFTER_TIMEOUTS):
+            what = "could no longer be reached" if refused else "did not answer in time any more"
+            self.lost = (
+                f"{self.target.base_url} {what} ({self.redactor.text(error)}): {len(self._unanswered)} "
+                "requests in a row, "
+                f"the last of them {exchange.method} {exchange.call.path[:120]}. Nothing was sent after "
+                "that. "
+                "Look in the server's log for why it stopped, start it again and repeat the run."
+            )
+
+    def answering(self) -> None:
+        """Raises Inconclusive when the server is lost, or the run may send no more."""
+        if self.lost:
+            raise Inconclusive(self.lost)
+        if ended := self.pace.allowance.ended:
+            raise Inconclusive(ended, MORE)
+
+    def sent_all(self, exchanges: Iterable[Exchange]) -> None:
+        """Raises Inconclusive where the run might not send one of these any more."""
+        for exchange in exchanges:
+            if exchange.failure is Failure.WITHHELD and exchange.error == NOT_SENT:
+                raise LeftOut(NOT_SENT)
+            if exchange.failure is Failure.WITHHELD:
+                raise Inconclusive(exchange.error or "", MORE)
+
+    def _refused(self, organization: str, path: str) -> bool:
+        """Whether an organization is answered 403 where it reads a path."""
+
+        def ask() -> bool:
+            exchange = self.client(organization).send(Call(None, "GET", path), "is this another's?")
+            return exchange.status == 403
+
+        return self.cache.get(_REFUSED.of(f"{organization} {path}"), ask)
+
+    def found(self, organization: str, operation: str, ids: Mapping[str, str]) -> str:
+        """The id of the first resource that a list shows, for a run that creates none. Raises LeftOut where
+        it shows none."""
+
+        def ask() -> str:
+            client = self.client(organization)
+            request = Call(operation, "GET", OPERATIONS[operation].path.format(**ids))
+            exchange = self.send(client, request, f"{operation}: is there one to work on?")
+            for position in range(len(exchange.get("items") or ())):
+                value = exchange.get("items", position, "id")
+                if isinstance(value, str) and IN_A_PATH.fullmatch(value):
+                    return value
+            raise LeftOut(f"{operation} shows nothing to work on, and {NOT_MADE}")
+
+        return self.cache.get(_FOUND.of(f"{organization} {operation} {sorted(ids.values())}"), ask)
+
+    # ------------------------------------------------------------------ sending
+
+    def send(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a call. Raises Inconclusive when the server is lost, or the run may send no more."""
+        self.answering()
+        exchange = client.send(call, purpose)
+        self.sent_all([exchange])
+        return exchange
+
+    def shown(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a call; a GET that is answered 404 again, as what was made a moment ago may be there for
+        reads a moment later. An operation that may not exist at all is waited for once."""
+        known = str(call.operation) in self.succeeded
+        return look_until(
+            self.cache,
+            str(call.operation),
+            lambda: self.send(client, call, purpose),
+            lambda seen: seen.method != "GET" or seen.status != 404,
+            in_vain=MOST_IN_VAIN if known else 1,
+            until=None if known else self.made.latest(call.path) + LONGEST,
+        )
+
+    def accept(self, client: Client, call: Call, purpose: str) -> Exchange:
+        """Sends a valid call and returns its exchange; raises Inconclusive when it is not answered with 2xx
+        JSON.
+
+        A valid call that does not conform to openapi.yaml is the suite's own mistake: InternalError.
+        """
+        assert call.operation is not None
+        problems = request_problems(call.operation, call.body, call.query)
+        # Ids are the server's own: what is wrong with them is the matter of format.id.
+        if problems := [
+            problem
+            for problem in problems
+            if not problem.startswith(("/beneficiary_id ", "/payout_destination_id "))
+        ]:
+            raise InternalError(
+                f"the suite's own valid request for {call.operation} breaks openapi.yaml: {problems[0]}"
+            )
+        exchange = self.shown(client, call, purpose)
+        if not exchange.succeeded or not isinstance(exchange.document, dict):
+            raise refusal_of_valid(exchange)
+        return exchange
+
+    # ------------------------------------------------------------------ resources
+
+    def shared(self, organization: str = "primary") -> AccountFixture:
+        """The fixture that read-only and refused requests share."""
+        if organization not in self._shared:
+            self._shared[organization] = AccountFixture(self, organization)
+        return self._shared[organization]
+
+    def leave(self, account_id: str) -> None:
+        """Lets those who share fixtures in an account find new ones from here on."""
+        self._shared = {
+            name: fixture for name, fixture in self._shared.items() if not fixture.works_in(account_id)
+        }
+        self.cache.forget_values(
+            lambda value: isinstance(value, AccountFixture) and value.works_in(account_id)
+        )
+
+    def fresh(self, organization: str = "primary") -> AccountFixture:
+        """A fixture in an account of its own. Raises LeftOut where nothing is created."""
+        if self.read_only:
+            raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
+        return AccountFixture(self, organization)
+
+    def payouts(self, organization: str = "primary", *, fresh: bool = False) -> AccountFixture:
+        """A fixture whose account payouts may draw on: the target's funded account, else any."""
+        funded = self.target.primary.funded_account_id if organization == "primary" else None
+        if funded is None:
+            return self.fresh(organization) if fresh else self.shared(organization)
+        key = f"payouts {organization}"
+        if fresh or key not in self._shared:
+            fixture = AccountFixture(self, organization, account_id=funded)
+            if fresh and not self.read_only:
+                return fixture
+            self._shared[key] = fixture
+        return self._shared[key]
+
+    def fixture_for(
+        self, operation: str, organization: str = "primary", *, fresh: bool = False
+    ) -> AccountFixture:
+        """The fixture in which an operation can be called with success."""
+        if operation == "createPayout":
+            return self.payouts(organization, fresh=fresh)
+        return self.fresh(organization) if fresh else self.shared(organization)
+
+    def bank_account(self, fixture: AccountFixture) -> dict[str, Any]:
+        """A bank destination body that this server accepts; which one that is, is found out once."""
+        bodies = self.samples.bank_accounts()
+        if self._bank_choice is None:
+            self._bank_choice = 0
+            from conformance.world.account import call
+
+            for index, body in enumerate(bodies):
+                attempt = call("createPayoutDestination", fixture.ids("createPayoutDestination"), body)
+                if self.send(
+                    fixture.client, attempt, "which bank details does this server accept?"
+                ).succeeded:
+                    self._bank_choice = index
+                    break
+        # Not the numbers that were just tried: a server may refuse the same account twice.
+        return self.samples.bank_accounts()[self._bank_choice]
+
+
+def refusal_of_valid(exchange: Exchange) -> Inconclusive:
+    """Why a check cannot go on after a valid request was refused, with what the user can do."""
+    operation = exchange.operation
+    cause = remedy = ""
+    if exchange.unsent:
+        remedy = "Start the server again."
+    elif exchange.status is None or (exchange.status >= 500 and not exchange.throttled):
+        cause = "http.no-server-error"
+    elif exchange.throttled:
+        remedy = "Give the suite a rate the server allows: --rate, or [limits] requests_per_second."
+    elif exchange.refused_authentication:
+        cause = "auth.accepts-valid"
+    elif exchange.succeeded:
+        cause = "http.success-json"
+    elif operation in SAMPLE_REMEDIES:
+        remedy = (
+            "If the server is right to refuse it, say in the target file what it accepts: "
+            f"{SAMPLE_REMEDIES[operation]}."
+        )
+    return Inconclusive(f"the valid {operation} was answered {exchange.described()}", remedy, cause)

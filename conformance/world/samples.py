@@ -1,0 +1,267 @@
+"""Valid request bodies for every operation, with the target file's samples laid over.
+
+A body carries every documented member that any server must accept in its place, all five
+members of an address, and a random marker in its names, so that what a request created can be
+told from everything else on a live server.
+"""
+
+from __future__ import annotations
+
+import itertools
+import secrets
+import threading
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from conformance.judge.effects import plain
+from conformance.target.file import Target
+
+DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
+
+#: Fiat currencies tried, in this order, where a check needs one that differs from the sample's.
+OTHER_CURRENCIES = ("USD", "EUR", "GBP")
+
+
+#: What all marks of a run begin with: six hexadecimal digits behind `cf`.
+_run = ["cf" + secrets.token_hex(3)]
+
+
+def run_label() -> str:
+    """The word that all names and labels of this run contain: what it created can be found by it."""
+    return _run[0]
+
+
+def label_run(label: str) -> None:
+    """Lets the marks of this process begin with the label of a run that others take part in, too."""
+    _run[0] = label
+
+
+def marker() -> str:
+    """A random word that no other request carries; it begins with the label of the run."""
+    return run_label() + secrets.token_hex(5)
+
+
+def digits(count: int) -> str:
+    """A random decimal number of `count` digits that does not start with 0."""
+    return str(secrets.choice("123456789")) + "".join(secrets.choice("0123456789") for _ in range(count - 1))
+
+
+def iban() -> str:
+    """A random German IBAN with valid check digits (ISO 13616)."""
+    account = "37040044" + digits(10)
+    check = 98 - int(account + "131400") % 97  # DE is 1314 in the check's alphabet
+    return f"DE{check:02d}{account}"
+
+
+#: Area codes of North America, before numbers of the exchange 555, of which few are anybody's.
+# fmt: off
+_AREAS = (
+    201, 202, 203, 205, 206, 207, 208, 209, 210, 212, 213, 214, 215, 216, 217, 218, 219, 224, 225, 228,
+    229, 231, 234, 239, 240, 248, 251, 252, 253, 254, 256, 260, 262, 267, 269, 270, 276, 281, 301, 302,
+    303, 304, 305, 307, 308, 309, 310, 312, 313, 314, 315, 316, 317, 318, 319, 320, 321, 323, 325, 330,
+    334, 336, 337, 401, 402, 404, 405, 406, 407, 408, 409, 410, 412, 413, 414, 415, 417, 419, 423, 425,
+    432, 434, 435, 440,
+)
+# fmt: on
+
+#: Numbers of phones and of taxpayers that there can be, and steps between them that go once round all.
+_PHONES, _PHONE_STEP = len(_AREAS) * 10_000, 7919
+_TAX_IDS, _TAX_ID_STEP = 500 * 99 * 9999, 104_729
+
+
+#: Numbers the people of all workers of a process, who have telephone and tax numbers of their own.
+_PEOPLE = itertools.count(secrets.randbelow(10**12))
+
+
+def phone(number: int) -> str:
+    """One of `_PHONES` American telephone numbers; different ones for different numbers up to there."""
+    area, line = divmod(number * _PHONE_STEP % _PHONES, 10_000)
+    return f"+1{_AREAS[area]}555{line:04d}"
+
+
+def tax_id(number: int) -> str:
+    """One of `_TAX_IDS` taxpayer numbers of the form of an American one; different ones for different
+    numbers."""
+    area, rest = divmod(number * _TAX_ID_STEP % _TAX_IDS, 99 * 9999)
+    group, serial = divmod(rest, 9999)
+    return f"{100 + area}{group + 1:02d}{serial + 1:04d}"
+
+
+class Amounts:
+    """Amounts a little above another, of digits that no other request is likely to ask for: what moves by
+    one can be told from other money. None comes twice before all have come, and they come in an order of
+    their own in each process, so that no two processes are in step. May be used from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._left: dict[str, list[Decimal]] = {}
+        self._lock = threading.Lock()
+
+    def next(self, amount: str) -> str:
+        """An amount less than twice another, or at most 98 of its least units more. One that is no plain
+        decimal stays as it is."""
+        if plain(amount) is None or len(amount.partition(".")[0]) > 15:
+            return amount
+        with self._lock:
+            left = self._left.setdefault(amount, [])
+            if not left:
+                left += _above(amount)
+                secrets.SystemRandom().shuffle(left)
+            return format(left.pop(), "f")
+
+
+#: So many amounts above another are drawn from at most.
+_AMOUNTS = 5000
+
+
+def _above(amount: str) -> list[Decimal]:
+    """Amounts above another that hardly anybody asks for: none that is a multiple of five, or just below a
+    hundred."""
+    fraction = amount.partition(".")[2]
+    unit = Decimal(1).scaleb(-min(len(fraction), 2))
+    base = Decimal(amount)
+    units = int(base / unit)
+    steps = range(max(11, units // 9), max(99, units))
+    if len(steps) > _AMOUNTS:
+        steps = range(steps.start, steps.stop, len(steps) // _AMOUNTS)
+    return [base + unit * step for step in steps if (units + step) % 5 and (units + step) % 100 < 98]
+
+
+#: Drawn from by all workers of one process, as they may judge one server at the same time.
+_UNUSUAL = Amounts()
+
+
+class Samples:
+    """The valid bodies for one target; every call makes new ones."""
+
+    def __init__(self, target: Target) -> None:
+        self._over = target.samples
+
+    def _laid_over(self, kind: str, body: dict[str, Any]) -> dict[str, Any]:
+        over: Mapping[str, Any] = self._over.get(kind, {})
+        return {**body, **{key: value for key, value in over.items() if key != "pairs"}}
+
+    def over(self, kind: str) -> Mapping[str, Any]:
+        """What the target file lays over a kind of sample."""
+        over: Mapping[str, Any] = self._over.get(kind, {})
+        return over
+
+    @property
+    def wallet_pairs(self) -> list[tuple[str, str]]:
+        """The (currency, network) pairs that wallets may be created with."""
+        pairs = self._over.get("wallet", {}).get("pairs")
+        return [(pair[0], pair[1]) for pair in pairs] if pairs else list(DEFAULT_WALLET_PAIRS)
+
+    def account(self) -> dict[str, Any]:
+        return self._laid_over("account", {"name": f"Conformance {marker()}"})
+
+    def beneficiary(self) -> dict[str, Any]:
+        word, number = marker(), next(_PEOPLE)
+        return self._laid_over(
+            "beneficiary",
+            {
+                "title": "Ms",
+                "first_name": "Ada",
+                "middle_name": "King",
+                "last_name": "Lovelace",
+                "display_name": f"Ada Lovelace {word}",
+                "email": f"ada.{word}@example.com",
+                "phone": phone(number),
+                "address": address("region"),
+                "tax_id": tax_id(number),
+                "country_code": "US",
+                "note": f"conformance {word}",
+            },
+        )
+
+    def bank_accounts(self) -> list[dict[str, Any]]:
+        """Bank destinations, the likeliest first: which fields a server wants is not shown (section 2.10)."""
+        kind = "payout_destination.bank_account"
+        bare = {"type": "bank_account", "label": f"conformance {marker()}"}
+        american = {
+            **bare,
+            "country": "US",
+            "currency": "USD",
+            "account_number": digits(10),
+            "account_name": "Ada Lovelace",
+            "routing_number": "021000021",
+            "account_type": "checking",
+        }
+        european = {
+            **bare,
+            "country": "DE",
+            "currency": "EUR",
+            "account_name": "Ada Lovelace",
+            "iban": iban(),
+            "swift_code": "DEUTDEFF",
+        }
+        bodies = [self._laid_over(kind, american), self._laid_over(kind, european)]
+        if self._over.get(kind):
+            bodies.insert(1, self._laid_over(kind, {"country": "US", "currency": "USD", **bare}))
+        return bodies
+
+    def wallet_destinations(self) -> list[dict[str, Any]]:
+        """Wallet destinations; section 4.3 wants an ISO 4217 currency, which no crypto code is, so USD comes
+        last."""
+        body = self._laid_over(
+            "payout_destination.wallet",
+            {
+                "country": "US",
+                "type": "wallet",
+                "currency": "USDC",
+                "network": "ethereum",
+                "wallet_address": "0x" + secrets.token_hex(20),
+                "label": f"conformance {marker()}",
+            },
+        )
+        return [body] if body["currency"] == "USD" else [body, {**body, "currency": "USD"}]
+
+    def amount(self, operation: str) -> str:
+        """An amount for a payout or payin that is as good as a name: see `Amounts`."""
+        kind, usual = {"createPayout": ("payout", "1.00"), "createPayin": ("payin", "10.00")}[operation]
+        return _UNUSUAL.next(str(self.over(kind).get("amount", usual)))
+
+    def payout(self, beneficiary_id: str, destination_id: str, currency: str) -> dict[str, Any]:
+        body = {
+            "beneficiary_id": beneficiary_id,
+            "payout_destination_id": destination_id,
+            "amount": "1.00",
+            "currency": currency,
+            "note": f"conformance {marker()}",
+        }
+        return {**self._laid_over("payout", body), "amount": self.amount("createPayout")}
+
+    def virtual_account(self) -> dict[str, Any]:
+        return self._laid_over("virtual_account", {"currency": "EUR", "label": f"conformance {marker()}"})
+
+    def wallet(self, index: int = 0) -> dict[str, Any]:
+        """A wallet of the pair with that index."""
+        currency, network = self.wallet_pairs[index]
+        return self._laid_over("wallet", {"label": f"conformance {marker()}"}) | {
+            "currency": currency,
+            "network": network,
+        }
+
+    def payin(self) -> dict[str, Any]:
+        body = self._laid_over(
+            "payin",
+            {
+                "amount": "10.00",
+                "currency": "USD",
+                "payment_method": "bank_transfer",
+                "description": f"conformance {marker()}",
+            },
+        )
+        return {**body, "amount": self.amount("createPayin")}
+
+
+def address(region: str) -> dict[str, str]:
+    """An address with all five members; virtual accounts call the fourth `state`, beneficiaries `region`."""
+    return {
+        "address_line": "1 Main Street",
+        "city": "New York",
+        region: "NY",
+        "postal_code": "10001",
+        "country": "US",
+    }

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from conformance._text import one_line, printable
-from conformance.checks import load_checks
+from conformance.checks import load_predicates
 from conformance.cli.main import UsageError
 from conformance.cli.target_options import add_base_url, add_target
 from conformance.replay import ReplayError, as_curl, as_python, load, perform
@@ -48,8 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Runs `conformance replay` and returns its exit status. Raises UsageError."""
-    # What checks and generated requests judge by is known where they are.
-    load_checks()
+    load_predicates()
     try:
         document = load(options.file)
         if options.language:

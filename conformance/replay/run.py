@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from conformance.judge.expectations import KINDS, ExpectationError, Outcome, from_plain
+from conformance.judge.expectations import KINDS, ExpectationError, Holds, Outcome, from_plain
+from conformance.judge.expectations.predicates import PREDICATES
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.replay.document import TARGET_VALUES, Document, ReplayError, Step, call_of
 from conformance.replay.needs import MAX_LISTED
@@ -105,9 +106,15 @@ def perform(
 
     What depends on which requests meet, on the moment at which they come, or on how many came before, is
     tried several times before it counts as not reproduced; of these the first is shown, and the last unless
-    it shows nothing either. Raises ReplayError for a step that cannot be sent, or whose organization the
-    target does not have.
+    it shows nothing either. Raises ReplayError for a predicate that no imported module registers, for a step
+    that cannot be sent, and for one whose organization the target does not have.
     """
+    expectation = from_plain(document["expectation"])
+    if isinstance(expectation, Holds) and expectation.name not in PREDICATES:
+        raise ReplayError(
+            f"the file is judged by the predicate {expectation.name[:60]!r}, which this installation does "
+            "not have: another version of the suite, or a check that is not part of it, has written the file."
+        )
     replayed = _attempt(document, run, shown)
     counted = document["rule"] in _COUNTED
     for number in range(_COUNTED_ATTEMPTS if counted else _ATTEMPTS if _by_chance(document) else 0):

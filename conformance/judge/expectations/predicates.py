@@ -14,7 +14,8 @@ from conformance.wire.messages import Exchange
 #: A function of exchanges and plain parameters: what was got, or "" where it holds.
 Judge = Callable[..., str | Outcome]
 
-_JUDGES: dict[str, Judge] = {}
+#: Name -> function, of the predicates whose modules are imported.
+PREDICATES: dict[str, Judge] = {}
 
 #: Names of the predicates that compare looks at something, and of those that judge all pages of a list.
 _OF_EFFECTS: set[str] = set()
@@ -37,9 +38,9 @@ class Holds(Expectation, kind="holds"):
         return self.name in _OF_WALKS
 
     def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        if self.name not in _JUDGES:
+        if self.name not in PREDICATES:
             raise ExpectationError(f"there is no predicate {self.name[:60]!r} in this version of the suite")
-        got = _JUDGES[self.name](exchanges, **self.parameters)
+        got = PREDICATES[self.name](exchanges, **self.parameters)
         return got if isinstance(got, Outcome) else outcome(got)
 
 
@@ -63,9 +64,9 @@ def predicate(judge: Judge | None = None, *, effects: bool = False, walk: bool =
 
 def _register(judge: Judge, effects: bool, walk: bool) -> Callable[..., Holds]:
     name = f"{judge.__module__.rpartition('.')[2].removeprefix('test_')}.{judge.__name__.strip('_')}"
-    if name in _JUDGES:
+    if name in PREDICATES:
         raise KeyError(f"two predicates are called {name}")
-    _JUDGES[name] = judge
+    PREDICATES[name] = judge
     if effects:
         _OF_EFFECTS.add(name)
     if walk:

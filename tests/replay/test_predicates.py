@@ -1,0 +1,79 @@
+"""`conformance replay` knows every predicate by which a run may have judged."""
+
+from __future__ import annotations
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import conformance
+from conformance.checks.test_histories import test_has_legal_order as has_legal_order
+from conformance.harness.exploration import FuzzSettings
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
+from conformance.replay import ReplayError, load, perform
+from conformance.target.file import build
+from conformance.world.run_context import RunContext
+from tests.faults.races import PerformsAll
+from tests.support.running import executed, write_target
+from tests.support.runs import run_on
+
+PACKAGE = Path(conformance.__file__).parent
+
+#: Runs `conformance replay`, then prints the predicates that the process knows.
+PROGRAM = """
+import json, sys
+from conformance.cli.main import main
+status = main(sys.argv[1:])
+from conformance.judge.expectations.predicates import PREDICATES
+print()
+print(json.dumps([status, sorted(PREDICATES)]))
+"""
+
+
+def _predicates() -> set[str]:
+    """The names of the functions of the package that are decorated with `predicate`."""
+    names = set()
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.FunctionDef):
+                continue
+            for decorator in node.decorator_list:
+                named = decorator.func if isinstance(decorator, ast.Call) else decorator
+                if isinstance(named, ast.Name) and named.id == "predicate":
+                    names.add(f"{path.stem.removeprefix('test_')}.{node.name.strip('_')}")
+    return names
+
+
+def test_a_fresh_process_knows_every_predicate(replay_file: Path, tmp_path: Path) -> None:
+    done = executed([sys.executable, "-c", PROGRAM, "replay", replay_file, "--as", "python"], tmp_path)
+    status, known = json.loads(done.stdout.splitlines()[-1])
+    assert status == 0
+    assert len(known) > 50 and _predicates() == set(known)
+
+
+def test_a_recorded_history_is_judged_again(tmp_path: Path) -> None:
+    behaviour = PerformsAll(operation="createBeneficiary")
+    server, seeded = new_server(behaviour, number=1)
+    with served(server, threads=True) as url:
+        tables = target_tables(seeded, url)
+        findings = has_legal_order(
+            RunContext(build(tables, "target.toml")), "keys", FuzzSettings(1, replay_folder=tmp_path)
+        )
+        [file] = {finding.replay for finding in findings if finding.verdict.is_violation}
+        target = write_target(tmp_path / "target.toml", tables)
+        done = executed(
+            [sys.executable, "-m", "conformance.cli", "replay", tmp_path.parent / file, "--target", target],
+            tmp_path,
+        )
+        assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_a_predicate_of_elsewhere_is_named(replay_file: Path) -> None:
+    document = load(replay_file)
+    document["expectation"] = {"kind": "holds", "what": "an own rule", "name": "gateway.has_request_id"}
+    with pytest.raises(ReplayError, match=r"gateway\.has_request_id.*not have"):
+        perform(document, run_on())

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection
 
-from conformance.harness.check import Check, RunningCheck
+from conformance.harness.check import Check, attempted
 from conformance.world.run_context import RunContext
 
 #: The name of what a check does before its first probe; a check without probes does nothing else.
@@ -25,7 +25,7 @@ class Watched:
         #: Whether it had another probe than those.
         self.left_out = False
         self._only = wanted
-        self._run, self._running = run, RunningCheck(check, operation, run)
+        self._check, self._operation, self._run = check, operation, run
         self._probe, self._probes = SETUP, dict[int, str]()
         self._requests, self._exchanges, self._broken = run.sent, len(run.record), broken(run)
 
@@ -33,14 +33,13 @@ class Watched:
         """Runs the check; whatever mistake of the suite ends it counts for nothing."""
         usual, self._run.wanted = self._run.wanted, self._wanted
         try:
-            while self._running.go_on() is not None:
-                pass
+            attempt = attempted(self._check, self._operation, self._run)
         except Exception:
             return
         finally:
             self._turn(SETUP)
             self._run.wanted = usual
-        for numbers in self._running.violations:
+        for numbers in attempt.context.violations:
             probes = [self._probes[number] for number in sorted(numbers) if self._probes.get(number)]
             self.tripped.add(probes[-1] if probes else SETUP)
 

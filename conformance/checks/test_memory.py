@@ -1,29 +1,27 @@
-"""How long a server remembers: nonces for 300 seconds (section 5.4), idempotency keys no shorter (section
-4.0).
+"""Retention of nonces, 300 seconds (section 5.4), and of idempotency keys, no shorter (section 4.0).
 
-Only deep runs have these checks. Each sends what is to be remembered at once, and asks for it after some
-time.
+Only deep runs have these checks. Each sends its requests at once and repeats them 30, 60 and 290 s later.
 """
 
 from __future__ import annotations
 
 from conformance.harness.authentication import AuthProbes
-from conformance.harness.check import Waits, check
+from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import IdempotentRequest
 from conformance.judge.expectations import Refused
 from conformance.wire.messages import Exchange
 
-#: Seconds after which a server is asked for what it was told.
+#: Seconds between a request and its repetition.
 DELAYS = (30, 60, 290)
 
 #: Seconds for which a nonce is remembered (section 8), less what clocks of whole seconds are off.
 REMEMBERED = 298.0
 
 
-@check("auth.nonce-replay", deep=True)
-def test_nonces_after_a_while(ctx: CheckContext) -> Waits:
-    """Nonces of accepted requests come again after 30, 60 and 290 seconds, each of them once."""
+@check("auth.nonce-replay", deep=True, waits=True)
+def test_nonces_after_a_while(ctx: CheckContext) -> None:
+    """Repeats the nonces of accepted requests after 30, 60 and 290 seconds, each once."""
     rule = "auth.nonce-replay"
     probes = AuthProbes(ctx)
     used = [
@@ -32,7 +30,7 @@ def test_nonces_after_a_while(ctx: CheckContext) -> Waits:
     ]
     passed = 0
     for delay, first in used:
-        yield delay - passed
+        ctx.run.pause(delay - passed)
         passed = delay
         what = f"a nonce used {delay} s before"
         answer = probes.send(probes.call().signed(nonce=first.nonce), what)
@@ -43,17 +41,16 @@ def test_nonces_after_a_while(ctx: CheckContext) -> Waits:
 
 
 def _age(first: Exchange, answer: Exchange) -> float:
-    """How many seconds ago, at most, the server saw the first of two requests when it had the second."""
+    """Upper bound of the seconds between two requests, as the server saw them."""
     return answer.started + answer.elapsed - first.started
 
 
-@check("idempotency.replay", deep=True)
-def test_keys_after_a_while(ctx: CheckContext) -> Waits:
-    """The key and body of an accepted request bring the original response after 30, 60 and 290 seconds,
-    too."""
+@check("idempotency.replay", deep=True, waits=True)
+def test_keys_after_a_while(ctx: CheckContext) -> None:
+    """Repeats accepted requests with the same key and body after 30, 60 and 290 seconds."""
     originals = [(delay, IdempotentRequest(ctx)) for delay in DELAYS]
     passed = 0
     for delay, original in originals:
-        yield delay - passed
+        ctx.run.pause(delay - passed)
         passed = delay
         original.replay("idempotency.replay", f"the same key and body again, {delay} s later")

@@ -9,17 +9,13 @@ it tests:
 
 It runs once on every operation its rules cover; which those are is said in spec/rules.yaml only.
 
-A check that only time can bring to its point is a generator: it yields how many seconds are to pass, and goes
-on when they have. A run does other things meanwhile, so it may be later.
+A check that lets time pass calls `ctx.run.pause(seconds)`; it may take longer, as other checks run meanwhile.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
 import itertools
-import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
@@ -30,17 +26,16 @@ from conformance.target.applicability import absent, unmet
 from conformance.world.quotas import moved
 from conformance.world.run_context import RunContext
 
-#: A check as it is written; one that waits yields seconds.
-Waits = Generator[float, None, None]
-CheckFunction = Callable[[CheckContext], Waits | None]
+#: A check as it is written.
+CheckFunction = Callable[[CheckContext], None]
 
 
 @dataclass(frozen=True)
 class Check:
     """A check: its name, the rules it cites, and the operations it runs on, in document order.
 
-    One that looks back at what a run sent first runs `last`, after all others. A `deep` one costs so much
-    that only runs of that effort have it; one that `waits` yields while time has to pass.
+    One that looks back at what a run sent first runs `last`, after all others. Only runs of effort deep have
+    a `deep` one. One that `waits` lets minutes pass and runs beside the others.
     """
 
     name: str
@@ -49,11 +44,7 @@ class Check:
     operations: tuple[str, ...]
     last: bool = False
     deep: bool = False
-
-    @property
-    def waits(self) -> bool:
-        """Whether it needs time to pass."""
-        return inspect.isgeneratorfunction(self.function)
+    waits: bool = False
 
     def rules_on(self, operation: str) -> list[Rule]:
         """The cited rules that cover an operation."""
@@ -64,7 +55,11 @@ CHECKS: dict[str, Check] = {}
 
 
 def check(
-    *rules: str, operations: tuple[str, ...] | None = None, last: bool = False, deep: bool = False
+    *rules: str,
+    operations: tuple[str, ...] | None = None,
+    last: bool = False,
+    deep: bool = False,
+    waits: bool = False,
 ) -> Callable[[CheckFunction], CheckFunction]:
     """Marks a function as the check of these rules, on their operations (or on those of them that are named).
 
@@ -79,96 +74,86 @@ def check(
             if operation in covered and (operations is None or operation in operations)
         )
         name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
-        marked = Check(name, function, rules, chosen, last, deep)
+        marked = Check(name, function, rules, chosen, last, deep, waits)
         CHECKS[name] = marked
-        collected = _plain(function) if marked.waits else function
-        collected.conformance_check = marked  # type: ignore[attr-defined]
-        return collected
+        function.conformance_check = marked  # type: ignore[attr-defined]
+        return function
 
     return mark
 
 
-def _plain(function: CheckFunction) -> CheckFunction:
-    """The same as no generator: pytest collects none."""
-
-    @functools.wraps(function)
-    def waiting(ctx: CheckContext) -> None:
-        for seconds in function(ctx) or ():
-            time.sleep(seconds)
-
-    del waiting.__wrapped__
-    return waiting
-
-
-class RunningCheck:
-    """A check at work on one operation, which may stop to wait.
+def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:
+    """Runs one check on one operation; returns its findings and the numbers of its exchanges.
 
     Whatever a server answers ends up in findings; only a mistake of the suite itself raises.
     """
+    attempt = attempted(check, operation, run)
+    return attempt.findings, attempt.exchanges
 
-    def __init__(self, check: Check, operation: str, run: RunContext) -> None:
-        applicable = []
-        self._without: list[Finding] = []
-        for rule in check.rules_on(operation):
-            context = CheckContext(run, OPERATIONS[operation], [rule], check.name)
-            if reason := absent(rule, operation, run.target):
-                self._without += context.findings(NotApplicable(reason))
-            elif lacking := unmet(rule, run.target):
-                self._without += context.findings(Inconclusive(*lacking))
-            else:
-                applicable.append(rule)
-        self._context = CheckContext(run, OPERATIONS[operation], applicable, check.name)
-        self._before: list[int] = []
-        self._steps = self._written(check, applicable) if applicable else iter(())
-        self._stop: Inconclusive | NotApplicable | None = None
 
-    def _written(self, check: Check, rules: Sequence[Rule]) -> Iterator[float]:
-        run, operation = self._context.run, self._context.operation
-        begun = next(reversed(run.record), 0)
-        yield from self._attempted(check)
-        since = itertools.takewhile(lambda number: number > begun, reversed(run.record))
-        if self._lacks_judgement and moved(run, [run.record[number] for number in since]):
-            self._before, self._stop = self._context.exchanges, None
-            self._context = CheckContext(run, operation, rules, check.name)
-            yield from self._attempted(check)
+@dataclass
+class Attempt:
+    """One run of a check on one operation: its context, what stopped it, and the findings on cited rules that
+    do not apply. `before` are the exchanges of a first run in an account that was full."""
 
-    @property
-    def _lacks_judgement(self) -> bool:
-        """Whether an answer kept it from a judgement: not that of a probe that the run did not want."""
-        kept = isinstance(self._stop, Inconclusive) or self._context.set_aside
-        findings = self._context.findings(self._stop) if kept and not self.violations else []
-        return any(found.verdict is Verdict.INCONCLUSIVE for found in findings)
-
-    def _attempted(self, check: Check) -> Iterator[float]:
-        try:
-            yield from check.function(self._context) or ()
-        except (Inconclusive, NotApplicable) as end:
-            self._stop = end
-
-    def go_on(self) -> float | None:
-        """Runs until time has to pass; returns how many seconds, or None at the end."""
-        return next(self._steps, None)
+    context: CheckContext
+    inapplicable: Sequence[Finding] = ()
+    stop: Inconclusive | NotApplicable | None = None
+    before: Sequence[int] = ()
 
     @property
     def findings(self) -> list[Finding]:
-        """What it has come to."""
-        return self._without + self._context.findings(self._stop)
-
-    @property
-    def violations(self) -> list[tuple[int, ...]]:
-        """The numbers of the exchanges of each judgement that did not hold."""
-        return self._context.violations
+        """One finding for each cited rule."""
+        return [*self.inapplicable, *self.context.findings(self.stop)]
 
     @property
     def exchanges(self) -> list[int]:
-        """The numbers of its exchanges."""
-        return [*self._before, *self._context.exchanges]
+        """The numbers of its exchanges, in the order sent."""
+        return [*self.before, *self.context.exchanges]
+
+    @property
+    def lacks_judgement(self) -> bool:
+        """True if an answer kept the check from a judgement; false for a probe that the run leaves out."""
+        kept = isinstance(self.stop, Inconclusive) or self.context.set_aside
+        findings = self.context.findings(self.stop) if kept and not self.context.violations else []
+        return any(finding.verdict is Verdict.INCONCLUSIVE for finding in findings)
 
 
-def run_check(check: Check, operation: str, run: RunContext) -> tuple[list[Finding], list[int]]:
-    """Runs one check on one operation, waits included; returns its findings and the numbers of its
-    exchanges."""
-    running = RunningCheck(check, operation, run)
-    while (seconds := running.go_on()) is not None:
-        time.sleep(seconds)
-    return running.findings, running.exchanges
+def attempted(check: Check, operation: str, run: RunContext) -> Attempt:
+    """As `run_check`; returns the attempt."""
+    rules: list[Rule] = []
+    inapplicable: list[Finding] = []
+    for rule in check.rules_on(operation):
+        context = CheckContext(run, OPERATIONS[operation], [rule], check.name)
+        if reason := absent(rule, operation, run.target):
+            inapplicable += context.findings(NotApplicable(reason))
+        elif lacking := unmet(rule, run.target):
+            inapplicable += context.findings(Inconclusive(*lacking))
+        else:
+            rules.append(rule)
+    if not rules:
+        return Attempt(CheckContext(run, OPERATIONS[operation], [], check.name), inapplicable)
+    attempt = _retry_when_full(lambda: _attempt(check, operation, rules, run), run)
+    attempt.inapplicable = inapplicable
+    return attempt
+
+
+def _attempt(check: Check, operation: str, rules: Sequence[Rule], run: RunContext) -> Attempt:
+    attempt = Attempt(CheckContext(run, OPERATIONS[operation], rules, check.name))
+    try:
+        check.function(attempt.context)
+    except (Inconclusive, NotApplicable) as stop:
+        attempt.stop = stop
+    return attempt
+
+
+def _retry_when_full(attempt: Callable[[], Attempt], run: RunContext) -> Attempt:
+    """Runs a check a second time, in a new account, where a quota kept it from a judgement."""
+    begun = next(reversed(run.record), 0)
+    first = attempt()
+    since = itertools.takewhile(lambda number: number > begun, reversed(run.record))
+    if not first.lacks_judgement or not moved(run, [run.record[number] for number in since]):
+        return first
+    second = attempt()
+    second.before = first.exchanges
+    return second

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from conformance._private import parse_one_at_a_time
-from conformance.harness.check import Check, RunningCheck
+from conformance.harness.check import Check
 from conformance.harness.exploration import Exploration
 from conformance.judge.findings import Finding
 from conformance.plugin import ordering
-from conformance.plugin.deferred import Deferred
 from conformance.plugin.lanes import Lanes, shares
 from conformance.plugin.worker import Worker
 from conformance.world.lateness import waited
@@ -52,22 +50,12 @@ class Executor:
     ahead of time with the checks that wait, and with more than one lane with all other tests. One that
     `widens` begins with one lane, and goes on in several where the server's reads and lists follow late."""
 
-    def __init__(
-        self,
-        make: Callable[[int], Worker],
-        lanes: int = 1,
-        *,
-        widens: bool = False,
-        deferred: Callable[[], Deferred[Executed]] = Deferred,
-    ) -> None:
+    def __init__(self, make: Callable[[int], Worker], lanes: int = 1, *, widens: bool = False) -> None:
         self.lanes = lanes
         self.widens = widens and lanes == 1
         self._make = make
-        self._defer = deferred
         self._ahead: Lanes[Worker, Executed] | None = None
-        self._deferred: Deferred[Executed] | None = None
-        #: The worker of the checks that wait.
-        self._patient: Worker | None = None
+        self._waiting: WaitingChecks | None = None
         #: The worker of tests that no lane runs.
         self._own: Worker | None = None
         #: What is still to be run by one lane that may become several.
@@ -77,8 +65,7 @@ class Executor:
         """Starts with tests by their node ids, in the order of the run."""
         waiting = [(nodeid, test) for nodeid, test in tests if _waits(test)]
         if waiting:
-            self._deferred = self._defer()
-            self._deferred.start([(nodeid, functools.partial(self._steps, test)) for nodeid, test in waiting])
+            self._waiting = WaitingChecks(self._make(MOST_WORKERS - 1), waiting)
         others = [(nodeid, test) for nodeid, test in tests if not _waits(test)]
         if self.widens:
             self._left = dict(others)
@@ -111,15 +98,10 @@ class Executor:
             self.lanes = LANES_WHERE_LATE
             self._run_ahead(left)
 
-    def _steps(self, test: Test) -> _Steps:
-        if self._patient is None:
-            self._patient = self._make(MOST_WORKERS - 1)
-        return _Steps(test, self._patient)
-
     def run(self, nodeid: str, test: Test) -> Executed:
         """What a test comes to, run now or ahead of time."""
-        if self._deferred is not None and self._deferred.knows(nodeid):
-            return self._deferred.result(nodeid)
+        if self._waiting is not None and self._waiting.threads.knows(nodeid):
+            return self._waiting.threads.result(nodeid)
         if self._left:
             self._widen()
             self._left.pop(nodeid, None)
@@ -138,7 +120,7 @@ class Executor:
     def workers(self) -> list[Worker]:
         """The workers that there are."""
         ahead = self._ahead.workers.values() if self._ahead is not None else ()
-        known = (*ahead, self._own, self._patient)
+        known = (*ahead, self._own, self._waiting.worker if self._waiting is not None else None)
         return list(dict.fromkeys(worker for worker in known if worker is not None))
 
     @property
@@ -146,14 +128,10 @@ class Executor:
         """Whether lanes run tests before pytest asks for them."""
         return self._ahead is not None
 
-    def defers(self, nodeid: str) -> bool:
-        """Whether a test runs beside the others, because it waits."""
-        return self._deferred is not None and self._deferred.knows(nodeid)
-
     def stop(self) -> None:
         """Begins nothing more."""
-        if self._deferred is not None:
-            self._deferred.stop()
+        if self._waiting is not None:
+            self._waiting.stop()
         if self._ahead is not None:
             self._ahead.stop()
 
@@ -166,29 +144,42 @@ def _waits(test: Test) -> bool:
     return isinstance(test[0], Check) and test[0].waits
 
 
-class _Steps:
-    """A check that waits, as a worker runs it. It is not run again where it fails: that would wait as
-    long."""
+def wait(over: threading.Event, seconds: float) -> bool:
+    """Lets seconds pass; True if the run ended meanwhile."""
+    return over.wait(seconds)
 
-    def __init__(self, test: Test, worker: Worker) -> None:
-        check, operation = test
-        assert isinstance(check, Check)
-        self._worker, self._name = worker, check.name
-        self._running = RunningCheck(check, operation, worker.run)
-        self._error: Exception | None = None
 
-    def go_on(self) -> float | None:
+class WaitingChecks:
+    """Runs the checks that wait, each in a thread, so that their waits pass together. They take turns on one
+    worker."""
+
+    def __init__(self, worker: Worker, tests: Sequence[tuple[str, Test]]) -> None:
+        self.worker = worker
+        self._turn = threading.Lock()
+        self._over = threading.Event()
+        worker.run.pause = self._pause
+        self.threads: Lanes[Worker, Executed] = Lanes(len(tests), lambda lane: worker)
+        self.threads.start([(nodeid, 0.0, self._in_turn(_job(test))) for nodeid, test in tests])
+
+    def _in_turn(self, job: Callable[[Worker], Executed]) -> Callable[[Worker], Executed]:
+        def run(worker: Worker) -> Executed:
+            with self._turn:
+                return job(worker)
+
+        return run
+
+    def _pause(self, seconds: float) -> None:
+        self._turn.release()
         try:
-            return self._running.go_on()
-        except Exception as mistake:
-            self._error = mistake
-            return None
+            if wait(self._over, seconds):
+                raise RuntimeError("the run ended before the time had passed that this check waits for")
+        finally:
+            self._turn.acquire()
 
-    def result(self) -> Executed:
-        findings: list[Finding] = []
-        if self._error is None:
-            findings = self._worker.concluded(self._running.findings, self._running.exchanges)
-        return Executed(findings, self._worker.payload(self._name, findings), self._worker, self._error)
+    def stop(self) -> None:
+        """Ends all waits."""
+        self._over.set()
+        self.threads.stop()
 
 
 class _Loading:

@@ -87,18 +87,15 @@ class Worker:
     # ------------------------------------------------------------------ running
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
-        """A check's findings and exchanges; failed ones are run once more to see whether they fail again."""
+        """Runs a check; returns its findings on cases that the run is about, and its exchanges. Failed ones
+        have replay files, and are run once more to see whether they fail again, unless they wait."""
         findings, exchanges = run_check(check, operation, self.run)
-        findings = self.concluded(findings, exchanges)
-        if failed := [finding for finding in findings if finding.verdict.is_violation]:
+        findings = self._asked_for(presence.explained(self.run, findings, exchanges))
+        failed = [finding for finding in findings if finding.verdict.is_violation]
+        self._save(failed, exchanges)
+        if failed and not check.waits:
             self._confirm(check, operation, failed)
         return findings, exchanges
-
-    def concluded(self, findings: list[Finding], exchanges: list[int]) -> list[Finding]:
-        """What of a check's findings the run is about; the failed ones have their replay files."""
-        findings = self._asked_for(presence.explained(self.run, findings, exchanges))
-        self._save([finding for finding in findings if finding.verdict.is_violation], exchanges)
-        return findings
 
     def _confirm(self, check: Check, operation: str, failed: Iterable[Finding]) -> None:
         if self._confirming <= 0:

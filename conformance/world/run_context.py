@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -78,6 +79,8 @@ class RunContext:
         self.target = target
         self.read_only = read_only
         self.wanted = wanted
+        #: Lets seconds pass, in which other checks may use this run. Looked up late: tests replace the clock.
+        self.pause: Callable[[float], None] = lambda seconds: time.sleep(seconds)
         self.samples = Samples(target)
         self.redactor = Redactor(target)
         self.record: dict[int, Exchange] = {}

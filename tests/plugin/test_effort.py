@@ -15,10 +15,9 @@ import pytest
 from conformance.checks import load_checks, plan
 from conformance.contract.rules import RULES, Level
 from conformance.harness.check import Check
-from conformance.harness.exploration import Exploration, FuzzSettings
+from conformance.harness.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
-from conformance.plugin import costs, effort, ordering, worker
-from conformance.plugin.deferred import Deferred
+from conformance.plugin import costs, effort, execution, ordering, worker
 from conformance.plugin.execution import Executor
 from conformance.plugin.options import Options
 from conformance.plugin.session import Run
@@ -202,51 +201,8 @@ def test_deep_runs_generate_more_unless_a_number_or_a_time_is_given(tmp_path: Pa
     assert examples(effort.Effort.DEEP, fuzz_time=9.0) == examples(effort.Effort.FULL)
 
 
-class Steps:
-    """Waits as long as it is told, and notes when it went on."""
-
-    def __init__(self, waits: list[float], clock: list[float]) -> None:
-        self.waits, self.clock, self.times = iter(waits), clock, []  # type: ignore[var-annotated]
-
-    def go_on(self) -> float | None:
-        self.times.append(self.clock[0])
-        return next(self.waits, None)
-
-    def result(self) -> list[float]:
-        return self.times
-
-
-def test_waits_pass_at_the_same_time() -> None:
-    clock = [0.0]
-
-    def wait(seconds: float) -> bool:
-        clock[0] += seconds
-        return False
-
-    deferred = Deferred[list[float]](clock=lambda: clock[0], wait=wait)
-    deferred.start([("short", lambda: Steps([30, 30], clock)), ("long", lambda: Steps([50, 240], clock))])
-    assert deferred.result("long") == [0, 50, 290]
-    assert deferred.result("short") == [0, 30, 60]
-    assert clock[0] == 290
-
-
-def test_a_run_that_ends_waits_no_longer() -> None:
-    deferred = Deferred[list[float]]()
-    deferred.start([("long", lambda: Steps([1e6], [0.0]))])
-    deferred.stop()
-    with pytest.raises(RuntimeError, match="the run ended before"):
-        deferred.result("long")
-
-
-def test_a_mistake_is_told_to_whoever_asks_and_to_nobody_else() -> None:
-    deferred = Deferred[list[float]]()
-    deferred.start([("bad", lambda: Steps(["soon"], [0.0])), ("good", lambda: Steps([], [0.0]))])  # type: ignore[list-item]
-    with pytest.raises(TypeError):
-        deferred.result("bad")
-    assert deferred.result("good") == [0.0]
-
-
-NONCES, OTHER = "test_memory.test_nonces_after_a_while", "test_authentication.test_missing_headers"
+NONCES, KEYS = "test_memory.test_nonces_after_a_while", "test_memory.test_keys_after_a_while"
+OTHER = "test_authentication.test_missing_headers"
 
 
 @pytest.fixture
@@ -262,32 +218,53 @@ def forgetful() -> Iterator[Target]:
         yield build(tables(url), "forgetful")
 
 
-def test_checks_that_wait_run_beside_the_others(forgetful: Target) -> None:
+def begun(operation: str, names: list[str], target: Target) -> tuple[Executor, list[tuple[str, Any]]]:
+    """An executor that has begun with checks of an operation, and these."""
+
+    def make(number: int) -> worker.Worker:
+        return worker.Worker(target, index=number, workers=1, settings=FuzzSettings(1))
+
+    checks = load_checks()
+    tests: list[tuple[str, Any]] = [(nodeid(name, operation), (checks[name], operation)) for name in names]
+    executor = Executor(make)
+    executor.begin(tests)
+    return executor, tests
+
+
+def test_checks_that_wait_run_beside_the_others(forgetful: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     others_ran = threading.Event()
 
-    def wait(seconds: float) -> bool:
+    def wait(over: threading.Event, seconds: float) -> bool:
         assert others_ran.wait(60), "the other tests do not wait for this one"
         time.sleep(seconds)
         return False
 
-    def make(number: int) -> worker.Worker:
-        return worker.Worker(forgetful, index=number, workers=1, settings=FuzzSettings(1))
-
-    executor = Executor(make, deferred=lambda: Deferred(clock=lambda: time.monotonic(), wait=wait))
-    checks = load_checks()
-    tests: list[tuple[str, tuple[Check | Exploration, str]]] = [
-        (nodeid(name, "listWallets"), (checks[name], "listWallets")) for name in (NONCES, OTHER)
-    ]
+    monkeypatch.setattr(execution, "wait", wait)
     begin = time.monotonic()
-    executor.begin(tests)
-    executor.run(*tests[1])
+    executor, (waiting, other) = begun("listWallets", [NONCES, OTHER], forgetful)
+    executor.run(*other)
     others_ran.set()
-    executed = executor.run(*tests[0])
+    executed = executor.run(*waiting)
     executor.stop()
-    assert executor.defers(tests[0][0]) and not executor.defers(tests[1][0])
+    assert executed.error is None
     (finding,) = executed.findings
     assert finding.verdict is Verdict.FAILED and "290 s before" in finding.expected
     assert 290 <= time.monotonic() - begin < 470
+
+
+def test_waits_pass_together_and_end_with_the_run(forgetful: Target, monkeypatch: pytest.MonkeyPatch) -> None:
+    both_wait = threading.Barrier(3)
+
+    def wait(over: threading.Event, seconds: float) -> bool:
+        both_wait.wait(60)
+        return over.wait(60)
+
+    monkeypatch.setattr(execution, "wait", wait)
+    executor, tests = begun("createWallet", [NONCES, KEYS], forgetful)
+    both_wait.wait(60)
+    executor.stop()
+    for test in tests:
+        assert "the run ended before" in str(executor.run(*test).error)
 
 
 @pytest.mark.parametrize(("level", "static"), [(effort.Effort.FULL, False), (effort.Effort.DEEP, True)])

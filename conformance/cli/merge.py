@@ -15,7 +15,6 @@ from pathlib import Path
 
 from conformance.cli.main import UsageError
 from conformance.cli.merge_replays import Replays, gathered
-from conformance.contract.rules import hold_to
 from conformance.judge.findings import Finding, Verdict
 from conformance.report import timeline_records, view
 from conformance.report.building import RunInfo, build
@@ -82,8 +81,6 @@ def merged(parts: Sequence[Document], replays: Replays | None = None, folder: Pa
     _same(parts, "--effort", lambda part: part.run.effort)
     if not all(part.run.embedded for part in parts):
         _same(parts, "base_url", lambda part: part.target.base_url if part.target else "none")
-    _same(parts, "--catalogue-version", lambda part: part.suite.held_version)
-    hold_to(parts[0].suite.held_version or None)
     results = Results(None)
     exchanges: dict[int, ExchangeRecord] = {}
     for index, part in enumerate(parts):

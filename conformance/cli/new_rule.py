@@ -10,7 +10,7 @@ from pathlib import Path
 
 from conformance.cli.main import UsageError
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS, RULES, SECTIONS, Level, next_version
+from conformance.contract.rules import OPERATION_SETS, RULES, SECTIONS, Level
 from conformance.contract.sections import order
 
 #: Where a fault goes whose area has none yet.
@@ -120,7 +120,6 @@ def entry(options: argparse.Namespace) -> str:
         f"  - id: {options.id}",
         f"    section: [{sections}]",
         f"    level: {options.level}",
-        f'    since: "{next_version()}"',
         f"    operations: {names if names in OPERATION_SETS else listed}",
         "    statement: >-",
         *textwrap.wrap(options.statement, 105, initial_indent=" " * 6, subsequent_indent=" " * 6),

@@ -11,7 +11,7 @@ from dataclasses import asdict
 
 from conformance.cli.main import UsageError
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import CATALOGUE, RULES, VERSION, Level, Rule
+from conformance.contract.rules import RULES, VERSION, Level, Rule
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -116,8 +116,6 @@ def described(rule: Rule) -> list[str]:
         lines += textwrap.wrap(
             f'"{rule.quote}"', 100, initial_indent="   it says     ", subsequent_indent=" " * 15
         )
-    if rule.id in CATALOGUE:
-        lines.append(f"   since       version {rule.since} of the catalogue")
     facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
     for name, values in facts.items():
         if values:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from types import MappingProxyType
@@ -48,8 +48,6 @@ class Rule:
     needs: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
     quote: str = ""
-    #: The version of the catalogue that it came with.
-    since: str = "1.0"
 
 
 def load_yaml(path: Path) -> Any:
@@ -71,7 +69,6 @@ def _rules(catalogue: Mapping[str, Any]) -> dict[str, Rule]:
             needs=tuple(entry.get("needs", ())),
             follows=tuple(entry.get("follows", ())),
             quote=entry.get("quote", ""),
-            since=entry.get("since", "1.0"),
         )
     return rules
 
@@ -91,69 +88,8 @@ _known = _rules(_CATALOGUE)
 #: Every rule by its id, in the catalogue's order; those of users' own files behind them.
 RULES: Mapping[str, Rule] = MappingProxyType(_known)
 
-#: The ids of the catalogue's own rules.
-CATALOGUE: frozenset[str] = frozenset(_known)
-
-
 #: The version of the catalogue: the minor one moves with every release that adds rules.
 VERSION: str = _CATALOGUE["version"]
-
-#: The rules as the catalogue states them, whatever version a run holds on to.
-_stated = dict(_known)
-
-
-def _numbers(version: str) -> tuple[int, int]:
-    """Raises ValueError for what is no version of a catalogue."""
-    major, dot, minor = version.partition(".")
-    if not (dot and major.isascii() and major.isdigit() and minor.isascii() and minor.isdigit()):
-        raise ValueError(f"{version[:40]!r} is no version of the catalogue, such as {VERSION}")
-    return int(major), int(minor)
-
-
-def _usual() -> str:
-    """The version that a run holds on to unless told otherwise: the minor one before, so that new rules warn
-    for as long as one minor version lasts."""
-    major, minor = _numbers(VERSION)
-    return f"{major}.{max(minor - 1, 0)}"
-
-
-def next_version() -> str:
-    """The version with which a rule that is written now will come."""
-    major, minor = _numbers(VERSION)
-    return f"{major}.{minor + 1}"
-
-
-_held = _usual()
-
-
-def held_version() -> str:
-    """The version of the catalogue whose rules decide; newer ones only warn."""
-    return _held
-
-
-def hold_to(version: str | None = None) -> None:
-    """Lets the rules of a version of the catalogue decide: a required rule that is newer counts as implied.
-
-    None is the minor version before the present one. Raises ValueError, with a sentence that
-    `--catalogue-version` can begin, for what is no version, and for one that is yet to come.
-    """
-    global _held
-    version = _usual() if version is None else version
-    if _numbers(version) > _numbers(VERSION):
-        raise ValueError(f"{version} is yet to come; the catalogue of this suite is {VERSION}")
-    _held = version
-    _known.update(
-        (
-            rule.id,
-            replace(rule, level=Level.IMPLIED) if is_newer(rule) and rule.level is Level.REQUIRED else rule,
-        )
-        for rule in _stated.values()
-    )
-
-
-def is_newer(rule: Rule) -> bool:
-    """Whether a rule of the catalogue is newer than the version that decides."""
-    return rule.id in CATALOGUE and _numbers(rule.since) > _numbers(_held)
 
 
 class RuleFileError(ValueError):

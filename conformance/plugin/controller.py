@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from conformance._text import printable
-from conformance.contract.rules import Level, hold_to
+from conformance.contract.rules import Level
 from conformance.diagnosis.examine import latency, preflight
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.invariants import CHECK, Tally
@@ -57,9 +57,7 @@ class Controller:
         self._latency = 0.0
         try:
             self.account = Account.create(self.run_folder / "account")
-            self._hold(self.options.catalogue_version)
             self.target = self._target(environment, tell)
-            self._hold(self.target.catalogue_version)
         except BaseException:
             self.close()
             raise
@@ -132,19 +130,9 @@ class Controller:
             raise TargetError(str(error)) from None
 
     def _limited(self, target: Target) -> Target:
-        """The target with the limits, and the version of the catalogue, that options give in the place of its
-        own."""
+        """The target with the limits that options give in the place of its own."""
         limits = replace(target.limits, **self.options.limits)  # type: ignore[arg-type]
-        version = self.options.catalogue_version or target.catalogue_version
-        return replace(target, limits=limits, catalogue_version=version)
-
-    def _hold(self, version: str | None) -> None:
-        """Lets the rules of a version of the catalogue decide."""
-        try:
-            hold_to(version)
-        except ValueError as error:
-            name = "--catalogue-version" if self.options.catalogue_version else "catalogue_version"
-            raise TargetError(f"{name}: {error}.") from None
+        return replace(target, limits=limits)
 
     def allowance(self, target: Target, announced: Numbers | None = None) -> Allowance:
         """What this process may send."""

@@ -153,7 +153,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
-        from conformance.contract.rules import hold_to
         from conformance.plugin.execution import MOST_WORKERS, Executor
         from conformance.plugin.limits import allowance
         from conformance.plugin.worker import Worker, fuzz_settings
@@ -167,7 +166,6 @@ def _executor(config: pytest.Config) -> Executor:
             sent = config.workerinput["conformance"]
             target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
             widens = False
-            hold_to(target.catalogue_version)
             process, processes = _place(config)
             label_run(sent["label"])
             # The first place in the account is that of the process which controls the run.

@@ -130,11 +130,6 @@ OPTIONS: Mapping[str, dict[str, Any]] = {
         "help": "add the rules of a file of your own, in the form of spec/rules.yaml (repeatable; also "
         "conformance_rules in pytest's configuration)",
     },
-    "catalogue-version": {
-        "metavar": "VERSION",
-        "help": "let the rules of this version of the catalogue decide, newer ones only warn (default: the "
-        "target file's catalogue_version, else the minor version before the present one)",
-    },
     "shard": {"metavar": "PART/PARTS", "help": "run one of several parts of the suite, such as 2/5"},
     "seed": {
         "metavar": "N",

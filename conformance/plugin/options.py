@@ -132,7 +132,6 @@ class Options:
     fail_on_implied: bool
     report_dir: str | None
     scope: selection.Scope
-    catalogue_version: str | None
     shard: tuple[int, int] | None
     seed: int
     fuzz_examples: int | None
@@ -202,7 +201,6 @@ def parse(config: pytest.Config) -> Options:
         fail_on_implied=value("fail-on") == "implied",
         report_dir=value("report-dir"),
         scope=scope,
-        catalogue_version=value("catalogue-version"),
         shard=shard,
         seed=_seed(config, value("seed")),
         fuzz_examples=value("fuzz-examples"),
@@ -248,7 +246,6 @@ def _given(config: pytest.Config, value: Callable[[str], Any]) -> dict[str, str]
         **{name: value(name) for name in LIMITS},
         "read-only": value("read-only"),
         "effort": value("effort") if value("effort") != Effort.FULL else None,
-        "catalogue-version": value("catalogue-version"),
         "known-failures": value("known-failures"),
         "pinned-choices": value("pinned-choices"),
         "shard": value("shard"),

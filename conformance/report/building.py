@@ -14,7 +14,7 @@ from conformance._files import shortest
 from conformance._text import clean, mapped, one_line, writable
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import CATALOGUE, RULES, VERSION, Level, Rule, held_version
+from conformance.contract.rules import RULES, VERSION, Level, Rule
 from conformance.judge.findings import Finding, Verdict
 from conformance.report.causes import causes
 from conformance.report.document import (
@@ -105,7 +105,7 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
     cells = tuple(_case(case, timings) for case in results.cells.values())
     return Document(
         format=FORMAT,
-        suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION, held_version()),
+        suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),
         run=_run(results, run, Redactor(target)),
         target=_target(target) if target else None,
         verdict=_verdict(outcome, results, run),
@@ -236,7 +236,6 @@ def _rule(rule: Rule) -> RuleRecord:
         rule.operations,
         rule.needs,
         rule.follows,
-        rule.since if rule.id in CATALOGUE else "",
     )
 
 

@@ -14,7 +14,6 @@ _NARROWING = ("rule", "operation", "section")
 #: Other options that bear on what a run finds, or on its verdict.
 _OTHERS = (
     "effort",
-    "catalogue-version",
     "shard",
     "fail-on",
     "known-failures",

@@ -26,9 +26,8 @@ class SuiteRecord:
 
     name: str
     version: str
-    #: The version of the catalogue of rules, and the one whose rules decided.
+    #: The version of the catalogue of rules.
     catalogue_version: str = ""
-    held_version: str = ""
 
 
 @dataclass(frozen=True)
@@ -128,8 +127,6 @@ class RuleRecord:
     operations: tuple[str, ...]
     needs: tuple[str, ...]
     follows: tuple[str, ...]
-    #: The version of the catalogue that it came with.
-    since: str = ""
 
 
 @dataclass(frozen=True)

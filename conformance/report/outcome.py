@@ -8,7 +8,7 @@ from functools import cached_property
 from conformance._text import count, listed
 from conformance.contract.needs import first
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES, Level, held_version, is_newer
+from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.report.causes import causes
 from conformance.report.document import DifferenceRecord
@@ -248,15 +248,9 @@ class _Decision:
         if results.lost and name != "incomplete":
             notes.append(f"the server was lost during the run ({results.lost})")
         warnings = results.with_verdict(Verdict.WARNING)
-        if newer := [case for case in warnings if is_newer(RULES[case.rule])]:
+        if self.fail_on is Level.REQUIRED and warnings:
             notes.append(
-                f"{count(len(newer), 'warning')} on {_rules(newer)} newer than version {held_version()} of "
-                "the catalogue, which may fail a run from the next minor version on"
-            )
-        warned = [case for case in warnings if case not in newer]
-        if self.fail_on is Level.REQUIRED and warned:
-            notes.append(
-                f"{count(len(warned), 'warning')} on {_rules(warned)} that the specification only implies"
+                f"{count(len(warnings), 'warning')} on {_rules(warnings)} that the specification only implies"
             )
         if known := [case for case in results.cells.values() if case.known]:
             notes.append(count(len(known), "known failure"))

@@ -8,7 +8,6 @@ from conformance.report.document import (
     AnnouncedRecord,
     Document,
     OrganizationRecord,
-    SuiteRecord,
     TargetRecord,
 )
 from conformance.report.model import QUICK
@@ -26,7 +25,7 @@ def facts(document: Document) -> list[tuple[str, str]]:
         ("Announced", _announced(run.announced)),
         ("Waits for a rate limit", f"{run.retries:,} ({run.waited:g} s)" if run.retries else ""),
         ("Suite", f"{document.suite.name} {document.suite.version}"),
-        ("Catalogue of rules", _catalogue(document.suite)),
+        ("Catalogue of rules", document.suite.catalogue_version),
         *((f"Option {name}", value) for name, value in run.options.items()),
         ("Effort", run.effort),
         ("Rules left out", _left_out(document)),
@@ -42,12 +41,6 @@ def facts(document: Document) -> list[tuple[str, str]]:
         rules = listed([entry.rule for entry in known.entries])
         found.append(("Known failures", f"{known.source}: {rules}"))
     return [(name, value) for name, value in found if value]
-
-
-def _catalogue(suite: SuiteRecord) -> str:
-    if suite.held_version in ("", suite.catalogue_version):
-        return suite.catalogue_version
-    return f"{suite.catalogue_version}; rules newer than {suite.held_version} only warn"
 
 
 def _announced(told: AnnouncedRecord) -> str:

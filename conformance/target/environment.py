@@ -42,7 +42,6 @@ def laid_over(tables: Mapping[str, Any], variables: Mapping[str, str]) -> dict[s
 def _known() -> Iterator[tuple[str, str]]:
     """Every table and key that a variable may stand for."""
     yield "", "base_url"
-    yield "", "catalogue_version"
     for table in (*_TABLES, *(f"samples.{kind}" for kind in SAMPLE_OPERATIONS)):
         for key in keys(table):
             yield table, key

@@ -57,7 +57,6 @@ def build(tables: Mapping[str, Any], source: str) -> Target:
         array_style=tables.get("lists", {}).get("array_style", "repeat"),
         limits=_limits(tables.get("limits", {})),
         samples=_by_kind(tables.get("samples", {})),
-        catalogue_version=tables.get("catalogue_version"),
     )
 
 

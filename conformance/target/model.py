@@ -56,8 +56,6 @@ class Target:
     array_style: str = "repeat"
     limits: Limits = Limits()
     samples: Mapping[str, Any] = field(default_factory=dict)
-    #: The version of the catalogue whose rules decide; None: the suite's usual one.
-    catalogue_version: str | None = None
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -85,5 +83,4 @@ class Target:
             array_style=plain["array_style"],
             limits=Limits(**plain["limits"]),
             samples=plain["samples"],
-            catalogue_version=plain["catalogue_version"],
         )

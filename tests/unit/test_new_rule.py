@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from conformance.cli.main import main
-from conformance.contract.rules import next_version
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,7 +51,6 @@ def test_entry_check_and_fault_are_there(checkout: Path, capsys: pytest.CaptureF
         "id": "list.upside-down",
         "section": ["8"],
         "level": "required",
-        "since": next_version(),
         "operations": "list",
         "statement": STATEMENT,
         "quote": "it's there",

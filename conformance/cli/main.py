@@ -26,7 +26,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "site": ("conformance.cli.site", "make a site that compares implementations over time"),
     "rules": ("conformance.cli.rules", "list the rules"),
     "explain": ("conformance.cli.explain", "say all about one rule: text, checks, an example exchange"),
-    "new-rule": ("conformance.cli.new_rule", "begin a rule in a checkout: entry, check, faulty server"),
     "replay": ("conformance.cli.replay", "send the requests of a failure again"),
     "sign": ("conformance.cli.sign", "sign a request: the string, the headers, or a curl command"),
     "explain-signature": ("conformance.cli.explain_signature", "say which mistake a wrong signature shows"),

@@ -101,7 +101,8 @@ def tried(fault: Fault) -> Tried:
 _BY_ID: dict[str, Fault] = {}
 
 
-def _try(identifier: str) -> Tried:
+def try_replay(identifier: str) -> Tried:
+    """What the replay file of the fault of this id comes to; a mistake of the suite is its problem."""
     if not _BY_ID:
         _BY_ID.update({fault.id: fault for fault in load()})
     try:
@@ -140,7 +141,7 @@ def main(arguments: list[str] | None = None) -> int:
         faults = random.Random(options.seed).sample(faults, min(options.sample, len(faults)))
     done = []
     with get_context("fork").Pool(options.processes) as pool:
-        for proof in pool.imap(_try, [fault.id for fault in faults], chunksize=2):
+        for proof in pool.imap(try_replay, [fault.id for fault in faults], chunksize=2):
             done.append(proof)
             if proof.wrong or proof.undecided:
                 verdicts = proof.problem or f"{proof.faulty} / {proof.reference}"

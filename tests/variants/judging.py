@@ -24,11 +24,16 @@ BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
 
 @dataclass
 class Judged:
-    """What the suite said of a server: whom it blames, what stayed inconclusive (rule, operation, reason)."""
+    """What the suite said of a server.
+
+    `blamed` are the summaries of violations, `inconclusive` rule, operation and reason; `verdicts` by rule
+    and operation, `requests` by check and operation, `sent` all requests.
+    """
 
     blamed: list[str] = field(default_factory=list)
     inconclusive: list[tuple[str, str, str]] = field(default_factory=list)
     verdicts: dict[tuple[str, str], Verdict] = field(default_factory=dict)
+    requests: dict[tuple[str, str], int] = field(default_factory=dict)
     sent: int = 0
 
 
@@ -59,16 +64,22 @@ def judge(
     with hurried():
         run = new_run(variant)
         results = Results(run.target)
+        requests = {}
         for check, operation in checks:
+            before = run.sent
             for finding in run_check(check, operation, run)[0]:
                 results.add(finding)
+            requests[check.name, operation] = run.sent - before
         for name, part in explored:
             for finding in EXPLORATIONS[name].function(run, part, settings or FuzzSettings(1)):
                 results.add(finding)
-    return _judged(variant, run, results)
+    judged = _judged(variant, run, results)
+    judged.requests = requests
+    return judged
 
 
 def _judged(variant: Variant, run: RunContext, results: Results) -> Judged:
+    verdicts = {key: cell.verdict for key, cell in results.cells.items()}
     blamed = [
         f"{finding.check}: {finding.summary}"
         for cell in results.with_verdict(*BLAMED)
@@ -78,8 +89,9 @@ def _judged(variant: Variant, run: RunContext, results: Results) -> Judged:
     ]
     for (rule, operation), tally in run.invariants.tallies.items():
         if tally.broken:
+            verdicts[rule, operation] = Verdict.FAILED
             blamed.append(f"{rule} on {operation}: expected {tally.expected}; got {tally.got}")
     inconclusive = [
         (cell.rule, cell.operation, cell.summary) for cell in results.with_verdict(Verdict.INCONCLUSIVE)
     ]
-    return Judged(blamed, inconclusive, {}, run.sent)
+    return Judged(blamed, inconclusive, verdicts, sent=run.sent)

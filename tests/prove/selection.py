@@ -1,0 +1,61 @@
+"""The faults that a proof takes, narrowed by the command line."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import os
+import random
+import time
+
+from tests.faults.catalogue import Fault, load
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares the options that narrow the faults."""
+    parser.add_argument("--rule", default="", metavar="PREFIX", help="only rules that begin so")
+    parser.add_argument("--operation", default="", metavar="TEXT", help="only operations with this in them")
+    parser.add_argument("--kind", default="", metavar="TEXT", help="only faults with this in their sentence")
+    parser.add_argument("--each-kind", action="store_true", help="each kind of fault on one operation")
+    parser.add_argument(
+        "--sample", type=int, default=0, metavar="N", help="only N of them, drawn by the seed"
+    )
+    seed(parser)
+
+
+def seed(parser: argparse.ArgumentParser) -> None:
+    """Declares the seed of what is drawn."""
+    drawn = int(os.environ.get("SEED") or time.time_ns() % 10**9)
+    parser.add_argument(
+        "--seed", type=int, default=drawn, metavar="N", help="what is drawn (default: SEED, or the clock)"
+    )
+
+
+def chosen(options: argparse.Namespace) -> list[Fault]:
+    """The faults that the options select; prints the seed of a sample."""
+    faults = [
+        fault
+        for fault in load()
+        if fault.rule.startswith(options.rule)
+        and options.operation in fault.operation
+        and options.kind in fault.kind
+    ]
+    faults = each_kind(faults) if options.each_kind else faults
+    if 0 < options.sample < len(faults):
+        print(f"{options.sample} of {len(faults)} faults: --seed {options.seed} draws them again")
+        faults = random.Random(options.seed).sample(faults, options.sample)
+    return faults
+
+
+def each_kind(faults: list[Fault]) -> list[Fault]:
+    """Each kind of fault on one of its operations, spread over them."""
+    by_kind: dict[tuple[str, str], list[Fault]] = {}
+    for fault in faults:
+        by_kind.setdefault((fault.rule, fault.kind), []).append(fault)
+    return [some[at % len(some)] for at, some in enumerate(by_kind.values())]
+
+
+@functools.cache
+def by_id() -> dict[str, Fault]:
+    """All faults by their ids, which travel between processes; classes made by decorators do not."""
+    return {fault.id: fault for fault in load()}

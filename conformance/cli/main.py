@@ -18,7 +18,7 @@ from conformance import __version__
 COMMANDS: dict[str, tuple[str, str]] = {
     "doctor": ("conformance.cli.doctor", "say whether a target can be judged, and what is wrong with it"),
     "init": ("conformance.cli.init", "write a target file, by asking or from options"),
-    "test": ("conformance.cli.test", "judge a server: pytest on the suite, with pytest's options; --watch"),
+    "test": ("conformance.cli.test", "judge a server: pytest on the suite, with pytest's options"),
     "serve": ("conformance.cli.serve", "run the reference server, a sandbox for clients"),
     "report": ("conformance.cli.report", "make the reports of a run anew from its results.json"),
     "merge": ("conformance.cli.merge", "put the parts of one run together (--shard)"),

@@ -10,34 +10,26 @@ from pathlib import Path
 
 import pytest
 
-_LEFT_OUT = ("-p", "no:schemathesis", "-p", "no:hypothesispytest")
+_ALWAYS = ("--pyargs", "conformance", "-p", "no:schemathesis", "-p", "no:hypothesispytest")
 
-_HELP = """\
-Options of its own:
 
-  --watch               run again, what failed first, when files change or the server comes back
-  --watch-path PATH     a file or folder to watch in the place of the current folder; repeatable
+class _Name:
+    """A plugin that makes pytest's usage begin with this command's name."""
 
-All others are those of pytest, the suite's (Financial Accounts API conformance) among them:
-"""
+    @staticmethod
+    def pytest_addoption(parser: pytest.Parser) -> None:
+        parser.prog = "conformance test"
 
 
 def judge(arguments: Sequence[str]) -> int:
-    """Runs the suite with options of pytest and its own, and returns the exit status of the run; with
-    `--watch` again and again.
+    """Runs the suite with pytest's options and returns the exit status of the run.
 
     Nothing is left in the user's folder but the reports. The plugins of schemathesis and hypothesis are left
     out: the suite does without them, and they take longer to import than its checks. `-p schemathesis` brings
-    one back. What hypothesis remembers of Unicode goes to the user's cache.
+    one back. Hypothesis's tables of Unicode go to the user's cache.
     """
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(_cache() / "hypothesis"))
-    if {"-h", "--help"} & set(arguments):
-        print(_HELP)
-    elif "--watch" in arguments:
-        from conformance.cli.watch import watched
-
-        return watched(arguments, _command)
-    return int(pytest.main(_command(["-p", "no:cacheprovider", *arguments])))
+    return int(pytest.main([*_ALWAYS, "-p", "no:cacheprovider", *arguments], plugins=[_Name()]))
 
 
 def _cache() -> Path:
@@ -48,7 +40,3 @@ def _cache() -> Path:
             Path(named) if Path(named).is_absolute() else Path.home() / ".cache"
         ) / "financial-accounts-conformance"
     return Path(tempfile.gettempdir()) / "financial-accounts-conformance"
-
-
-def _command(arguments: Sequence[str]) -> list[str]:
-    return ["--pyargs", "conformance", *_LEFT_OUT, *arguments]

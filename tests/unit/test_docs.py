@@ -183,7 +183,7 @@ def called(command: str, folder: Path) -> int:
 
 
 #: Commands with tests of their own: they need a failure, or do not end.
-ELSEWHERE = ("conformance replay", "conformance serve", "conformance test --watch")
+ELSEWHERE = ("conformance replay", "conformance serve")
 
 #: What is given where a document leaves a person to answer.
 ANSWERS = " --force --base-url http://127.0.0.1:8000 --primary-api-key key_1 --primary-customer-id cus_1"

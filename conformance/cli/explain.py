@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import inspect
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from conformance.cli.main import UsageError
 from conformance.cli.rules import described, find
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import SPEC, Level, Rule
+from conformance.contract.rules import Level, Rule
 from conformance.judge.findings import Inconclusive, NotApplicable
-
-#: The deliberately faulty servers, in a checkout.
-FAULTS = SPEC.parent / "tests" / "faults"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.description = (
-        "Says all about one rule: its text and level, the checks that test it, the faulty servers that prove "
-        "these checks, and an exchange with the suite's own reference server as an example."
+        "Says all about one rule: its text and level, the checks that test it, and an exchange with the "
+        "suite's own reference server as an example."
     )
     parser.add_argument("id", metavar="ID", help="a rule, as `conformance rules` lists them")
     parser.add_argument("--operation", metavar="OPERATION", help="the operation of the example")
@@ -55,13 +51,6 @@ def _lines(rule: Rule, operation: str) -> Iterator[str]:
         if text:
             yield from textwrap.wrap(text, 100, initial_indent="      ", subsequent_indent="      ")
     yield f"   Run them alone: pytest --rule {rule.id}@{operation}"
-    if faults := list(_faults(rule)):
-        yield ""
-        yield "Servers that break it, on which the checks are proven"
-        for text in faults[:12]:
-            yield from textwrap.wrap(text, 100, initial_indent="   ", subsequent_indent="      ")
-        if len(faults) > 12:
-            yield f"   and {len(faults) - 12} more"
     yield ""
     does = "chose so" if rule.level is Level.OPEN else "keeps the rule"
     yield f"Decisive on {operation}, with the reference server, which {does}"
@@ -82,46 +71,6 @@ def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
         if rule.id in check.rules:
             text = inspect.getdoc(check.function) or ""
             yield check.name, " ".join(text.split("\n\n")[0].split())
-
-
-def _faults(rule: Rule) -> Iterator[str]:
-    """What each faulty server does that is registered for the rule; none outside a checkout."""
-    for path in sorted(FAULTS.glob("*.py")):
-        try:
-            tree = ast.parse(path.read_text("utf-8"))
-        except (OSError, SyntaxError):
-            continue
-        for node in tree.body:
-            if isinstance(node, ast.ClassDef) and any(
-                _registers(made, rule.id) for made in node.decorator_list
-            ):
-                yield " ".join((ast.get_docstring(node) or "").split())
-            yield from (str(ast.literal_eval(key)) for key in _rows(node, rule.id) if key is not None)
-
-
-def _registers(decorator: ast.expr, rule: str) -> bool:
-    """Whether a decorator is `fault` with the rule: a faulty server as a class."""
-    return (
-        isinstance(decorator, ast.Call)
-        and isinstance(decorator.func, ast.Name)
-        and decorator.func.id == "fault"
-        and _holds(decorator.args, rule)
-    )
-
-
-def _rows(node: ast.stmt, rule: str) -> list[ast.expr | None]:
-    """The sentences of the rows that a statement `faults[rule] |= {...}` adds."""
-    if not isinstance(node, ast.AugAssign) or not isinstance(node.value, ast.Dict):
-        return []
-    target = node.target
-    if not isinstance(target, ast.Subscript) or ast.unparse(target.value) != "faults":
-        return []
-    rules = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
-    return node.value.keys if _holds(rules, rule) else []
-
-
-def _holds(values: Iterable[ast.expr], rule: str) -> bool:
-    return any(isinstance(value, ast.Constant) and value.value == rule for value in values)
 
 
 def _example(rule: Rule, operation: str) -> str:

@@ -71,7 +71,7 @@ def find(name: str) -> list[Rule]:
     import difflib
 
     areas = {rule.partition(".")[0] for rule in RULES}
-    near = difflib.get_close_matches(name, [*RULES, *areas], 4, 0.5)
+    near = difflib.get_close_matches(name, [*RULES, *areas], 4, 0.75)
     near += [rule for rule in RULES if name and name in rule and rule not in near][:4]
     hint = f"did you mean {' or '.join(near)}?" if near else "`conformance rules` lists them."
     raise UsageError(f"the catalogue has no rule or area {name[:60]!r}; {hint}")

@@ -24,6 +24,7 @@ from conformance.judge.expectations import (
 )
 from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
 from conformance.target.file import Target
+from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.read_only import NOT_SENT
@@ -55,6 +56,8 @@ class CheckContext:
         self.rules = {rule.id: rule for rule in rules}
         self.exchanges: list[int] = []
         self._judgements = {rule: _Judgement() for rule in self.rules}
+        #: Of each race, whether at least two of its requests were under way at one moment.
+        self._races: list[bool] = []
 
     @property
     def target(self) -> Target:
@@ -107,11 +110,12 @@ class CheckContext:
         return exchange
 
     def race(self, calls: list[Call], purpose: str, organization: str = "primary") -> list[Exchange]:
-        """Sends calls simultaneously."""
+        """Sends calls simultaneously. Where no two of a check's races overlapped, it does not pass."""
         self.run.answering()
         exchanges = self.run.client(organization).race(calls, purpose)
         self.run.sent_all(exchanges)
         self.exchanges += [exchange.number for exchange in exchanges]
+        self._races.append(simultaneous(exchanges) > 1)
         return exchanges
 
     # ------------------------------------------------------------------ judging
@@ -248,6 +252,9 @@ class CheckContext:
                     judgement.unexercised_reason or "the check had no occasion to judge this rule"
                 )
                 finding.exercised = False
+        elif self._races and not any(self._races):
+            finding.verdict, finding.summary = Verdict.INCONCLUSIVE, NOT_SIMULTANEOUS
+            finding.remedy, finding.exchanges = RATE_REMEDY, judgement.exchanges
         else:
             finding.exchanges = judgement.exchanges
             if RULES[rule].level is Level.OPEN:

@@ -1,22 +1,23 @@
-"""Simultaneous requests, run again where the server's rate limit broke into them."""
+"""Rounds of simultaneous requests, repeated where the server's rate limiter or slow sending spoils one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from conformance.harness.context import CheckContext
+from conformance.wire.client import simultaneous
 from conformance.wire.messages import Call, Exchange
 
-#: Rounds of a race that a rate limit breaks into, at most, before another one counts all the same.
-MOST_PAUSES = 8
+#: Spoilt rounds of a race that are followed by another one, at most.
+MOST_SPOILT = 8
 
 
 class Rounds:
-    """The rounds of a race, each a probe of its own that `race` sends.
+    """Rounds of a race, each a probe of its own that `race` sends.
 
-    Where a round was answered 429, or 503 with Retry-After, another one follows after the wait: what was
-    refused so says nothing, and has perhaps used up a nonce. The answers of the round that was broken into
-    may be judged as far as they go.
+    A round is spoilt, and another one follows, where a request was answered 429 or 503 with Retry-After
+    (after the wait: such an answer says nothing and may have used up a nonce), or where no two requests were
+    under way at one moment. Answers of a spoilt round may be judged all the same.
 
         for number in rounds:
             answers = rounds.race(calls, "simultaneous ...")
@@ -25,22 +26,26 @@ class Rounds:
     def __init__(self, ctx: CheckContext, count: int) -> None:
         self.ctx = ctx
         self.count = count
+        self._spoilt = False
         self._limited: Exchange | None = None
 
     def __iter__(self) -> Iterator[int]:
-        whole = pauses = 0
+        whole = spoilt = 0
         while whole < self.count:
-            self._limited = None
+            self._spoilt, self._limited = False, None
             yield whole
-            if self._limited is None:
+            if not self._spoilt:
                 whole += 1
                 continue
-            pauses += 1
-            if pauses > MOST_PAUSES or not self.ctx.run.pace.wait_out(self._limited, pauses):
+            spoilt += 1
+            if spoilt > MOST_SPOILT:
+                return
+            if self._limited is not None and not self.ctx.run.pace.wait_out(self._limited, spoilt):
                 return
 
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:
-        """Sends the calls of this round at once; their exchanges, in order."""
+        """Sends the calls of this round simultaneously; their exchanges, in order."""
         answers = self.ctx.race(calls, purpose)
         self._limited = next((answer for answer in answers if answer.throttled), None)
+        self._spoilt = self._limited is not None or simultaneous(answers) < 2
         return answers

@@ -17,7 +17,7 @@ from conformance.replay.document import TARGET_VALUES, Document, ReplayError, St
 from conformance.replay.needs import MAX_LISTED
 from conformance.replay.reading import read_on, still_past
 from conformance.replay.symbols import SYMBOL, filled, new_value
-from conformance.wire.client import race
+from conformance.wire.client import NOT_SIMULTANEOUS, race, simultaneous
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import page_of
 from conformance.world.run_context import RunContext
@@ -118,12 +118,15 @@ def perform(
     replayed = _attempt(document, run, shown)
     counted = document["rule"] in _COUNTED
     for number in range(_COUNTED_ATTEMPTS if counted else _ATTEMPTS if _by_chance(document) else 0):
-        if replayed.verdict != NOT_REPRODUCED:
+        if replayed.verdict != NOT_REPRODUCED and replayed.got != NOT_SIMULTANEOUS:
             break
         # Some requests fewer, so that those of the next attempt come at another count.
         for _ in range(number + 1 if counted else 0):
             _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
-        replayed, sent = _aside(document, run)
+        again, sent = _aside(document, run)
+        if again.got != NOT_SIMULTANEOUS:
+            # An attempt without a race says less than those before.
+            replayed = again
         replayed.attempts = number + 2
         for step, exchange in sent if replayed.verdict != NOT_REPRODUCED else ():
             shown(step, exchange)
@@ -172,6 +175,11 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
     outcome = _judged(document, values, answers, further, run)
+    raced = [
+        answers[step["id"]] for step in document["steps"] if "together" in step and step["id"] in answers
+    ]
+    if outcome.good and raced and simultaneous(raced) < 2:
+        outcome = Outcome(None, NOT_SIMULTANEOUS)
     about_lists = document["rule"].startswith("list.")
     if outcome.good and about_lists and (seen := _unread(document, answers, further)):
         outcome = Outcome(None, seen)
@@ -260,7 +268,7 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
         calls.append((client, call_of(step, values, run.target), step.get("purpose", "")))
     if len(calls) == 1:
         return [run.send(*calls[0])]
-    return race([(client, client.prepare(call, purpose)) for client, call, purpose in calls])
+    return [exchange for [exchange] in race([[call] for call in calls])]
 
 
 def _as_recorded(step: Step, exchange: Exchange, document: Document, sent: Iterable[Exchange]) -> None:

@@ -83,15 +83,15 @@ class Turns:
         self._next = 0.0
         self._lock = threading.Lock()
 
-    def next(self) -> float:
-        """Takes the next turn; the seconds until it comes."""
+    def next(self, number: int = 1) -> float:
+        """Takes the next turns; the seconds until the last of them comes."""
         if not self.interval:
             return 0.0
         with self._lock:
             now = time.monotonic()
-            turn = max(now, self._next)
-            self._next = turn + self.interval
-        return turn - now
+            last = max(now, self._next) + (number - 1) * self.interval
+            self._next = last + self.interval
+        return last - now
 
 
 class Allowance:
@@ -135,16 +135,17 @@ class Allowance:
         """Seconds until the end; None where there is none."""
         return None if self._end is None else self._end - time.monotonic()
 
-    def take(self) -> str:
-        """Waits for the turn of one request and counts it; why it may not be sent, empty where it may."""
+    def take(self, number: int = 1) -> str:
+        """Waits until so many requests may be sent at once and counts them; why they may not be sent, empty
+        where they may."""
         if reason := self.ended:
             return reason
-        wait, left = self.turns.next(), self.left
+        wait, left = self.turns.next(number), self.left
         if left is not None and wait >= left:
             return self.stop(self.over)
         if wait:
             time.sleep(wait)
-        return self._counted(Kind.REQUESTS)
+        return self._counted(Kind.REQUESTS, number)
 
     def made(self, kind: Kind) -> None:
         """Counts what a request came to; one too many is the last."""
@@ -153,11 +154,11 @@ class Allowance:
             if kind in self._most and self.account.total(kind) > self._most[kind][0]:
                 self._ended = self._ended or self._most[kind][1]
 
-    def _counted(self, kind: Kind) -> str:
+    def _counted(self, kind: Kind, number: int) -> str:
         with self._lock:
-            self.account.add(kind, 1)
+            self.account.add(kind, number)
             if kind in self._most and self.account.total(kind) > self._most[kind][0]:
-                self.account.add(kind, -1)
+                self.account.add(kind, -number)
                 self._ended = self._ended or self._most[kind][1]
         return self._ended
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import count
+from itertools import accumulate, count
 from urllib.parse import urlsplit
 
 import httpx
@@ -39,6 +39,13 @@ MOST_ATTEMPTS = 20
 #: OpenSSL's reasons for an answer that is not TLS.
 _NOT_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST", "PACKET_LENGTH_TOO_LONG")
 
+#: Reason and remedy where simultaneous requests were not.
+NOT_SIMULTANEOUS = "no two of the requests that had to be simultaneous were under way at one moment"
+RATE_REMEDY = (
+    "Give the suite a rate that the server allows (--rate, or [limits] requests_per_second), and run it on a "
+    "less busy machine."
+)
+
 #: A request that is not HTTP, however often it is sent.
 _UNSENDABLE = (httpx.LocalProtocolError, httpx.InvalidURL, httpx.UnsupportedProtocol, ValueError)
 
@@ -50,6 +57,8 @@ class Prepared:
     call: Call
     request: httpx.Request
     purpose: str
+    #: Reason why it may not be sent; empty where it may, None before that was asked.
+    withheld: str | None = None
 
 
 class Client:
@@ -195,6 +204,11 @@ class Client:
         second.begun = first.started
         return [first, second]
 
+    def admit(self, prepared: Prepared, turn: str | None = None) -> None:
+        """Asks the guard and, unless its answer is given as `turn`, the rate limiter for a request."""
+        reason = self.guard(self, prepared) if self.guard is not None else ""
+        prepared.withheld = reason or (self.pace.take_turn() if turn is None else turn)
+
     def transmit(self, prepared: Prepared, *, quiet: bool = False) -> Exchange:
         """Sends a prepared request exactly once."""
         request = prepared.request
@@ -211,10 +225,11 @@ class Client:
             ],
             request_body=request.content,
         )
-        reason = self.guard(self, prepared) if self.guard is not None else ""
-        if reason := reason or self.pace.take_turn():
+        if prepared.withheld is None:
+            self.admit(prepared)
+        if prepared.withheld:
             exchange.started = exchange.begun = time.time()
-            exchange.error, exchange.failure, exchange.attempts = reason, Failure.WITHHELD, 0
+            exchange.error, exchange.failure, exchange.attempts = prepared.withheld, Failure.WITHHELD, 0
         else:
             self._transmit(request, exchange)
         if not quiet:
@@ -257,8 +272,7 @@ class Client:
 
     def race(self, calls: Sequence[Call], purpose: str = "") -> list[Exchange]:
         """Sends all calls at the same moment, each in a thread of its own; their exchanges, in order."""
-        prepared = [self.prepare(call, purpose) for call in calls]
-        return race([(self, request) for request in prepared])
+        return [exchange for [exchange] in race([[(self, call, purpose)] for call in calls])]
 
     def watch(self, exchanges: Sequence[Exchange]) -> None:
         """Shows exchanges to the watchers, which keep books that only one thread may write."""
@@ -290,20 +304,50 @@ def _unconnected(error: BaseException) -> Failure:
     return Failure.UNREACHABLE
 
 
-def race(requests: Sequence[tuple[Client, Prepared]]) -> list[Exchange]:
-    """Sends prepared requests of any clients simultaneously, behind one barrier; what is lost goes once
-    more."""
-    barrier = threading.Barrier(len(requests))
+#: One request of a race: its client, call and purpose.
+Racer = tuple[Client, Call, str]
 
-    def deliver(client: Client, prepared: Prepared) -> list[Exchange]:
+
+def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
+    """Runs scripts simultaneously, each in a thread of its own that sends one request after the other; the
+    exchanges of each script, in order.
+
+    All clients share one rate limiter, which admits the whole race before it begins: no request waits for
+    its turn while others are under way. A request that is lost is sent once more.
+    """
+    number = sum(map(len, scripts))
+    turn = scripts[0][0][0].pace.take_turn(number)
+    prepared = [
+        [(client, client.prepare(call, purpose)) for client, call, purpose in script] for script in scripts
+    ]
+    for client, request in (pair for script in prepared for pair in script):
+        client.admit(request, turn)
+    barrier = threading.Barrier(len(scripts))
+
+    def deliver(script: Sequence[tuple[Client, Prepared]]) -> list[list[Exchange]]:
         barrier.wait()
-        return client.deliver(prepared)
+        return [client.deliver(request) for client, request in script]
 
-    with ThreadPoolExecutor(len(requests)) as pool:
-        delivered = list(pool.map(lambda pair: deliver(*pair), requests))
-    first = min(exchange.number for exchanges in delivered for exchange in exchanges)
-    for (client, _), exchanges in zip(requests, delivered, strict=True):
+    with ThreadPoolExecutor(len(scripts)) as pool:
+        delivered = list(pool.map(deliver, prepared))
+    sent = [
+        (client, exchanges)
+        for script, results in zip(prepared, delivered, strict=True)
+        for (client, _), exchanges in zip(script, results, strict=True)
+    ]
+    first = min(exchange.number for _, exchanges in sent for exchange in exchanges)
+    for client, exchanges in sorted(sent, key=lambda pair: pair[1][-1].begun):
         for exchange in exchanges:
             exchange.raced = first
         client.watch(exchanges)
-    return [exchanges[-1] for exchanges in delivered]
+    return [[exchanges[-1] for exchanges in results] for results in delivered]
+
+
+def simultaneous(exchanges: Iterable[Exchange]) -> int:
+    """Greatest number of requests under way at one moment, of those whose answers say something: neither
+    lost nor throttled."""
+    changes = []
+    for exchange in exchanges:
+        if exchange.status is not None and not exchange.throttled:
+            changes += [(exchange.started, 1), (exchange.started + exchange.elapsed, -1)]
+    return max(accumulate(change for _, change in sorted(changes)), default=0)

@@ -47,9 +47,9 @@ class Pace:
         self.waits = 0
         self._lock = threading.Lock()
 
-    def take_turn(self) -> str:
-        """Blocks until the next request may be sent; why it may not be, empty where it may."""
-        return self.allowance.take()
+    def take_turn(self, number: int = 1) -> str:
+        """Blocks until so many requests may be sent at once; why they may not be, empty where they may."""
+        return self.allowance.take(number)
 
     def wait_out(self, exchange: Exchange, attempt: int) -> bool:
         """Waits as long as the server asks; False when the budget, or the time of the run, does not allow

@@ -5,9 +5,13 @@ from __future__ import annotations
 import json
 import socket
 import threading
+import time
 
 import pytest
 
+from conformance.wire.allowance import Allowance, Kind
+from conformance.wire.client import simultaneous
+from conformance.wire.messages import Exchange
 from conformance.wire.throttle import Pace
 from tests.support.callers import connect, list_accounts
 from tests.support.wire import OK, answering, wire
@@ -39,6 +43,46 @@ def test_racing_requests_are_all_there_before_the_first_answer() -> None:
         exchanges = connect(server).race([list_accounts(f"/v1/{number}") for number in range(8)])
     assert [exchange.status for exchange in exchanges] == [200] * 8
     assert [exchange.target for exchange in exchanges] == [f"/v1/{number}" for number in range(8)]
+
+
+def test_race_takes_all_its_turns_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[tuple[str, float]] = []
+    monkeypatch.setattr(
+        time, "sleep", lambda seconds: waits.append((threading.current_thread().name, round(seconds, 2)))
+    )
+    monkeypatch.setattr(time, "monotonic", lambda: 100.0)
+    with wire() as server:
+        client = connect(server, pace=Pace(Allowance(requests_per_second=2)))
+        client.race([list_accounts()] * 8)
+        client.send(list_accounts())
+    assert waits == [(threading.current_thread().name, wait) for wait in (3.5, 4.0)]
+
+
+def test_race_beyond_the_limit_of_requests_is_withheld_whole() -> None:
+    with wire() as server:
+        pace = Pace(Allowance(most={Kind.REQUESTS: (7, "seven are enough")}))
+        exchanges = connect(server, pace=pace).race([list_accounts()] * 8)
+    assert [exchange.error for exchange in exchanges] == ["seven are enough"] * 8
+    assert not server.requests
+
+
+def exchange_at(started: float, elapsed: float, status: int | None = 200) -> Exchange:
+    call = list_accounts()
+    headers: list[tuple[str, str]] = []
+    return Exchange(1, "primary", call, "", "", "GET", "/", headers, b"", started, elapsed, status)
+
+
+@pytest.mark.parametrize(
+    ("spans", "most"),
+    [
+        ([], 0),
+        ([(0.0, 1.0), (1.0, 1.0), (2.0, 1.0)], 1),
+        ([(0.0, 3.0), (1.0, 1.0), (2.0, 1.0)], 2),
+        ([(0.0, 3.0), (1.0, 1.0, 429), (2.0, 1.0, None)], 1),
+    ],
+)
+def test_simultaneous_requests_are_counted(spans: list[tuple[float, float]], most: int) -> None:
+    assert simultaneous(exchange_at(*span) for span in spans) == most
 
 
 def test_redirects_are_not_followed() -> None:

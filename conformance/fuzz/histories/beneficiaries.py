@@ -78,7 +78,7 @@ def _judge_meanwhile(history: HistoryRecorder, done: list[Named], before: Mappin
             sent = [exchange.call.document[name] for kind, exchange in done if kind == f"set {name}"]
             sentence = f"{name} as it was or as somebody has set it"
             among = one_of(sentence, name=name, among=[value, *sent])
-            history.recorder.judge("beneficiary.update", "updateBeneficiary", among, seen)
+            history.expect("beneficiary.update", "updateBeneficiary", among, seen)
 
 
 @predicate

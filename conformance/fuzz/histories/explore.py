@@ -20,13 +20,14 @@ from conformance.fuzz.histories.wallets import only_wallet
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, pairs_are_free
 from conformance.harness.exploration import FuzzSettings
 from conformance.judge.findings import Finding, Inconclusive
+from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY
 from conformance.world.account import AccountFixture
 from conformance.world.run_context import RunContext
 
 #: Cases of the budget that one history counts for.
 CASES_PER_HISTORY = 4
 
-#: How often a history is run anew that a limiter has answered.
+#: Attempts at a history that a rate limiter has answered, or whose requests did not overlap.
 MOST_ATTEMPTS = 6
 
 KINDS: dict[str, Callable[[HistoryRecorder, AccountFixture], None]] = {
@@ -40,7 +41,7 @@ KINDS: dict[str, Callable[[HistoryRecorder, AccountFixture], None]] = {
 def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check: str) -> list[Finding]:
     """Records histories of one kind and returns a finding for each rule that came to be judged.
 
-    Raises Inconclusive when the server refuses what they rest on.
+    Raises Inconclusive when the server refuses what they rest on, or no two requests overlapped.
     """
     if kind == "wallets" and not pairs_are_free(run):
         raise Inconclusive(
@@ -52,19 +53,25 @@ def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check:
     rng = source(settings.seed, "histories", kind)
     share = settings.share()
     end = None if share is None else time.monotonic() + share
+    concurrent = False
     for _ in range(max(2, settings.cases // CASES_PER_HISTORY)):
         if end is not None and time.monotonic() > end:
             break
         try:
             with recorder.keeping(settings.replay_folder):
-                _history(run, kind, recorder, rng)
+                concurrent = _history(run, kind, recorder, rng) or concurrent
         except Violation as violation:
+            concurrent = True
             recorder.settled.add(violation.key)
+    with recorder.keeping(settings.replay_folder):
+        if not concurrent:
+            raise Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
     return recorder.findings(settings.replay_folder)
 
 
-def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random) -> None:
-    """Records one history and judges it, anew where a limiter has had a say in it."""
+def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random) -> bool:
+    """Records one history and judges it, anew where a rate limiter answered or no requests overlapped;
+    returns whether some did."""
     for attempt in range(1, MOST_ATTEMPTS + 1):
         fixture = run.fresh() if kind in ("wallets", "beneficiaries") else run.shared()
         if kind != "wallets":
@@ -76,7 +83,9 @@ def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random)
             KINDS[kind](history, fixture)
         except Throttled as throttled:
             if not run.client().pace.wait_out(throttled.exchange, attempt):
-                return
+                return False
             continue
         recorder.inspect(*history.record)
-        return
+        if history.concurrent:
+            return True
+    return False

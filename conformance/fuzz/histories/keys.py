@@ -45,7 +45,7 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
     if found.succeeded and found.get("pages") == 1:
         known = before | added(history.run, str(found.operation), objects(found.get("items")), answered)
         made = one_more("one resource of one key", known=sorted(known & ids(found)))
-        history.recorder.judge(RULE, operation, made, found, *(exchange for _, exchange in done), last)
+        history.expect(RULE, operation, made, found, *(exchange for _, exchange in done), last)
 
 
 @predicate

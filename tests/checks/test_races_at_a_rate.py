@@ -1,0 +1,135 @@
+"""Races under a rate limit: the requests of a race are simultaneous at any rate, or no rule passes."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from unittest import mock
+
+import httpx
+import pytest
+
+from conformance.checks.test_histories import RACES
+from conformance.checks.test_histories import test_has_legal_order as has_legal_order
+from conformance.harness.exploration import FuzzSettings
+from conformance.judge.findings import Finding, Verdict
+from conformance.reference.app import Server
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.transport import InProcessTransport
+from conformance.target.file import build
+from conformance.world.run_context import RunContext
+from tests.faults.catalogue import Fault, load
+from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one
+from tests.faults.races import ChecksThenRecords, PerformsAll
+from tests.support.runs import broken
+from tests.variants.hurry import hurried
+
+#: One fault of each race rule, on an operation that takes few requests.
+KINDS = {
+    "auth.nonce-race": ("ChecksThenRecords", "getBeneficiary"),
+    "idempotency.race": ("PerformsAll", "createVirtualAccount"),
+    "wallet.race": ("LooksThenReserves", "createWallet"),
+    "list.race": ("LosesSimultaneous", "listWallets"),
+}
+
+RATES = (2, 20, 200)
+
+
+@contextlib.contextmanager
+def turns_apart() -> Iterator[None]:
+    """`time.sleep` takes no time in the thread of the test, and its time in threads of a race: requests which
+    wait for their turns there are apart."""
+    real, main = time.sleep, threading.current_thread()
+    with hurried():
+        hurry = time.sleep
+
+        def sleep(seconds: float) -> None:
+            (hurry if threading.current_thread() is main else real)(seconds)
+
+        with mock.patch.object(time, "sleep", sleep):
+            yield
+
+
+def run_at(
+    behaviour: Behaviour | None = None,
+    rate: float = 0,
+    transport: Callable[[Server], httpx.BaseTransport] = LossyTransport,
+) -> RunContext:
+    server, seeded = new_server(behaviour, number=1)
+    tables = {**target_tables(seeded, "http://rate.test"), "limits": {"requests_per_second": rate}}
+    return RunContext(build(tables, "rate"), transport=transport(server))
+
+
+def fault_of(rule: str) -> Fault:
+    name, operation = KINDS[rule]
+    [fault] = (
+        fault
+        for fault in load()
+        if (fault.rule, fault.operation, fault.behaviour.__name__) == (rule, operation, name)
+    )
+    return fault
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize("rule", KINDS)
+def test_race_is_found_at_any_rate(rule: str, rate: float) -> None:
+    fault = fault_of(rule)
+    with turns_apart():
+        run, outcome = run_at(fault.make(), rate), Outcome()
+        for check in checks_of(rule, fault.operation):
+            run_one(check, fault.operation, run, outcome)
+    assert (rule, fault.operation) in outcome.broken, outcome
+
+
+@pytest.mark.parametrize("rate", RATES)
+@pytest.mark.parametrize(
+    ("behaviour", "part", "rule"),
+    [(ChecksThenRecords, "nonces", "auth.nonce-race"), (PerformsAll, "keys", "idempotency.race")],
+)
+def test_history_is_found_at_any_rate(
+    behaviour: type[Behaviour], part: str, rule: str, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(behaviour, "here", lambda self, ctx: True)
+    with turns_apart():
+        findings = broken(has_legal_order(run_at(behaviour(), rate), part, FuzzSettings(1)))
+    assert rule in findings
+
+
+class OneOfEachRace(InProcessTransport):
+    """A rate limiter that lets one request of each race through, and all that are sent alone."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        thread = threading.current_thread().name
+        if thread.startswith("ThreadPoolExecutor") and not thread.endswith("_0"):
+            return httpx.Response(429, headers={"Retry-After": "0"}, json={})
+        return super().handle_request(request)
+
+
+def verdicts_of(rule: str) -> list[Finding]:
+    outcome, fault = Outcome(), fault_of(rule)
+    run = run_at(transport=OneOfEachRace)
+    return [
+        finding
+        for check in checks_of(rule, fault.operation)
+        for finding in run_one(check, fault.operation, run, outcome)
+        if finding.rule == rule
+    ]
+
+
+@hurried()
+@pytest.mark.parametrize("rule", KINDS)
+def test_rule_does_not_pass_without_a_race(rule: str) -> None:
+    findings = verdicts_of(rule)
+    assert findings and {finding.verdict for finding in findings} == {Verdict.INCONCLUSIVE}
+
+
+@hurried()
+@pytest.mark.parametrize("part", RACES)
+def test_history_does_not_pass_without_a_race(part: str) -> None:
+    findings = has_legal_order(run_at(transport=OneOfEachRace), part, FuzzSettings(1))
+    rules = {"auth.nonce-race", "idempotency.race", "wallet.race", "beneficiary.update"}
+    judged = [finding for finding in findings if finding.rule in rules]
+    assert judged and {finding.verdict for finding in judged} == {Verdict.INCONCLUSIVE}

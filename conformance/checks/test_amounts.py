@@ -15,10 +15,10 @@ from conformance.harness.side_effects import UNTOUCHED
 from conformance.judge.comparison import show
 from conformance.judge.expectations import At, Equal
 from conformance.judge.findings import Inconclusive
+from conformance.judge.forms import not_positive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.corpora import amounts
-from conformance.world.corpora.forms import not_positive
 from conformance.world.corpora.value import Use, values
 from conformance.world.run_context import SAMPLE_REMEDIES
 

@@ -10,9 +10,10 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
+from conformance.judge.forms import UNASSIGNED_CODES
 from conformance.world.bodies import by_shape
 from conformance.world.corpora.fields import wrong_choices
-from conformance.world.corpora.texts import UNASSIGNED_CODES, WRONG_CODES
+from conformance.world.corpora.texts import WRONG_CODES
 from conformance.world.corpora.value import values
 
 

@@ -5,8 +5,7 @@ runs:
 
     schema      explore drives one operation: cases from generation (schemathesis, through views), mutations
                 and explicit_cases meet the resources of operation_fixtures, with own_values where a server
-                may want them unique; expected_response and bodies say from the bytes alone what the answer
-                must be
+                may want them unique; conformance.judge.oracle says what the answer must be
     stateful    state_machine draws sequences of requests, executor sends them (with repeating, walking and
                 sender) and compares the answers with model
     histories   history records concurrent clients in keys, wallets, beneficiaries and nonces;

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.fuzz.schema.cases import Case, own_path
 from conformance.fuzz.schema.explore import Fuzzer
+from conformance.judge.oracle import own_path
 from conformance.wire.grammar import is_odd
+from conformance.world.case import Case
 from tests.support.runs import run_on
 
 
@@ -48,8 +49,10 @@ def test_plain(target: str) -> None:
 def test_what_an_odd_target_changed_is_not_taken_for_known() -> None:
     fuzzer = Fuzzer(run_on(), "updateBeneficiary", "test")
     path = own_path("updateBeneficiary")
-    fuzzer.perform(Case("updateBeneficiary", "plain", path, body=b'{"title": "Dr"}'))
-    fuzzer.perform(Case("updateBeneficiary", "odd", path, "x={}", b'{"email": "eve@example.com"}'))
-    fuzzer.perform(Case("updateBeneficiary", "plain", path, body=b'{"title": "Mr"}'))
+    fuzzer.perform(Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Dr"}'))
+    fuzzer.perform(
+        Case("updateBeneficiary", "odd", path=path, query="x={}", body=b'{"email": "eve@example.com"}')
+    )
+    fuzzer.perform(Case("updateBeneficiary", "plain", path=path, body=b'{"title": "Mr"}'))
     assert list(fuzzer.run.record.values())[-1].succeeded
     assert not fuzzer.recorder.failures

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from conformance.fuzz.schema.bodies import ValidBody, judge_body
 from conformance.fuzz.schema.own_values import marked, owned, renewed
+from conformance.judge.oracle import ValidBody, judge_body
 from conformance.world.samples import marker
 
 SAMPLE = {

@@ -15,13 +15,13 @@ from conformance.contract.operations import OPERATIONS
 from conformance.fuzz.engine.database import DatabaseError, open_database
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.engine.shrinking import shrink
-from conformance.fuzz.schema.cases import Case
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
 from conformance.replay import load, perform
 from conformance.wire.messages import Call, to_json
+from conformance.world.case import Case
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose

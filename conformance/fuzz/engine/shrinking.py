@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from conformance.fuzz.schema.cases import Case
 from conformance.judge.comparison import same
 from conformance.wire.messages import to_json
+from conformance.world.case import Case
 
 #: Cases run to make one smaller.
 ATTEMPTS = 60

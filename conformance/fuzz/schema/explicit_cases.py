@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.fuzz.schema.bodies import ValidBody
-from conformance.fuzz.schema.cases import ENCODED, FOREIGN, OUT_OF_REACH, SIBLING, UNKNOWN, Case, own_path
 from conformance.fuzz.schema.mutations import KEYS, as_bytes, valid_case
+from conformance.fuzz.schema.payees import OUT_OF_REACH
+from conformance.judge.oracle import ENCODED, FOREIGN, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
+from conformance.world.case import Case
 from conformance.world.corpora import amounts, bodies, queries, texts
 from conformance.world.corpora.fields import longest, too_long
 from conformance.world.corpora.value import Use, values
@@ -37,16 +38,16 @@ def cases(operation: str, valid: ValidBody | None, *, foreign: bool) -> Iterator
             path = tuple(
                 (parameter, kind if parameter == name else whose) for parameter, whose in own_path(operation)
             )
-            yield replace(base, origin=f"essential: {kind} {name}", path=path)
+            yield replace(base, name=f"essential: {kind} {name}", path=path)
     yield replace(
-        base, origin="essential: an encoded path", path=(*base.path[:-1], (base.path[-1][0], ENCODED))
+        base, name="essential: an encoded path", path=(*base.path[:-1], (base.path[-1][0], ENCODED))
     )
     if described.is_post:
         for name in _KEYS:
-            yield replace(base, origin=f"essential: key {name}", key=KEYS[name]())
+            yield replace(base, name=f"essential: key {name}", key=KEYS[name]())
     for name in described.query_parameters:
         for query in queries.EXPLICIT[name]:
-            yield replace(base, origin=f"essential: {name}", query=query)
+            yield replace(base, name=f"essential: {name}", query=query)
     if valid is not None:
         yield from _bodies(base, valid)
 
@@ -54,17 +55,17 @@ def cases(operation: str, valid: ValidBody | None, *, foreign: bool) -> Iterator
 def _bodies(base: Case, valid: ValidBody) -> Iterator[Case]:
     for raw in bodies.RAW:
         if Use.EXPLICIT in raw.use:
-            yield replace(base, origin=f"essential: {raw.reason}", body=raw.value)
+            yield replace(base, name=f"essential: {raw.reason}", body=raw.value)
     for member in bodies.MEMBERS:
         more = to_json(valid.body)[:-1] + b"," + member.value + b"}"
-        yield replace(base, origin=f"essential: a member with {member.reason}", body=more)
+        yield replace(base, name=f"essential: a member with {member.reason}", body=more)
     filled = [name for name, value in valid.body.items() if isinstance(value, str)]
     free = [name for name in filled if name in FREE_TEXT and name not in valid.pinned] or filled
     for name in free[:1]:
         for text in (*texts.TEXTS, *(texts.PLAIN if name in FREE_TEXT else ())):
             if Use.EXPLICIT in text.use:
                 changed = as_bytes({**valid.body, name: text.value})
-                yield replace(base, origin=f"essential: {text.reason} in {name}", body=changed)
+                yield replace(base, name=f"essential: {text.reason} in {name}", body=changed)
     for field in request_fields(base.operation):
         if field.max_length is not None and field.name not in valid.pinned:
             for kind, value in (
@@ -74,22 +75,22 @@ def _bodies(base: Case, valid: ValidBody) -> Iterator[Case]:
                 if value is not None:
                     yield replace(
                         base,
-                        origin=f"essential: {field.name} {kind}",
+                        name=f"essential: {field.name} {kind}",
                         body=to_json({**valid.body, field.name: value}),
                     )
     if "amount" in valid.body:
         for amount in values(_AMOUNTS, Use.EXPLICIT):
-            yield replace(base, origin="essential: amount", body=to_json({**valid.body, "amount": amount}))
+            yield replace(base, name="essential: amount", body=to_json({**valid.body, "amount": amount}))
     if base.operation == "createPayout":
         for stand_in in OUT_OF_REACH[::2]:
             yield replace(
                 base,
-                origin="essential: a payee elsewhere",
+                name="essential: a payee elsewhere",
                 body=to_json({**valid.body, "beneficiary_id": stand_in}),
             )
         for stand_in in OUT_OF_REACH[1::2]:
             yield replace(
                 base,
-                origin="essential: a destination elsewhere",
+                name="essential: a destination elsewhere",
                 body=to_json({**valid.body, "payout_destination_id": stand_in}),
             )

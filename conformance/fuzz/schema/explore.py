@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from conformance.contract.fields import documented
@@ -11,10 +12,7 @@ from conformance.fuzz.engine.budget import budget, explore, single
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
-from conformance.fuzz.schema import mutations
-from conformance.fuzz.schema.bodies import BodyVerdict, odd_address
-from conformance.fuzz.schema.cases import Case, call_of
-from conformance.fuzz.schema.expected_response import expect
+from conformance.fuzz.schema import mutations, payees
 from conformance.fuzz.schema.explicit_cases import cases
 from conformance.fuzz.schema.generation import Generator
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
@@ -23,21 +21,20 @@ from conformance.harness.exploration import FuzzSettings
 from conformance.judge import pages, queries
 from conformance.judge.comparison import MOVING
 from conformance.judge.expectations import (
-    Accepted,
     Answered,
     At,
-    Authenticated,
     Equal,
     Member,
-    Refused,
-    Status,
 )
 from conformance.judge.findings import Finding, Verdict
+from conformance.judge.forms import plain_amount
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
-from conformance.judge.reasons import ExpectedAnswer
+from conformance.judge.oracle import BodyVerdict, ExpectedAnswer, Known, expect
+from conformance.judge.oracle.bodies import odd_address
+from conformance.judge.oracle.keys import accepted_by
 from conformance.wire.grammar import is_odd
-from conformance.wire.messages import Exchange
-from conformance.world.corpora.forms import plain_amount
+from conformance.wire.messages import Call, Exchange
+from conformance.world.case import Case, call_of
 from conformance.world.run_context import SAMPLE_REMEDIES, RunContext
 
 #: Boundary cases for each generated one that is asked for: they cost no drawing.
@@ -60,17 +57,15 @@ class Fuzzer:
         body = self.fixtures.body_of(case)
         if odd_address(body):
             return
-        body, expected, verdict = self._expected(case, body)
-        ids = self.fixtures.ids(case)
+        request, expected = self._expected(case, call_of(case, self.fixtures.ids(case), body))
         watched = bool(expected.refusals) and case.own_path
         if watched:
             self.recorder.sent(*self.fixtures.before())
         client = self.fixtures.fixture.client
-        request = call_of(case, ids, body)
         if odd := is_odd(request.target):
             # Whether it is this operation's at all is for a front end or a router to say.
             request = request.but(operation=None)
-        exchange = self.run.send(client, request, case.origin)
+        exchange = self.run.send(client, request, case.name)
         if odd:
             self.recorder.keep(exchange)
             if not exchange.refused and exchange.method != "GET":
@@ -81,29 +76,31 @@ class Fuzzer:
         self.recorder.count(exchange)
         self.recorder.keep(exchange)
         if not exchange.throttled and exchange.status is not None and exchange.status < 500:
-            self._judge(case, expected, verdict, exchange, watched)
+            self._judge(expected, exchange, watched)
         else:
             self.fixtures.renew()
         if not (expected.refusals and exchange.succeeded):
             # What was accepted against the rules may well be shown against the rules: one fault, one failure.
             self.recorder.inspect(exchange)
 
-    def _expected(self, case: Case, body: bytes | None) -> tuple[bytes | None, ExpectedAnswer, BodyVerdict]:
-        """What a case is sent with and must be answered: where it must be accepted, no value of it is one
-        that the server may have elsewhere."""
-        valid = self.fixtures.valid
+    def _expected(self, case: Case, call: Call) -> tuple[Call, ExpectedAnswer]:
+        """The call of a case as it is sent, and its answer by the specification. Where it must be accepted,
+        its values are such as no other request had."""
+        valid, body, target = self.fixtures.valid, call.body, self.run.target
+        known = Known(case.path, payees.whose(case.body), valid)
         if valid is None or not body:
-            return body, *expect(case, body, valid, self.run.target)
+            return call, expect(call, target, known)
         valid, body = renewed(valid, body, self.fixtures.fresh_body())
-        expected, verdict = expect(case, body, valid, self.run.target)
-        if expected.accepted is not None and verdict.document is not None:
-            own = marked(valid, body, verdict.document)
+        call, known = call.but(body=body), replace(known, valid=valid)
+        expected = expect(call, target, known)
+        if expected.accepted is not None and expected.body.document is not None:
+            own = marked(valid, body, expected.body.document)
             if own is None:
                 expected.accepted = None
             elif own != body:
-                body = own
-                expected, verdict = expect(case, body, valid, self.run.target)
-        return body, expected, verdict
+                call = call.but(body=own)
+                expected = expect(call, target, known)
+        return call, expected
 
     def _no_mistake(self, exchange: Exchange) -> None:
         """A target that no grammar allows, or no documented path has, may be answered by whoever finds it
@@ -113,47 +110,29 @@ class Fuzzer:
             "http.no-server-error", self.operation, Answered("any request", also=also), exchange
         )
 
-    def _judge(
-        self, case: Case, expected: ExpectedAnswer, verdict: BodyVerdict, exchange: Exchange, watched: bool
-    ) -> None:
+    def _judge(self, expected: ExpectedAnswer, exchange: Exchange, watched: bool) -> None:
         judge, operation = self.recorder.judge, self.operation
         if exchange.succeeded:
-            self._used(case, expected, exchange)
-        if expected.authenticates and not (
-            expected.refusals and exchange.error_type != "authentication_error"
-        ):
-            judge(
-                expected.authenticates,
-                operation,
-                Authenticated("a correctly signed request"),
-                exchange,
-            )
+            self._used(expected)
+        if expected.passes and not (expected.refusals and exchange.error_type != "authentication_error"):
+            passes = expected.passes[0]
+            judge(passes.rule, operation, passes.expectation, exchange)
         if (reason := expected.refusal) is not None:
-            status = reason.statuses[0] if len(reason.statuses) == 1 else 0
-            refused = (
-                Status(reason.what, reason.statuses)
-                if len(reason.statuses) > 1
-                else Refused(reason.what, status, reason.type, reason.code)
-            )
-            judge(reason.rule, operation, refused, exchange)
+            judge(reason.rule, operation, reason.expectation, exchange)
             if watched and exchange.refused:
                 self._unchanged(exchange)
         elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.run)):
             rule = (
                 "idempotency.key-accepted"
-                if exchange.error_code == "invalid_idempotency_key" and case.key.name == "fresh"
+                if exchange.error_code == "invalid_idempotency_key"
+                and accepted_by(exchange.call.idempotency_key or "") == "idempotency.key-accepted"
                 else expected.accepted.rule
             )
             if exchange.refused and self._takes_no_more():
                 return
-            judge(
-                rule,
-                operation,
-                Accepted(f"{expected.accepted.what}"),
-                exchange,
-            )
+            judge(rule, operation, expected.accepted.expectation, exchange)
         if exchange.succeeded and not expected.refusals:
-            self._shown(case, verdict, exchange)
+            self._shown(expected.body, exchange)
 
     def _takes_no_more(self) -> bool:
         """Whether the valid request is refused in the same place as well: how many of a kind may be in one
@@ -166,7 +145,7 @@ class Fuzzer:
         self.fixtures.renew()
         return again.refused
 
-    def _used(self, case: Case, expected: ExpectedAnswer, exchange: Exchange) -> None:
+    def _used(self, expected: ExpectedAnswer) -> None:
         """An accepted request has changed what is there."""
         self.fixtures.look_anew()
         if TRAITS[self.operation].once or (expected.refusals and OPERATIONS[self.operation].method != "GET"):
@@ -185,10 +164,10 @@ class Fuzzer:
 
     # ------------------------------------------------------------------ what an accepted request shows
 
-    def _shown(self, case: Case, verdict: BodyVerdict, exchange: Exchange) -> None:
+    def _shown(self, verdict: BodyVerdict, exchange: Exchange) -> None:
         if OPERATIONS[self.operation].is_list:
             style = self.run.target.array_style
-            for rule, demanded in pages.demanded(self.operation, queries.read(case.query), style):
+            for rule, demanded in pages.demanded(self.operation, queries.read(exchange.call.query), style):
                 self.recorder.judge(rule, self.operation, demanded, exchange)
         elif self.operation == "updateBeneficiary":
             self._shown_update(verdict, exchange)

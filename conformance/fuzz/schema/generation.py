@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from conformance.fuzz.schema.bodies import ValidBody
-from conformance.fuzz.schema.cases import Case, own_path
 from conformance.fuzz.schema.views import ACCEPT, REJECT, document
+from conformance.judge.oracle import ValidBody, own_path
+from conformance.world.case import Case
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -97,7 +97,8 @@ class Generator:
         query, body, content_type = _wire(generated)
         if raw and body is not None:
             body = _unescaped(body)
-        return Case(self.operation, origin, own_path(self.operation), query, body, content_type)
+        path = own_path(self.operation)
+        return Case(self.operation, origin, path=path, query=query, body=body, content_type=content_type)
 
 
 def _origin(view: str, mode: GenerationMode) -> str:

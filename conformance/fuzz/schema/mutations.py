@@ -13,20 +13,10 @@ from urllib.parse import quote
 from conformance.contract import fields
 from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
-from conformance.fuzz.schema.bodies import ValidBody
-from conformance.fuzz.schema.cases import (
-    ENCODED,
-    FOREIGN,
-    OUT_OF_REACH,
-    RAW,
-    SIBLING,
-    UNKNOWN,
-    Case,
-    Key,
-    own_path,
-)
-from conformance.judge.reasons import Reason
+from conformance.fuzz.schema.payees import OUT_OF_REACH
+from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
+from conformance.world.case import Case
 from conformance.world.corpora import amounts, bodies, headers, ids, queries, texts
 from conformance.world.corpora import fields as corpus
 from conformance.world.corpora.dates import DATES
@@ -38,37 +28,21 @@ if TYPE_CHECKING:
 Body = dict[str, Any]
 
 
-_WRONG_KEY = "idempotency.key-invalid"
-
-
-def _key(name: str, value: str | None, *, accepted: str = "", rule: str = "") -> Key:
-    refusal: Reason | None
-    if rule == _WRONG_KEY:
-        refusal = Reason(
-            rule, f"the Idempotency-Key {name}", type="validation_error", code="invalid_idempotency_key"
-        )
-    else:
-        refusal = Reason(rule, name) if rule else None
-    return Key(name, value, refusal, accepted)
-
-
-_OTHER = "idempotency.key-other-uuids"
-
 #: Forms of the Idempotency-Key -> how it is made; random ones are new each time.
-KEYS: dict[str, Callable[[], Key]] = {
-    "none": lambda: _key("no Idempotency-Key", None, rule="idempotency.key-required"),
-    "word": lambda: _key("'not-a-uuid'", "not-a-uuid", rule=_WRONG_KEY),
-    "digits": lambda: _key("'12345'", "12345", rule=_WRONG_KEY),
-    "letter": lambda: _key("with a g", str(uuid.uuid4())[:-1] + "g", rule=_WRONG_KEY),
-    "short": lambda: _key("one short", str(uuid.uuid4())[:-1], rule=_WRONG_KEY),
-    "long": lambda: _key("one too long", str(uuid.uuid4()) + "0", rule=_WRONG_KEY),
-    "endless": lambda: _key("of 4000 characters", "a" * 4000, rule=_WRONG_KEY),
-    "odd hyphens": lambda: _key("with its hyphens elsewhere", _shifted(str(uuid.uuid4()))),
-    "version 1": lambda: _key("of version 1", str(uuid.uuid1()), accepted=_OTHER),
-    "upper case": lambda: _key("in upper case", str(uuid.uuid4()).upper(), accepted=_OTHER),
-    "no hyphens": lambda: _key("without hyphens", uuid.uuid4().hex),
-    "braces": lambda: _key("in braces", "{" + str(uuid.uuid4()) + "}"),
-    "empty": lambda: _key("empty", ""),
+KEYS: dict[str, Callable[[], str | None]] = {
+    "none": lambda: None,
+    "word": lambda: "not-a-uuid",
+    "digits": lambda: "12345",
+    "letter": lambda: str(uuid.uuid4())[:-1] + "g",
+    "short": lambda: str(uuid.uuid4())[:-1],
+    "long": lambda: str(uuid.uuid4()) + "0",
+    "endless": lambda: "a" * 4000,
+    "odd hyphens": lambda: _shifted(str(uuid.uuid4())),
+    "version 1": lambda: str(uuid.uuid1()),
+    "upper case": lambda: str(uuid.uuid4()).upper(),
+    "no hyphens": lambda: uuid.uuid4().hex,
+    "braces": lambda: "{" + str(uuid.uuid4()) + "}",
+    "empty": lambda: "",
 }
 
 
@@ -81,7 +55,9 @@ def _shifted(text: str) -> str:
 
 def valid_case(operation: str, valid: ValidBody | None) -> Case:
     """The operation as the server is known to take it."""
-    return Case(operation, "valid", own_path(operation), body=None if valid is None else to_json(valid.body))
+    return Case(
+        operation, "valid", path=own_path(operation), body=None if valid is None else to_json(valid.body)
+    )
 
 
 def strategies(operation: str, valid: ValidBody | None, *, foreign: bool) -> dict[str, SearchStrategy[Case]]:
@@ -95,35 +71,35 @@ def strategies(operation: str, valid: ValidBody | None, *, foreign: bool) -> dic
     }
     if described.is_post:
         made["key"] = st.builds(
-            lambda name: replace(base, origin=f"mutation: key {name}", key=KEYS[name]()),
+            lambda name: replace(base, name=f"mutation: key {name}", key=KEYS[name]()),
             st.sampled_from(sorted(KEYS)),
         )
     if described.is_list:
         made["query"] = st.builds(
-            lambda query: replace(base, origin="mutation: query", query=query), _queries(operation)
+            lambda query: replace(base, name="mutation: query", query=query), _queries(operation)
         )
     elif not described.is_post:
         made["query"] = st.builds(
-            lambda query: replace(base, origin="mutation: query", query=query),
+            lambda query: replace(base, name="mutation: query", query=query),
             st.sampled_from(values(queries.QUERIES)),
         )
     if valid is not None:
         made["field"] = _changed(base, valid)
         made["bytes"] = st.builds(
-            lambda body: replace(base, origin="mutation: bytes", body=body), _bytes(valid)
+            lambda body: replace(base, name="mutation: bytes", body=body), _bytes(valid)
         )
         made["notation"] = st.builds(
-            lambda body: replace(base, origin="mutation: notation", body=body), _notations(valid)
+            lambda body: replace(base, name="mutation: notation", body=body), _notations(valid)
         )
         made["content type"] = st.builds(
-            lambda kind: replace(base, origin="mutation: content type", content_type=kind),
+            lambda kind: replace(base, name="mutation: content type", content_type=kind),
             st.sampled_from(values(headers.CONTENT_TYPES)),
         )
     return made
 
 
 def _path(base: Case, path: tuple[tuple[str, str], ...]) -> Case:
-    return replace(base, origin="mutation: path", path=path)
+    return replace(base, name="mutation: path", path=path)
 
 
 def _paths(operation: str, foreign: bool) -> SearchStrategy[tuple[tuple[str, str], ...]]:
@@ -206,7 +182,7 @@ def _changed(base: Case, valid: ValidBody) -> SearchStrategy[Case]:
             )
         else:
             body[field.name] = draw(_values(field, how))
-        return replace(base, origin=f"mutation: {field.name} {how}", body=as_bytes(body))
+        return replace(base, name=f"mutation: {field.name} {how}", body=as_bytes(body))
 
     return change()
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
-from conformance.fuzz.schema import cases
-from conformance.fuzz.schema.bodies import ValidBody
-from conformance.fuzz.schema.cases import Case
+from conformance.fuzz.schema import payees
 from conformance.harness.side_effects import Watch
 from conformance.judge.expectations import NoEffect
 from conformance.judge.findings import Inconclusive, NotApplicable
+from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call, unknown_like
 from conformance.world.cache import Key
+from conformance.world.case import Case
 from conformance.world.run_context import RunContext
 
 #: What a user can do where a pair can be had in one account only: that is open, but leaves nothing to test.
@@ -109,8 +109,8 @@ class OperationFixtures:
         if operation == "createPayout":
             body = {
                 **body,
-                "beneficiary_id": cases.OWN_BENEFICIARY,
-                "payout_destination_id": cases.OWN_DESTINATION,
+                "beneficiary_id": payees.OWN_BENEFICIARY,
+                "payout_destination_id": payees.OWN_DESTINATION,
             }
         pinned: set[str] = set()
         if operation == "createPayoutDestination":
@@ -145,10 +145,14 @@ class OperationFixtures:
         }
         found: dict[str, Callable[[], str]] = {}
         for name, fixture in fixtures.items():
-            found[getattr(cases, f"{name}_BENEFICIARY")] = functools.partial(_part, fixture, "beneficiary_id")
-            found[getattr(cases, f"{name}_DESTINATION")] = functools.partial(_part, fixture, "destination_id")
-        found[cases.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.fixture.beneficiary_id)
-        found[cases.UNKNOWN_DESTINATION] = lambda: unknown_like(self.fixture.destination_id)
+            found[getattr(payees, f"{name}_BENEFICIARY")] = functools.partial(
+                _part, fixture, "beneficiary_id"
+            )
+            found[getattr(payees, f"{name}_DESTINATION")] = functools.partial(
+                _part, fixture, "destination_id"
+            )
+        found[payees.UNKNOWN_BENEFICIARY] = lambda: unknown_like(self.fixture.beneficiary_id)
+        found[payees.UNKNOWN_DESTINATION] = lambda: unknown_like(self.fixture.destination_id)
         return found
 
     # ------------------------------------------------------------------ paths
@@ -158,17 +162,17 @@ class OperationFixtures:
         return {name: self._id(name, kind) for name, kind in case.path}
 
     def _id(self, name: str, kind: str) -> str:
-        if kind.startswith(cases.RAW):
-            return kind.removeprefix(cases.RAW)
-        if kind == cases.FOREIGN:
+        if kind.startswith(RAW):
+            return kind.removeprefix(RAW)
+        if kind == FOREIGN:
             assert self.foreign is not None
             return str(getattr(self.foreign, name))
-        if kind == cases.SIBLING:
+        if kind == SIBLING:
             return str(getattr(self.sibling, name))
         own = str(getattr(self.fixture, name))
-        if kind == cases.UNKNOWN:
+        if kind == UNKNOWN:
             return unknown_like(own)
-        return own[:-1] + f"%{ord(own[-1]):02X}" if kind == cases.ENCODED else own
+        return own[:-1] + f"%{ord(own[-1]):02X}" if kind == ENCODED else own
 
     # ------------------------------------------------------------------ what a refusal must leave alone
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.traits import TRAITS
-from conformance.fuzz.schema.bodies import judge_body
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.schema.own_values import owned
 from conformance.fuzz.stateful.model import Document, Payee, Post, Thing
@@ -15,6 +14,7 @@ from conformance.judge.comparison import alike, objects, same
 from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
+from conformance.judge.oracle import judge_body
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.run_context import RunContext

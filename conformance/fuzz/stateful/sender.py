@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 
 from conformance.contract.rules import RULES
 from conformance.fuzz.engine.recorder import Recorder
-from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.stateful.model import Model
 from conformance.judge.expectations import Authenticated, Expectation
+from conformance.judge.oracle import ValidBody
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.lateness import look_until

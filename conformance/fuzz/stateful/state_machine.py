@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from conformance.contract import fields
-from conformance.fuzz.schema.bodies import ValidBody
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
+from conformance.judge.oracle import ValidBody
 from conformance.world.account import call
 from conformance.world.samples import marker
 

@@ -92,7 +92,6 @@ WRONG_CURRENCIES = (
 
 #: Kind of code -> values of no right form, and the value of the right form that nothing has.
 WRONG_CODES = {"country": WRONG_COUNTRIES, "currency": WRONG_CURRENCIES}
-UNASSIGNED_CODES = {"country": "ZZ", "currency": "ZZZ"}
 
 #: Codes of any kind, drawn for all of them and for the values of enumerations.
 CODES = (

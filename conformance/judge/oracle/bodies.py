@@ -16,8 +16,8 @@ from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.judge.comparison import same, show
-from conformance.judge.reasons import Reason
-from conformance.world.corpora.forms import (
+from conformance.judge.forms import (
+    UNASSIGNED_CODES,
     not_positive,
     plain_email,
     plain_text,
@@ -26,7 +26,7 @@ from conformance.world.corpora.forms import (
     surely_no_choice,
     surely_no_code,
 )
-from conformance.world.corpora.texts import UNASSIGNED_CODES
+from conformance.judge.oracle.reasons import Reason
 
 #: Those that name a person: a digit in them may be refused.
 PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})

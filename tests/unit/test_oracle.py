@@ -8,15 +8,27 @@ from typing import Any
 
 import pytest
 
-from conformance.fuzz.schema.bodies import ValidBody, judge_body
-from conformance.fuzz.schema.cases import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, Case, Key, own_path
-from conformance.fuzz.schema.expected_response import expect
-from conformance.fuzz.schema.mutations import KEYS
+from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
 from conformance.judge import queries
+from conformance.judge.forms import surely_longer
+from conformance.judge.oracle import (
+    ENCODED,
+    FOREIGN,
+    RAW,
+    SIBLING,
+    UNKNOWN,
+    ExpectedAnswer,
+    Known,
+    ValidBody,
+    expect,
+    judge_body,
+    own_path,
+)
 from conformance.target.file import build
-from conformance.wire.messages import to_json
+from conformance.wire.messages import Auth, Call, to_json
 from conformance.world import samples
-from conformance.world.corpora.forms import surely_longer
+from conformance.world.account import call, new_key
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"
@@ -139,72 +151,72 @@ def test_longer_however_counted() -> None:
 # ---------------------------------------------------------------------- whole requests
 
 
-def case(operation: str, **changes: Any) -> Case:
-    return Case(operation, "test", **{"path": own_path(operation), **changes})
+def request(operation: str, body: bytes | None = None, **changes: Any) -> Call:
+    """A call of an operation, with ids that nothing knows."""
+    ids = {name: f"{name}_1" for name in OPERATIONS[operation].path_parameters}
+    return call(operation, ids).but(body=body, **changes)
 
 
-def test_path_refusals() -> None:
-    path = {name: dict(own_path("getBeneficiary")) for name in ("parent", "child")}
-    for kind, rule, statuses in (
-        (FOREIGN, "tenancy.foreign-parent", (403,)),
-        (UNKNOWN, "tenancy.unknown-parent", (404,)),
-    ):
-        expected, _ = expect(
-            case("getBeneficiary", path=tuple({**path["parent"], "account_id": kind}.items())),
-            None,
-            None,
-            TARGET,
-        )
-        assert expected.refusal is not None and (expected.refusal.rule, expected.refusal.statuses) == (
-            rule,
-            statuses,
-        )
-    for kind, rule in (
-        (FOREIGN, "tenancy.foreign-child"),
-        (UNKNOWN, "tenancy.missing-child"),
-        (SIBLING, "tenancy.sibling-child"),
-    ):
-        expected, _ = expect(
-            case("getBeneficiary", path=tuple({**path["child"], "beneficiary_id": kind}.items())),
-            None,
-            None,
-            TARGET,
-        )
-        assert expected.refusal is not None and (expected.refusal.rule, expected.refusal.statuses) == (
-            rule,
-            (404,),
-        )
+def answer(
+    operation: str, body: bytes | None = None, valid: ValidBody | None = None, **changes: Any
+) -> ExpectedAnswer:
+    """What a call to own resources must be answered."""
+    return expect(request(operation, body, **changes), TARGET, Known(own_path(operation), valid=valid))
+
+
+def on_path(operation: str, **kinds: str) -> ExpectedAnswer:
+    """What a call is answered some of whose path parameters name what is not the caller's."""
+    path = {**dict(own_path(operation)), **kinds}
+    return expect(request(operation), TARGET, Known(tuple(path.items())))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rule", "statuses"),
+    [
+        ({"account_id": FOREIGN}, "tenancy.foreign-parent", (403,)),
+        ({"account_id": UNKNOWN}, "tenancy.unknown-parent", (404,)),
+        ({"beneficiary_id": FOREIGN}, "tenancy.foreign-child", (404,)),
+        ({"beneficiary_id": UNKNOWN}, "tenancy.missing-child", (404,)),
+        ({"beneficiary_id": SIBLING}, "tenancy.sibling-child", (404,)),
+    ],
+)
+def test_path_refusals(kinds: dict[str, str], rule: str, statuses: tuple[int, ...]) -> None:
+    refusal = on_path("getBeneficiary", **kinds).refusal
+    assert refusal is not None and (refusal.rule, refusal.statuses) == (rule, statuses)
 
 
 def test_path_and_body_both_wrong_may_be_refused_either_way() -> None:
-    path = (("account_id", FOREIGN),)
-    expected, _ = expect(case("createBeneficiary", path=path, body=b"{"), b"{", SOUND, TARGET)
-    assert expected.refusal is not None and expected.refusal.statuses == ()
+    known = Known((("account_id", FOREIGN),), valid=SOUND)
+    refusal = expect(request("createBeneficiary", b"{"), TARGET, known).refusal
+    assert refusal is not None and refusal.statuses == ()
 
 
 def test_odd_paths_are_open() -> None:
     for text in ("acc_%zz", "..", "%2e%2e", "acc_1%2F..", "acc_%FF"):
-        expected, _ = expect(case("listWallets", path=(("account_id", RAW + text),)), None, None, TARGET)
-        assert expected.refusal is None and expected.accepted is None and expected.authenticates == ""
-    encoded, _ = expect(case("listWallets", path=(("account_id", ENCODED),)), None, None, TARGET)
-    assert encoded.authenticates == "auth.path-as-sent" and encoded.accepted is None
+        expected = on_path("listWallets", account_id=RAW + text)
+        assert expected.reasons == []
+    encoded = on_path("listWallets", account_id=ENCODED)
+    assert encoded.passes[0].rule == "auth.path-as-sent" and encoded.accepted is None
 
 
-def test_keys() -> None:
-    body = to_json(ACCOUNT.body)
-
-    def outcome(key: Key) -> tuple[str, str]:
-        expected, _ = expect(case("createAccount", body=body, key=key), body, ACCOUNT, TARGET)
-        return (
-            expected.refusal.rule if expected.refusal else "",
-            expected.accepted.rule if expected.accepted else "",
-        )
-
-    assert outcome(Key()) == ("", "fields.accepts-valid")
-    assert outcome(KEYS["word"]()) == ("idempotency.key-invalid", "")
-    assert outcome(KEYS["none"]()) == ("idempotency.key-required", "")
-    assert outcome(KEYS["upper case"]()) == ("", "idempotency.key-other-uuids")
-    assert outcome(KEYS["no hyphens"]()) == ("", "")
+@pytest.mark.parametrize(
+    ("key", "refused", "accepted"),
+    [
+        (new_key(), "", "fields.accepts-valid"),
+        ("not-a-uuid", "idempotency.key-invalid", ""),
+        ("a" * 4000, "idempotency.key-invalid", ""),
+        (new_key() + "0", "idempotency.key-invalid", ""),
+        (None, "idempotency.key-required", ""),
+        ("ABCDEF00-0000-4000-8000-ABCDEF000000", "", "idempotency.key-other-uuids"),
+        (new_key().replace("-", ""), "", ""),
+        ("{" + new_key() + "}", "", ""),
+        ("", "", ""),
+    ],
+)
+def test_keys(key: str | None, refused: str, accepted: str) -> None:
+    expected = answer("createAccount", to_json(ACCOUNT.body), ACCOUNT, idempotency_key=key)
+    assert (expected.refusal.rule if expected.refusal else "") == refused
+    assert (expected.accepted.rule if expected.accepted else "") == accepted
 
 
 def test_payouts_may_lack_funds() -> None:
@@ -214,14 +226,79 @@ def test_payouts_may_lack_funds() -> None:
         "amount": "1.00",
         "currency": "USD",
     }
-    sent = to_json(body)
-    expected, verdict = expect(case("createPayout", body=sent), sent, ValidBody("createPayout", body), TARGET)
-    assert verdict.plain and expected.accepted is None
+    expected = answer("createPayout", to_json(body), ValidBody("createPayout", body))
+    assert expected.body.plain and expected.accepted is None
 
 
 def test_other_media_types_are_open() -> None:
-    expected, _ = expect(case("createAccount", body=b"{", content_type="text/plain"), b"{", ACCOUNT, TARGET)
-    assert expected.refusal is None
+    assert answer("createAccount", b"{", ACCOUNT, content_type="text/plain").refusal is None
+
+
+# ---------------------------------------------------------------------- authentication
+
+
+NOW = 1_800_000_000
+
+FAILURES: list[tuple[Auth, str, tuple[int, ...], str]] = [
+    (Auth(omit=("X-Nonce",)), "auth.missing-header", (), "missing_headers"),
+    (Auth(empty=("X-Nonce",)), "auth.empty-header", (), ""),
+    (Auth(nonce=""), "auth.empty-header", (), ""),
+    (Auth(api_key="K"), "auth.unknown-key", (), ""),
+    (Auth(timestamp="abc"), "auth.timestamp-integer", (), ""),
+    (Auth(timestamp=str(NOW - 301)), "auth.timestamp-window", (401,), "timestamp_too_old"),
+    (Auth(timestamp_offset=301), "auth.timestamp-window", (401,), "timestamp_too_old"),
+    (Auth(nonce="0" * 32), "auth.nonce-replay", (401,), "nonce_replay"),
+    (Auth(secret=""), "auth.signature", (401,), "invalid_signature"),
+    (Auth(mangle="flip"), "auth.signature", (401,), "invalid_signature"),
+    (Auth(signature="0" * 64), "auth.signature", (401,), "invalid_signature"),
+    (Auth(signed_method="PUT"), "auth.signed-method", (401,), "invalid_signature"),
+    (Auth(signed_target="/v1/x"), "auth.signed-path", (401,), "invalid_signature"),
+    (Auth(signed_timestamp="1"), "auth.signed-timestamp", (401,), "invalid_signature"),
+    (Auth(signed_nonce="1"), "auth.signed-nonce", (401,), "invalid_signature"),
+    (Auth(signed_body=b"{}"), "auth.signed-empty-body", (401,), "invalid_signature"),
+    (Auth(separator="|"), "auth.no-separators", (401,), "invalid_signature"),
+]
+
+
+@pytest.mark.parametrize(("auth", "rule", "statuses", "code"), FAILURES)
+def test_failures_of_authentication(auth: Auth, rule: str, statuses: tuple[int, ...], code: str) -> None:
+    known = Known(own_path("listWallets"), now=NOW, nonces=["0" * 32])
+    expected = expect(request("listWallets", auth=auth), TARGET, known)
+    first = expected.refusals[0]
+    assert (first.rule, first.statuses, first.code) == (rule, statuses, code)
+    assert not expected.passes and expected.accepted is None
+
+
+def test_authentication_comes_before_all_else() -> None:
+    for auth, status in ((Auth(mangle="flip"), 401), (Auth(omit=("X-Nonce",)), 0)):
+        expected = answer("createAccount", b"{", auth=auth)
+        assert [reason.rule for reason in expected.refusals][-1] == "auth.comes-first"
+        assert "body.malformed" not in {reason.rule for reason in expected.refusals}
+        assert expected.refusals[-1].statuses == ((status,) if status else ())
+
+
+def test_a_request_signed_as_sent_passes() -> None:
+    plain = request("listWallets").with_query("size=2")
+    timestamp, nonce = str(NOW), "0" * 32
+    string = signing.signature_string("GET", plain.target.encode(), timestamp, nonce, b"")
+    signature = signing.signature(TARGET.primary.secret, string)
+    sent = plain.signed(api_key="k", timestamp=timestamp, nonce=nonce, signature=signature)
+    expected = expect(sent, TARGET, Known(own_path("listWallets"), now=NOW + 5))
+    assert not expected.refusals
+    assert expected.accepted is not None and expected.accepted.rule == "list.echo"
+    assert "auth.query-as-sent" in {reason.rule for reason in expected.passes}
+
+
+def test_reasons_say_rule_section_and_sentence() -> None:
+    (missing, status) = answer("createAccount", auth=Auth(omit=("X-Nonce",)), body=b'{"name": "x"}').refusals
+    assert (missing.rule, missing.section[0]) == ("auth.missing-header", "5.2")
+    assert missing.sentence == "a request without X-Nonce: any 4xx authentication_error/missing_headers"
+    assert status.sentence == "a request without X-Nonce: 401"
+
+
+def test_what_is_open_leaves_nothing_to_judge() -> None:
+    for auth in (Auth(mangle="upper"), Auth(nonce=new_key()), Auth(timestamp=str(NOW))):
+        assert expect(request("getBeneficiary", auth=auth), TARGET).reasons == []
 
 
 # ---------------------------------------------------------------------- queries

@@ -1,0 +1,169 @@
+"""What the specification says of how a request is signed: section 5."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from urllib.parse import urlsplit
+
+from conformance.contract import signing
+from conformance.contract.rules import RULES
+from conformance.judge.oracle.reasons import Reason
+from conformance.target.file import Organization, Target
+from conformance.wire.messages import Auth, Call
+
+#: Seconds that a timestamp may be off (section 8).
+WINDOW = 300
+
+#: The type of every error of authentication (section 7).
+TYPE = "authentication_error"
+
+#: Ways to write the right signature that the specification leaves open (auth.signature-upper-case).
+_RESTYLED = ("", "upper")
+
+_INTEGER = re.compile("[0-9]+")
+_NONCE = re.compile("[0-9A-Fa-f]{32}")
+
+
+def failures(call: Call, target: Target, now: float | None, nonces: Collection[str]) -> list[Reason]:
+    """Why a request must fail authentication. `now` is the server's time in Unix seconds (None: unknown),
+    `nonces` are those that were used in the last 300 seconds.
+
+    Which of several failures is reported is open (auth.precedence), so that a header that is missing or
+    empty, an unknown key and a timestamp that is none hide those behind them."""
+    auth = call.auth
+    if auth.omit:
+        return list(_missing(call))
+    if auth.empty or "" in (auth.timestamp, auth.nonce):
+        empty = [
+            *auth.empty,
+            *([signing.TIMESTAMP] * (auth.timestamp == "")),
+            *([signing.NONCE] * (auth.nonce == "")),
+        ]
+        return [Reason("auth.empty-header", f"an empty {name}") for name in empty[:1]]
+    organization = _organization(target, auth.api_key)
+    if organization is None:
+        return [
+            Reason("auth.unknown-key", "an unknown API key"),
+            Reason("auth.unknown-key-status", "an unknown API key", (401,)),
+        ]
+    if auth.timestamp is not None and not _INTEGER.fullmatch(auth.timestamp):
+        return [Reason("auth.timestamp-integer", f"the timestamp {auth.timestamp[:40]}")]
+    found = [*_outside(call, now), *_replayed(call, nonces), *_wrongly_signed(call, target, organization)]
+    if _odd_form(call):
+        # A server may look at a media type or a transfer coding before it authenticates anybody, and what a
+        # bearer token beside a signature does is open (auth.bearer-beside).
+        return [Reason(reason.rule, reason.what) for reason in found]
+    return found
+
+
+def passed(call: Call, now: float | None) -> list[str]:
+    """The rules by which a request without a failure must pass authentication, beside auth.accepts-valid;
+    what is open about its form leaves nothing to judge, as `open_form` says."""
+    auth = call.auth
+    rules = ["auth.header-case"] if auth.name_case else []
+    if _offset(auth, now):
+        rules.append("auth.timestamp-accepted")
+    return rules
+
+
+def open_form(call: Call, now: float | None) -> bool:
+    """Whether it is open that a request without a failure passes authentication."""
+    auth = call.auth
+    unknown_time = auth.timestamp is not None and now is None
+    odd_nonce = auth.nonce is not None and not _NONCE.fullmatch(auth.nonce)
+    bearer = any(name.lower() == "authorization" for name, _ in call.headers)
+    return auth.mangle == "upper" or unknown_time or odd_nonce or bearer
+
+
+def _missing(call: Call) -> Iterator[Reason]:
+    omitted = call.auth.omit
+    names = "all four headers" if set(omitted) == set(signing.HEADERS) else ", ".join(omitted)
+    if any(name.lower() == "authorization" for name, _ in call.headers):
+        # The refusal of a bearer token beside some of the headers is for the server to name.
+        code = "missing_headers" if set(omitted) == set(signing.HEADERS) else ""
+        yield Reason("auth.bearer-only", f"a bearer token instead of {names}", (), TYPE, code)
+        return
+    yield Reason("auth.missing-header", f"a request without {names}", (), TYPE, "missing_headers")
+    yield Reason("auth.missing-header-status", f"a request without {names}", (401,))
+
+
+def _organization(target: Target, api_key: str | None) -> Organization | None:
+    """The organization of an API key (None: the one in whose name a client sends, which is known)."""
+    known = [organization for organization in (target.primary, target.secondary) if organization]
+    return next((found for found in known if api_key in (None, found.api_key)), None)
+
+
+def _offset(auth: Auth, now: float | None) -> float | None:
+    """The seconds between a timestamp and the server's time; None where that is not known."""
+    if auth.timestamp is None:
+        return auth.timestamp_offset
+    if now is None or not _INTEGER.fullmatch(auth.timestamp):
+        return None
+    return (int(auth.timestamp) if len(auth.timestamp) < 20 else 10**19) - now
+
+
+def _outside(call: Call, now: float | None) -> Iterator[Reason]:
+    offset = _offset(call.auth, now)
+    if offset is not None and abs(offset) > WINDOW:
+        yield Reason(
+            "auth.timestamp-window", f"a timestamp {offset:+.0f} s off", (401,), TYPE, "timestamp_too_old"
+        )
+
+
+def _replayed(call: Call, nonces: Collection[str]) -> Iterator[Reason]:
+    if call.auth.nonce is not None and call.auth.nonce in nonces:
+        yield Reason("auth.nonce-replay", "a nonce used before", (401,), TYPE, "nonce_replay")
+
+
+def _wrongly_signed(call: Call, target: Target, organization: Organization) -> Iterator[Reason]:
+    for rule, what in _differences(call, target, organization):
+        if call.operation in RULES[rule].operations:
+            yield Reason(rule, what, (401,), TYPE, "invalid_signature")
+
+
+def _differences(call: Call, target: Target, organization: Organization) -> Iterator[tuple[str, str]]:
+    """What the signature was made over, or with, that differs from what is sent: rule and description."""
+    auth, body = call.auth, call.body or b""
+    if auth.signature is not None:
+        if auth.signature != _right_signature(call, target, organization):
+            yield "auth.signature", "another signature"
+        return
+    if auth.secret not in (None, organization.secret):
+        yield "auth.signature", "a signature made with another secret"
+    if auth.mangle not in _RESTYLED:
+        yield "auth.signature", f"a mutated signature ({auth.mangle})"
+    if auth.signed_method not in (None, call.method):
+        yield "auth.signed-method", f"a request signed as {auth.signed_method or 'none'}"
+    if auth.signed_target not in (None, call.target):
+        path, _, _ = (auth.signed_target or "").partition("?")
+        yield (
+            ("auth.signed-path", "a request signed for another path")
+            if path != call.path
+            else ("auth.signed-query", "a request signed for another query")
+        )
+    if auth.signed_timestamp not in (None, auth.timestamp):
+        yield "auth.signed-timestamp", "a request signed for another timestamp"
+    if auth.signed_nonce not in (None, auth.nonce):
+        yield "auth.signed-nonce", "a request signed for another nonce"
+    if auth.signed_body not in (None, body):
+        what = "a request signed over another body"
+        yield "auth.signed-body", what
+        yield "auth.signed-empty-body", what
+    if auth.separator:
+        yield "auth.no-separators", f"a request signed with {auth.separator!r} between the parts"
+
+
+def _right_signature(call: Call, target: Target, organization: Organization) -> str | None:
+    """The signature of a call whose timestamp and nonce are given; None where they are drawn when it is
+    sent."""
+    auth = call.auth
+    if auth.timestamp is None or auth.nonce is None:
+        return None
+    sent = (urlsplit(target.base_url).path + call.target).encode("utf-8", "surrogatepass")
+    string = signing.signature_string(call.method, sent, auth.timestamp, auth.nonce, call.body or b"")
+    return signing.signature(organization.secret, string)
+
+
+def _odd_form(call: Call) -> bool:
+    return bool(call.headers) or (bool(call.body) and call.content_type != "application/json")

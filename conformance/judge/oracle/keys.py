@@ -1,0 +1,49 @@
+"""What the specification says of an Idempotency-Key, from its text alone: section 4.0."""
+
+from __future__ import annotations
+
+import re
+
+from conformance.contract.rules import RULES
+from conformance.judge.oracle.reasons import Reason
+
+#: The usual form: a version 4 UUID in lower case.
+_USUAL = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+
+#: Any other well-formed UUID of 36 characters (RFC 9562): versions 1 to 8, in either letter case.
+_OTHER = re.compile(
+    "[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[1-8][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
+)
+
+#: 32 hexadecimal digits, with hyphens, braces or a URN's prefix: lenient readers take them for a UUID.
+_DIGITS = re.compile("[0-9A-Fa-f]{32}")
+
+
+def refusals(operation: str, key: str | None) -> list[Reason]:
+    """Why a POST must be refused for its Idempotency-Key (None: it has none)."""
+    if key is None:
+        rules = ("idempotency.key-required", "idempotency.payout-key-required")
+        return [Reason(rule, "no Idempotency-Key") for rule in rules if operation in RULES[rule].operations]
+    if accepted_by(key) or not key.strip() or _lenient(key):
+        return []
+    shown = repr(key) if len(key) <= 40 else f"of {len(key)} characters"
+    return [
+        Reason(
+            "idempotency.key-invalid",
+            f"the Idempotency-Key {shown}",
+            type="validation_error",
+            code="invalid_idempotency_key",
+        )
+    ]
+
+
+def accepted_by(key: str) -> str:
+    """The rule by which a key must be accepted; empty where that is open, or where it must be refused."""
+    if _USUAL.fullmatch(key):
+        return "idempotency.key-accepted"
+    return "idempotency.key-other-uuids" if _OTHER.fullmatch(key) else ""
+
+
+def _lenient(key: str) -> bool:
+    bare = key.strip().lower().removeprefix("urn:uuid:").strip("{}").replace("-", "")
+    return _DIGITS.fullmatch(bare) is not None

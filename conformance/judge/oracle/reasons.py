@@ -1,0 +1,64 @@
+"""Reasons why a request must be refused, accepted or let through authentication: what the oracle answers
+in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from conformance.contract.rules import RULES, Level
+from conformance.judge.expectations import Accepted, Authenticated, Expectation, Refused, Status
+
+
+class Disagreement(AssertionError):
+    """A row of a table names a rule that the oracle does not: one of the two is wrong, not the server."""
+
+
+class Kind(Enum):
+    """What a reason demands of the answer: a refusal, a 2xx status, or anything but an authentication
+    error."""
+
+    REFUSED = "refused"
+    ACCEPTED = "accepted"
+    AUTHENTICATED = "authenticated"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """A rule that says something of a request's answer, and the request in a few words.
+
+    `statuses` are those that a refusal may have (any 4xx if empty); `type` and `code` those of its error (any
+    if empty).
+    """
+
+    rule: str
+    what: str
+    statuses: tuple[int, ...] = ()
+    type: str = ""
+    code: str = ""
+    kind: Kind = Kind.REFUSED
+
+    @property
+    def level(self) -> Level:
+        return RULES[self.rule].level
+
+    @property
+    def section(self) -> tuple[str, ...]:
+        """The sections of the specification that state the rule."""
+        return RULES[self.rule].section
+
+    @property
+    def expectation(self) -> Expectation:
+        """The expectation that judges the answer."""
+        if self.kind is Kind.ACCEPTED:
+            return Accepted(self.what)
+        if self.kind is Kind.AUTHENTICATED:
+            return Authenticated(self.what)
+        if len(self.statuses) > 1:
+            return Status(self.what, self.statuses)
+        return Refused(self.what, self.statuses[0] if self.statuses else 0, self.type, self.code)
+
+    @property
+    def sentence(self) -> str:
+        """What is expected, for people."""
+        return self.expectation.expected

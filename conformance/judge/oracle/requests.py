@@ -1,0 +1,241 @@
+"""What the specification says of a request as a whole: how it is signed, its path, key, query and body."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
+
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES, Level
+from conformance.judge import queries
+from conformance.judge.oracle import authentication, keys
+from conformance.judge.oracle.bodies import BodyVerdict, ValidBody, judge_body
+from conformance.judge.oracle.reasons import Kind, Reason
+from conformance.target.file import Target
+from conformance.wire.messages import Call
+
+#: Whose resource a path parameter, or a reference in a body, names: the caller's own, another account's of
+#: the same customer, an account's of the organization's other customer, another organization's, nobody's.
+OWN, SIBLING, COUSIN, FOREIGN, UNKNOWN = "own", "sibling", "cousin", "foreign", "unknown"
+
+#: An own id, one of its letters percent-encoded.
+ENCODED = "own, percent-encoded"
+
+#: A path parameter that is raw text: "raw:" and the text as it stands in the path.
+RAW = "raw:"
+
+#: A path parameter and whose resource it names, in the order of the path.
+Path = tuple[tuple[str, str], ...]
+
+#: Whose resource -> rule, description and statuses of the refusal, for the parameter that comes first in the
+#: path.
+_PARENTS = {
+    FOREIGN: ("tenancy.foreign-parent", "another organization's", (403,)),
+    UNKNOWN: ("tenancy.unknown-parent", "an unknown", (404,)),
+}
+
+#: The same for the children.
+_CHILDREN = {
+    FOREIGN: ("tenancy.foreign-child", "another organization's", (404,)),
+    UNKNOWN: ("tenancy.missing-child", "an unknown", (404,)),
+    SIBLING: ("tenancy.sibling-child", "a sibling account's", (404,)),
+    COUSIN: ("tenancy.sibling-child", "another customer's account's", (404,)),
+}
+
+#: The same for an account that is a child, where it differs.
+_ACCOUNTS = {
+    FOREIGN: ("tenancy.foreign-account", "another organization's", (403, 404)),
+    COUSIN: ("tenancy.other-customer-account", "another customer's", (404,)),
+}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of a request beside its bytes.
+
+    `path` says whose resource each path parameter names; None where that is not known. `payee` says whose the
+    beneficiary and the destination are that a payout names. `valid` is a body of the operation that the
+    server takes. `now` is the server's time in Unix seconds; `nonces` were used in the last 300 seconds.
+    """
+
+    path: Path | None = None
+    payee: str = OWN
+    valid: ValidBody | None = None
+    now: float | None = None
+    nonces: Collection[str] = ()
+
+    @property
+    def own_path(self) -> bool:
+        """Whether all resources that the path names are the caller's own and there."""
+        return self.path is not None and all(kind == OWN for _, kind in self.path)
+
+
+@dataclass
+class ExpectedAnswer:
+    """What the specification says of one request's answer.
+
+    Any of `refusals` suffices for a refusal; with none, `accepted` may say why it must succeed. With neither
+    it is open. `passes` are the rules by which the request must pass authentication, the most specific first;
+    none where that is open, too. `body` is what its body is by itself."""
+
+    refusals: list[Reason] = field(default_factory=list)
+    accepted: Reason | None = None
+    passes: list[Reason] = field(default_factory=list)
+    body: BodyVerdict = field(default_factory=BodyVerdict)
+
+    @property
+    def reasons(self) -> list[Reason]:
+        """Every rule that says something of the answer."""
+        return [*self.refusals, *([self.accepted] if self.accepted else []), *self.passes]
+
+    @property
+    def refusal(self) -> Reason | None:
+        """The reason to judge a refusal by: the firmest, and the only one that may name status and error."""
+        if not self.refusals:
+            return None
+        first = min(self.refusals, key=lambda reason: list(Level).index(reason.level))
+        if len(self.refusals) == 1:
+            return first
+        return Reason(first.rule, first.what)
+
+    def by(self, rule: str) -> Reason | None:
+        """What a rule says of the answer; None where it says nothing."""
+        return next((reason for reason in self.reasons if reason.rule == rule), None)
+
+
+def own_path(operation: str) -> Path:
+    """The path of an operation in which every resource is the caller's own."""
+    return tuple((name, OWN) for name in OPERATIONS[operation].path_parameters)
+
+
+def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAnswer:
+    """What a call of an operation must be answered by a target. Raises KeyError for a call of none."""
+    known = known or Known()
+    assert call.operation is not None
+    operation, described = call.operation, OPERATIONS[call.operation]
+    query = queries.read(call.query)
+    # What is said in another media type is the server's to say.
+    is_json = call.content_type == "application/json"
+    verdict = BodyVerdict(plain=not call.body)
+    if described.request_schema is not None:
+        verdict = judge_body(operation, call.body, known.valid) if is_json else BodyVerdict()
+    expected = ExpectedAnswer(body=verdict)
+    refusals = [
+        *_path_refusals(known.path or ()),
+        *(keys.refusals(operation, call.idempotency_key) if described.is_post else ()),
+        *verdict.refusals,
+        *_payee_refusals(known),
+    ]
+    refusals = [reason for reason in refusals if operation in RULES[reason.rule].operations]
+    if failures := authentication.failures(call, target, known.now, known.nonces):
+        expected.refusals = failures
+        if refusals:
+            expected.refusals = [*failures, _comes_first(failures)]
+        return expected
+    expected.refusals = refusals
+    expected.passes = list(_passes(call, query, known))
+    if known.own_path and not refusals and not call.headers:
+        rule = _accepted(call, query, verdict, target)
+        if rule and operation in RULES[rule].operations:
+            expected.accepted = Reason(rule, _named(call, verdict), kind=Kind.ACCEPTED)
+    return expected
+
+
+def _comes_first(failures: list[Reason]) -> Reason:
+    """Authentication comes before whatever else is wrong with a request, with the status that it has
+    anyhow."""
+    stated = {reason.statuses for reason in failures if reason.code and reason.rule != "auth.missing-header"}
+    statuses = stated.pop() if len(stated) == 1 else ()
+    what = f"{failures[0].what}, which is wrong in another way as well"
+    return Reason("auth.comes-first", what, statuses, authentication.TYPE)
+
+
+# ---------------------------------------------------------------------- whose resources
+
+
+def _path_refusals(path: Path) -> Iterator[Reason]:
+    for at, (name, kind) in enumerate(path):
+        what = name.removesuffix("_id").replace("_", " ")
+        if kind.startswith(RAW):
+            if at == 0 and _certainly_unknown(kind.removeprefix(RAW)):
+                yield Reason("tenancy.unknown-parent", f"the {what} id {kind.removeprefix(RAW)[:40]}")
+            return
+        if kind == ENCODED:
+            # What an encoded letter means is clear enough, but not stated: nothing more is judged.
+            return
+        known = _PARENTS if at == 0 else _CHILDREN | _ACCOUNTS if name == "account_id" else _CHILDREN
+        if kind in known:
+            rule, whose, statuses = known[kind]
+            yield Reason(rule, f"{whose} {what}", statuses)
+            return
+
+
+def _certainly_unknown(text: str) -> bool:
+    """Whether raw text in a path is one segment that names nothing, however it is decoded."""
+    try:
+        plain = unquote_to_bytes(text).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return bool(re.fullmatch(r"[\w-]{1,100}", plain))
+
+
+def _payee_refusals(known: Known) -> Iterator[Reason]:
+    if known.payee != OWN:
+        what = "a payout to what is not under the account"
+        yield Reason("tenancy.payout-references", what)
+        yield Reason("tenancy.payout-references-status", what, (404,))
+
+
+# ---------------------------------------------------------------------- what must be let through
+
+
+def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
+    """The rules by which the request must pass authentication."""
+    kinds = [kind for _, kind in known.path or ()]
+    odd = any(kind.startswith(RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(RAW)) for kind in kinds)
+    if odd or not query.readable or authentication.open_form(call, known.now):
+        return
+    rules = authentication.passed(call, known.now)
+    rules += ["auth.path-as-sent"] * (ENCODED in kinds)
+    rules += ["auth.query-as-sent"] * bool(call.query)
+    rules += ["auth.body-as-sent"] * (bool(call.body) and known.valid is not None)
+    for rule in (*rules, "auth.accepts-valid"):
+        if call.operation in RULES[rule].operations:
+            yield Reason(rule, "a correctly signed request", kind=Kind.AUTHENTICATED)
+
+
+def _accepted(call: Call, query: queries.Query, verdict: BodyVerdict, target: Target) -> str:
+    """The rule by which a call without a reason for refusal must be accepted; empty where that is open."""
+    assert call.operation is not None
+    operation, described = call.operation, OPERATIONS[call.operation]
+    if described.is_list:
+        return queries.plain_query(operation, query, target.array_style)
+    takes_body = described.request_schema is not None
+    if call.query or not verdict.plain or (takes_body and call.content_type != "application/json"):
+        return ""
+    if operation == "createPayout" or (not described.is_post and not takes_body):
+        # Funds are the server's to judge (payout.insufficient-funds); reads have no rule of their own.
+        return ""
+    accepted = keys.accepted_by(call.idempotency_key or "") if described.is_post else ""
+    if described.is_post and accepted != "idempotency.key-accepted":
+        return accepted
+    if not takes_body:
+        return "idempotency.key-accepted"
+    if verdict.longest and operation in RULES["fields.max-length-accepted"].operations:
+        return "fields.max-length-accepted"
+    return "fields.accepts-valid"
+
+
+def _named(call: Call, verdict: BodyVerdict) -> str:
+    assert call.operation is not None
+    described = OPERATIONS[call.operation]
+    key = call.idempotency_key or ""
+    if described.is_post and keys.accepted_by(key) != "idempotency.key-accepted":
+        return f"the Idempotency-Key {key[:40]}"
+    if verdict.longest:
+        return f"{verdict.longest} of exactly its maximum length"
+    if described.is_list:
+        return f"the query {call.query[:80] or '(none)'}"
+    return "a request that keeps every stated limit"

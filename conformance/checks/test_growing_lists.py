@@ -96,7 +96,7 @@ class Growth:
 
     # ------------------------------------------------------------------ afterwards
 
-    def whole(self, pages: list[Page]) -> Listed:
+    def whole(self, pages: list[Page]) -> Expectation:
         """What must hold of the list afterwards. What others add while it is read may move any element to
         another page."""
         steady = len({page.total for page in pages}) == 1
@@ -117,7 +117,7 @@ class Growth:
             self.ctx.skip_judgement(RULE, reason, last, remedy=FEWER_ACCOUNTS)
             return
         judged = self.whole(pages), [page.exchange for page in pages]
-        if missing or (repeated and judged[0].once):
+        if missing or (repeated and judged[0].value("once")):
             self.wrong.append(judged)
         else:
             self.right = judged

@@ -11,7 +11,6 @@ within a check:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -21,7 +20,7 @@ from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.harness.repetition import Again, Shown, confirmed
 from conformance.judge import effects
 from conformance.judge.effects import NONE, Effect, Money
-from conformance.judge.expectations import NoEffect, predicate, unusable
+from conformance.judge.expectations import Expectation, NoEffect, predicate, unusable
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Send, page_of, query, walk
 from conformance.world.account import AccountFixture, call
@@ -141,7 +140,8 @@ class Watch:
         doubtful: bool,
         of_refusals: bool = True,
         looks: tuple[list[Exchange], list[Exchange]] | None = None,
-    ) -> tuple[NoEffect, list[Exchange]]:
+        fee: str = "0",
+    ) -> tuple[Expectation, list[Exchange]]:
         """The expectation that `what`, answered as `sent`, had no effect, and the exchanges that it
         judges."""
         before, after = looks or (self.looks_before, self.looks)
@@ -159,6 +159,7 @@ class Watch:
             doubtful=doubtful,
             of_refusals=of_refusals,
             first_accepted=bool(made),
+            fee=fee,
         )
         return expectation, [*before, *after, *answered, *sent]
 
@@ -331,8 +332,9 @@ class SideEffects(Watch):
             doubtful=bool(shown.effect),
             of_refusals=rule == UNTOUCHED,
             looks=(shown.before, shown.after),
+            fee=format(shown.fee, "f"),
         )
-        self.ctx.judge(rule, replace(expectation, fee=format(shown.fee, "f")), *exchanges)
+        self.ctx.judge(rule, expectation, *exchanges)
 
     def judge_refused(
         self,

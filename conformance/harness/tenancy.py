@@ -11,7 +11,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.comparison import document, same
-from conformance.judge.expectations import CannotTell, Holds, predicate
+from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call, parameters, unknown_like
@@ -124,7 +124,7 @@ class PrivateData:
         self._texts = [fixture.customer_id, fixture.client.organization.api_key]
         self._known = [stranger.customer_id]
 
-    def hidden_from(self, sentence: str) -> Holds:
+    def hidden_from(self, sentence: str) -> Expectation:
         """The expectation that an answer shows none of it, judged of the answer and then `exchanges`."""
         return shows_nothing_of(sentence, others=self._of_the_other, texts=self._texts, known=self._known)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
-from conformance.judge.expectations import CannotTell, Expectation, Outcome
+from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
 from conformance.judge.findings import Finding
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
 from conformance.judge.losses import SeldomLost, telling, too_many_lost
@@ -86,25 +86,22 @@ class Tally:
         return finding
 
 
-@dataclass(frozen=True)
-class Invariant(Expectation, kind="invariant"):
+@predicate(name="invariant")
+def Invariant(
+    exchanges: Sequence[Exchange], rule: str, operation: str, *, target: Target | None = None
+) -> Outcome:
     """A rule of every response holds of the exchanges, which are judged in their order.
 
     The earlier ones bring what later ones must not show, or show again: hidden numbers and ids."""
-
-    rule: str = ""
-    operation: str = ""
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        if target is None:
-            raise CannotTell("no target is known, whose secrets no answer may show")
-        rules = Invariants(target)
-        for exchange in exchanges:
-            rules.inspect(exchange)
-        tally = rules.tallies.get((self.rule, self.operation))
-        if tally is None:
-            raise CannotTell("none of the answers is one that the rule is about")
-        return Outcome(not tally.broken, tally.got)
+    if target is None:
+        raise CannotTell("no target is known, whose secrets no answer may show")
+    rules = Invariants(target)
+    for exchange in exchanges:
+        rules.inspect(exchange)
+    tally = rules.tallies.get((rule, operation))
+    if tally is None:
+        raise CannotTell("none of the answers is one that the rule is about")
+    return Outcome(not tally.broken, tally.got)
 
 
 def telling_secrets(target: Target) -> list[str]:
@@ -116,24 +113,22 @@ def telling_secrets(target: Target) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class NoSecrets(Expectation, kind="no-secrets"):
+@predicate(name="no-secrets")
+def NoSecrets(
+    exchanges: Sequence[Exchange], numbers: Sequence[Sequence[str]] = (), *, target: Target | None = None
+) -> Outcome:
     """An answer shows no signing secret of the target, and none of these numbers in full: pairs of what it is
     and its text without spacing, in lower case."""
-
-    numbers: Sequence[Sequence[str]] = ()
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        exchange = exchanges[0]
-        if exchange.status is None:
-            raise CannotTell(f"{exchange.purpose} was not answered", "http.no-server-error")
-        text = exchange.response_body.decode("utf-8", "replace")
-        text += "\n".join(value for _, value in exchange.response_headers)
-        if target is not None and any(secret in text for secret in telling_secrets(target)):
-            return Outcome(False, "a signing secret")
-        plain = squeezed(text)
-        shown = next((name for name, value in self.numbers if value in plain), "")
-        return Outcome(not shown, f"the full {shown} of a destination")
+    exchange = exchanges[0]
+    if exchange.status is None:
+        raise CannotTell(f"{exchange.purpose} was not answered", "http.no-server-error")
+    text = exchange.response_body.decode("utf-8", "replace")
+    text += "\n".join(value for _, value in exchange.response_headers)
+    if target is not None and any(secret in text for secret in telling_secrets(target)):
+        return Outcome(False, "a signing secret")
+    plain = squeezed(text)
+    shown = next((name for name, value in numbers if value in plain), "")
+    return Outcome(not shown, f"the full {shown} of a destination")
 
 
 class Invariants:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from conformance.judge.expectations import CannotTell, Expectation, Outcome
+from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.judge.expectations.base import outcome
-from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 
 #: So many requests of an operation tell how often one is lost.
@@ -36,23 +34,15 @@ def was_lost(exchange: Exchange) -> bool:
     return exchange.lost or (exchange.attempts == 1 and 0 < exchange.begun < exchange.started)
 
 
-@dataclass(frozen=True)
-class SeldomLost(Expectation, kind="seldom-lost"):
+@predicate(name="seldom-lost", times="requests")
+def SeldomLost(exchanges: Sequence[Exchange], requests: int = ENOUGH) -> str | Outcome:
     """Of so many requests like one that was lost, one in a hundred at most has to be sent again.
 
     A few lost ones tell nothing."""
-
-    requests: int = ENOUGH
-
-    @property
-    def times(self) -> int:
-        return self.requests
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        lost = [at for at, exchange in enumerate(exchanges) if was_lost(exchange)]
-        told = f"{len(lost)} of {len(exchanges)} had to be sent again"
-        if too_many_lost(len(lost), len(exchanges)):
-            return outcome(told, *lost[:3])
-        if lost or len(exchanges) < self.requests:
-            raise CannotTell(f"{told}: too few to tell how often requests are lost")
-        return outcome("")
+    lost = [at for at, exchange in enumerate(exchanges) if was_lost(exchange)]
+    told = f"{len(lost)} of {len(exchanges)} had to be sent again"
+    if too_many_lost(len(lost), len(exchanges)):
+        return outcome(told, *lost[:3])
+    if lost or len(exchanges) < requests:
+        raise CannotTell(f"{told}: too few to tell how often requests are lost")
+    return ""

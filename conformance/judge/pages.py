@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.judge import queries
 from conformance.judge.comparison import alike, objects, show
-from conformance.judge.expectations import CannotTell, Expectation, Holds, Outcome, predicate
+from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
 from conformance.judge.expectations.base import outcome
 from conformance.judge.queries import Query, passes, tells
-from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of
 
@@ -80,7 +78,7 @@ def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[
         yield rule, only_passing(f"only elements that fit {name}={value}", name=name, value=value)
 
 
-def number_is(what: str, name: str, *among: int) -> Holds:
+def number_is(what: str, name: str, *among: int) -> Expectation:
     """A number of the envelope is one of these; `what` names the request."""
     shown = " or ".join(map(str, among))
     return number_among(f"{what}: {name} {shown}", name=name, among=list(among))
@@ -109,7 +107,7 @@ def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str
     return "" if good else f"{len(page.items)} items" + (f" with size {limit}" if most is None else "")
 
 
-def count_of_pages(what: str, size: int | None = None, known: int | None = None) -> Holds:
+def count_of_pages(what: str, size: int | None = None, known: int | None = None) -> Expectation:
     """`pages` follows from total and size; `what` names the request, `size` is what it asked for, `known` how
     many elements there are."""
     return pages_fit_total(f"{what}: as many pages as its total fills", size=size, known=known)
@@ -190,33 +188,24 @@ def no_items(exchanges: Sequence[Exchange], numbers: Sequence[int] = (), refusab
 # ---------------------------------------------------------------------- walks: all pages of a list
 
 
-@dataclass(frozen=True)
-class Listed(Expectation, kind="listed"):
+def _listing(what: str, ids: Sequence[str], once: bool) -> str:
+    times = "each exactly once" if once else "each of them in the list"
+    return f"{what}: {len(ids)} elements, {times}"
+
+
+@predicate(name="listed", sentence=_listing, walk=True)
+def Listed(exchanges: Sequence[Exchange], ids: Sequence[str], once: bool = False) -> Outcome:
     """The pages, all of a list, show each of these ids; with `once`, none of them twice."""
-
-    ids: Sequence[str] = ()
-    once: bool = False
-
-    @property
-    def of_walk(self) -> bool:
-        return True
-
-    @property
-    def expected(self) -> str:
-        times = "each exactly once" if self.once else "each of them in the list"
-        return f"{self.what}: {len(self.ids)} elements, {times}"
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        read = pages(exchanges)
-        shown = Counter(ids_of(read))
-        missing = [identifier for identifier in self.ids if identifier not in shown]
-        twice = [identifier for identifier, times in shown.items() if times > 1] if self.once else []
-        if missing and not twice and not _all_read(read):
-            raise CannotTell("the list has more pages than were read")
-        told = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
-        told += [f"{len(missing)} not at all"] if missing else []
-        shows = [at for at, page in enumerate(read) if twice and twice[0] in page.ids][:2]
-        return outcome("; ".join(told), *(shows or [len(read) - 1]))
+    read = pages(exchanges)
+    shown = Counter(ids_of(read))
+    missing = [identifier for identifier in ids if identifier not in shown]
+    twice = [identifier for identifier, times in shown.items() if times > 1] if once else []
+    if missing and not twice and not _all_read(read):
+        raise CannotTell("the list has more pages than were read")
+    told = [f"{len(twice)} more than once, {_places(read, twice[0])}"] if twice else []
+    told += [f"{len(missing)} not at all"] if missing else []
+    shows = [at for at, page in enumerate(read) if twice and twice[0] in page.ids][:2]
+    return outcome("; ".join(told), *(shows or [len(read) - 1]))
 
 
 def _all_read(read: Sequence[Page]) -> bool:
@@ -335,7 +324,7 @@ def only_own(
     strangers: Mapping[str, str] | None = None,
     *,
     exact: bool,
-) -> Holds:
+) -> Expectation:
     """A list, which showed the ids `shown`, shows nothing of another parent: see `none_of_another`."""
     seen = set(shown)
     others = [[identifier, whose] for identifier, whose in (strangers or {}).items() if identifier in seen]

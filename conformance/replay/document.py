@@ -15,14 +15,14 @@ from conformance._text import writable
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, SPEC
 from conformance.judge import invariants, pages  # noqa: F401 - files hold their expectations, too
-from conformance.judge.expectations import ExpectationError, from_plain
+from conformance.judge.expectations import ExpectationError, current, from_plain
 from conformance.replay.symbols import filled
 from conformance.target.file import Target
 from conformance.wire import json_text
 from conformance.wire.messages import Call, call_from_plain
 
 #: The number of the files' form; it grows when an older suite could not read them.
-FORMAT = 2
+FORMAT = 3
 
 SCHEMA = SPEC / "replay.schema.json"
 
@@ -80,8 +80,7 @@ def load(path: Path) -> Document:
             f"{path}: no replay file: one of its texts has half a character (a surrogate)."
         ) from None
     check(document, str(path))
-    loaded: Document = document
-    return loaded
+    return {**document, "expectation": current(document["expectation"])}
 
 
 def check(document: Any, name: str) -> None:

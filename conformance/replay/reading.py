@@ -27,11 +27,11 @@ def read_on(
     expectation = from_plain(document["expectation"])
     steps = {step["id"]: step for step in document["steps"]}
     last = next((step for step in reversed(document["judged"]) if _lists(steps[step])), "")
-    if not expectation.of_walk or last not in answers:
+    if not expectation.predicate.walk or last not in answers:
         return
     step, page = steps[last], page_of(answers[last])
     # A list that grows meanwhile may show an element twice.
-    total, steady = page.total if page else None, "once" in document["expectation"]
+    total, steady = page.total if page else None, "once" in expectation.parameters
     for further in range(1, MOST_FURTHER + 1):
         if page is None or not page.items or (steady and page.total != total) or not _goes_on(page):
             return

@@ -66,7 +66,7 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
         return None
     plain = expectation.to_plain()
     told = json.dumps(plain, ensure_ascii=False)
-    kept = needed(judged, exchanges, run, told, effects=expectation.of_effects)
+    kept = needed(judged, exchanges, run, told, effects=expectation.predicate.effects)
     copies = _copies(judged[-1], kept[-1], expectation.times)
     judged, kept = judged + copies, kept + copies
     steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
@@ -123,11 +123,11 @@ def _told(plain: dict[str, Any], names: Names, steps: list[Step]) -> dict[str, A
     adopted it. Of what it wants to be listed, only what the steps create can be: not what the judged pages
     themselves show."""
     told: dict[str, Any] = names.without_echoes().data(plain)
-    if plain["kind"] == "listed":
+    if plain["predicate"] == "listed":
         shown = {name for step in steps if step.get("decisive") for name in step.get("captures", {})}
-        told["ids"] = [
+        told["parameters"]["ids"] = [
             identifier
-            for identifier in told.get("ids", [])
+            for identifier in told["parameters"]["ids"]
             if (symbol := SYMBOL.search(identifier)) and symbol[1] not in shown
         ]
     return told

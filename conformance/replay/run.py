@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from conformance.judge.expectations import KINDS, ExpectationError, Holds, Outcome, from_plain
-from conformance.judge.expectations.predicates import PREDICATES
+from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome, from_plain
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.replay.document import TARGET_VALUES, Document, ReplayError, Step, call_of
 from conformance.replay.needs import MAX_LISTED
@@ -110,7 +109,7 @@ def perform(
     that cannot be sent, and for one whose organization the target does not have.
     """
     expectation = from_plain(document["expectation"])
-    if isinstance(expectation, Holds) and expectation.name not in PREDICATES:
+    if expectation.name not in PREDICATES:
         raise ReplayError(
             f"the file is judged by the predicate {expectation.name[:60]!r}, which this installation does "
             "not have: another version of the suite, or a check that is not part of it, has written the file."
@@ -193,7 +192,7 @@ def _unread(document: Document, answers: dict[str, Exchange], further: list[Exch
     is so."""
     if sum(step["method"] == "POST" for step in document["steps"]) >= MAX_LISTED:
         return f"the list may have been longer than the {MAX_LISTED} elements that the steps make"
-    if document["expectation"]["kind"] != "listed":
+    if document["expectation"]["predicate"] != "listed":
         return ""
     read = [answers[step] for step in document["judged"] if step in answers] + further
     pages = [page for exchange in read if (page := page_of(exchange))]
@@ -248,10 +247,11 @@ def _request(step: Step) -> list[Any]:
 
 def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
     """An expectation without the ids of what came besides then, and not again."""
-    kept = dict(plain)
-    for name in KINDS[plain["kind"]].besides:
-        kept[name] = [text for text in plain.get(name, []) if not values.lacks(text)]
-    return kept
+    kept = dict(plain["parameters"])
+    for name in PREDICATES[plain["predicate"]].besides if plain["predicate"] in PREDICATES else ():
+        if name in kept:
+            kept[name] = [text for text in kept[name] if not values.lacks(text)]
+    return {**plain, "parameters": kept}
 
 
 def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]:
@@ -287,8 +287,8 @@ def _as_recorded(step: Step, exchange: Exchange, document: Document, sent: Itera
         return
     if any(other["id"] in document["judged"] and _request(other) == _request(step) for other in raced):
         return  # which of them gets through is chance
-    expectation = document["expectation"]
-    if exchange.names_error and expectation.get("code") == exchange.error_code:
+    parameters = document["expectation"]["parameters"]
+    if exchange.names_error and parameters.get("code") == exchange.error_code:
         return  # the refusal that was missed then comes earlier now
     if exchange.error_code == "idempotency_key_conflict" and any(
         _conflict(exchange, other) for other in sent

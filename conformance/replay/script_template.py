@@ -256,16 +256,16 @@ def judged(answers: dict[str, Answer]) -> bool | None:
         named = {"type": error["type"], "code": error["code"]}
     except (ValueError, KeyError, TypeError, RecursionError):
         named = {"type": None, "code": None}
-    kind = expectation["kind"]
-    if kind == "accepted":
+    name, parameters = expectation["predicate"], expectation["parameters"]
+    if name == "accepted":
         return 200 <= status < 300
-    if kind == "authenticated":
+    if name == "authenticated":
         return status != 401 and not (status >= 400 and named["type"] == "authentication_error")
-    if kind == "status":
-        return status in expectation.get("statuses", [])
-    if kind == "refused":
-        good = status == expectation["status"] if expectation.get("status") else status >= 400
-        return good and all(not expectation.get(name) or named[name] == expectation[name] for name in named)
+    if name == "status":
+        return status in parameters["statuses"]
+    if name == "refused":
+        good = status == parameters["status"] if parameters.get("status") else status >= 400
+        return good and all(not parameters.get(part) or named[part] == parameters[part] for part in named)
     return None
 
 

@@ -11,7 +11,7 @@ from conformance.contract.traits import ADDS_TO
 from conformance.judge import pages
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
-from conformance.judge.expectations import Holds
+from conformance.judge.expectations import Expectation
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, page_of, query
 from conformance.world.cache import Key
@@ -76,7 +76,7 @@ def only_own(
     strangers: Mapping[str, str] | None = None,
     *,
     exact: bool = True,
-) -> Holds:
+) -> Expectation:
     """A list, which showed the ids `shown`, shows nothing of another parent; with `exact`, none but the
     created elements and what the server itself puts into new accounts."""
     others = set(shown) - set(created)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.contract.traits import ADDS_TO
-from conformance.judge.expectations import Holds
+from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
 from conformance.wire.client import Client
 from conformance.wire.clock import wait_past
@@ -118,7 +118,7 @@ class ListFixture:
         self.created[created] = exchange
         return True
 
-    def only_own(self, run: RunContext, what: str, shown: Collection[str]) -> Holds:
+    def only_own(self, run: RunContext, what: str, shown: Collection[str]) -> Expectation:
         """The list, which showed the ids `shown`, shows nothing of another parent, and nothing else either
         where all that is in it is known."""
         operation = str(self.call.operation)

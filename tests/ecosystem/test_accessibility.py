@@ -56,7 +56,7 @@ REPLAY: dict[str, Any] = {
                 "answered": {"status": 200},
             }
         ],
-        "expectation": {"kind": "accepted", "what": "the list"},
+        "expectation": {"predicate": "accepted", "expected": "the list: accepted (2xx)", "parameters": {}},
         "judged": ["1"],
     },
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,9 @@ from conformance.fuzz.engine import budget as engine
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.recorder import Recorder, Violation
 from conformance.harness.exploration import FuzzSettings
-from conformance.judge.expectations import Expectation, Outcome
+from conformance.judge.expectations import Outcome, predicate
 from conformance.judge.findings import Finding, Verdict
-from conformance.target.file import Target, build
+from conformance.target.file import build
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 
@@ -26,15 +25,10 @@ TARGET = build(
 )
 
 
-@dataclass(frozen=True)
-class Said(Expectation):
-    """An expectation that holds or not, as it is said."""
-
-    good: bool = True
-    got: str = ""
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        return Outcome(self.good, self.got)
+@predicate(name="tests.said")
+def Said(exchanges: Sequence[Exchange], good: bool = True, got: str = "") -> Outcome:
+    """An expectation that holds or not, as its parameters say."""
+    return Outcome(good, got)
 
 
 def explore(judge: Callable[[Recorder, int], Any], **more: Any) -> tuple[Recorder, list[int]]:

@@ -28,10 +28,17 @@ PROGRAM = """
 import json, sys
 from conformance.cli.main import main
 status = main(sys.argv[1:])
-from conformance.judge.expectations.predicates import PREDICATES
+from conformance.judge.expectations import PREDICATES
 print()
 print(json.dumps([status, sorted(PREDICATES)]))
 """
+
+
+def _name(decorator: ast.expr) -> str:
+    """The name that a decorator gives; empty where it gives none."""
+    given = decorator.keywords if isinstance(decorator, ast.Call) else []
+    named = [keyword.value for keyword in given if keyword.arg == "name"]
+    return named[0].value if named and isinstance(named[0], ast.Constant) else ""  # type: ignore[return-value]
 
 
 def _predicates() -> set[str]:
@@ -44,7 +51,7 @@ def _predicates() -> set[str]:
             for decorator in node.decorator_list:
                 named = decorator.func if isinstance(decorator, ast.Call) else decorator
                 if isinstance(named, ast.Name) and named.id == "predicate":
-                    names.add(f"{path.stem.removeprefix('test_')}.{node.name.strip('_')}")
+                    names.add(_name(decorator) or f"{path.stem.removeprefix('test_')}.{node.name.strip('_')}")
     return names
 
 
@@ -74,6 +81,10 @@ def test_a_recorded_history_is_judged_again(tmp_path: Path) -> None:
 
 def test_a_predicate_of_elsewhere_is_named(replay_file: Path) -> None:
     document = load(replay_file)
-    document["expectation"] = {"kind": "holds", "what": "an own rule", "name": "gateway.has_request_id"}
+    document["expectation"] = {
+        "predicate": "gateway.has_request_id",
+        "expected": "an own rule",
+        "parameters": {},
+    }
     with pytest.raises(ReplayError, match=r"gateway\.has_request_id.*not have"):
         perform(document, run_on())

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks
-from conformance.judge.expectations import KINDS, AtMostOne, SameAnswer
+from conformance.judge.expectations import (
+    PREDICATES,
+    AtMostOne,
+    ExpectationError,
+    Refused,
+    SameAnswer,
+    current,
+    from_plain,
+)
 from conformance.judge.findings import Finding
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import ReplayError, document_of, load, perform, save
@@ -202,11 +210,35 @@ def test_unusable_files(content: str, message: str, tmp_path: Path) -> None:
         load(tmp_path / "missing.json")
 
 
-def test_the_schema_names_each_kind_of_expectation() -> None:
+def test_each_kind_of_older_files_is_a_predicate() -> None:
     schema = json.loads(SCHEMA.read_bytes())
-    # A kind is known where the module that has it was imported.
     load_checks()
-    assert set(schema["properties"]["expectation"]["properties"]["kind"]["enum"]) == KINDS.keys()
+    kinds = set(schema["properties"]["expectation"]["properties"]["kind"]["enum"])
+    assert kinds - PREDICATES.keys() == {"holds"}
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        {"kind": "refused", "what": "a nonce", "status": 401, "type": "authentication_error", "code": "c"},
+        {"kind": "equal", "what": "id", "got": {"$answer": [0, "id"]}, "to": {"$request": [1, "id"]}},
+        {"kind": "holds", "what": "one page", "name": "pages.no_items", "parameters": {"refusable": True}},
+        {"kind": "holds", "what": "of a user's own", "name": "own.rule", "parameters": {"x": 1}},
+    ],
+)
+def test_expectations_of_older_files_are_read(old: dict[str, Any]) -> None:
+    expectation = from_plain(old)
+    assert from_plain(expectation.to_plain()) == expectation
+    assert from_plain({**expectation.to_plain()}).to_plain() == current(old)
+
+
+def test_an_old_refusal_has_its_sentence_and_judges() -> None:
+    told = from_plain({"kind": "refused", "what": "a nonce", "status": 401, "type": "a", "code": "c"})
+    assert told.expected == "a nonce: 401 a/c" and told == Refused("a nonce", 401, "a", "c")
+    with pytest.raises(ExpectationError, match="no kind of expectation"):
+        from_plain({"kind": "never", "what": "x"})
+    with pytest.raises(ExpectationError, match="unexpected keyword"):
+        from_plain({"predicate": "refused", "expected": "x", "parameters": {"colour": "red"}})
 
 
 def test_names_of_files() -> None:

@@ -122,7 +122,7 @@ def test_files_out_of_all_bounds_are_refused(
     assert "not JSON" in refused(b"[" * 200_000, tmp_path)
     assert "not JSON" in refused(b'{"expectation":' + b"[" * 500 + b"]" * 500 + b"}", tmp_path)
     assert "not JSON" in refused(
-        json.dumps(document).replace('"format": 2', '"format": NaN').encode(), tmp_path
+        json.dumps(document).replace('"format": 3', '"format": NaN').encode(), tmp_path
     )
     assert "half a character" in refused(json.dumps({**document, "got": "\ud800"}).encode(), tmp_path)
     monkeypatch.setattr(documents, "LARGEST", 1000)
@@ -271,7 +271,9 @@ def mutated(source: random.Random, document: Any) -> Any:
         case 2:
             del node[key]
         case _ if isinstance(node, dict):
-            node[source.choice(("$answer", "of", "path", "what", "kind", "ids", "statuses"))] = value(source)
+            node[
+                source.choice(("$answer", "of", "path", "kind", "predicate", "parameters", "ids", "statuses"))
+            ] = value(source)
         case _:
             node.append(copy.deepcopy(node[key]))
     return document

@@ -86,7 +86,7 @@ def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(
                 "answered": {"status": 200},
             }
         ],
-        "expectation": {"kind": "accepted", "what": "the list"},
+        "expectation": {"predicate": "accepted", "expected": "the list: accepted (2xx)", "parameters": {}},
         "judged": ["1"],
     }
     (tmp_path / "replays").mkdir()

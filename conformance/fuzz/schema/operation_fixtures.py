@@ -11,7 +11,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.fuzz.schema import payees
 from conformance.harness.side_effects import Watch
-from conformance.judge.expectations import NoEffect
+from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.wire.messages import Call, Exchange
@@ -190,7 +190,7 @@ class OperationFixtures:
         self._watch.start()
         return list(self._watch.looks_before)
 
-    def changed(self, refusal: Exchange) -> tuple[NoEffect, list[Exchange], list[Exchange]] | None:
+    def changed(self, refusal: Exchange) -> tuple[Expectation, list[Exchange], list[Exchange]] | None:
         """The expectation that a refused request changed nothing, if that can be known, the exchanges that it
         judges, and the last looks. What others may have changed as well is nothing."""
         effect = self._watch.effect([refusal.call]) if self._watch is not None else None

@@ -1,4 +1,4 @@
-"""What a check expects, as a value: it judges exchanges, now or when they are sent again, and is told last.
+"""Expectations: values that judge exchanges, live, generated, or sent again by a replay.
 
 A check sends, states an expectation, and hands over the exchanges that it is about:
 
@@ -11,13 +11,14 @@ A check sends, states an expectation, and hands over the exchanges that it is ab
 
 The exchanges are known by their positions: `of=1` is the second one handed over. An expectation is frozen,
 holds plain JSON values only, and judges by nothing but those and the exchanges (and, for a few, the target),
-never by what the check remembers. `judge` comes to an `Outcome`: it holds, it does not (with what was got
-instead), or it cannot be told (with the reason). Whether an answer can be judged at all is for the
-expectation to say: those of one answer leave alone what was throttled, not answered, or answered 5xx.
+never by what the check remembers. `judge` returns an `Outcome`: it holds, it does not (with what was got
+instead), or it cannot be told (with the reason). Those of one answer cannot tell from one that was
+throttled, not answered, or answered 5xx.
 
-A judgement that is a check's own is a predicate: a function of exchanges and plain parameters, which returns
-what was got, or "" where the expectation holds; raise `CannotTell` where the exchanges do not show it. Called
-with the sentence and the parameters, it gives the expectation:
+Every expectation is a predicate by its name, with a sentence and parameters. A predicate is a function of
+exchanges and plain parameters, which returns what was got, or "" where the expectation holds (or an
+`Outcome`); it raises `CannotTell` where the exchanges do not show it. Called with the sentence and the
+parameters, it gives the expectation:
 
     @predicate
     def masked(exchanges, number):
@@ -41,12 +42,14 @@ from conformance.judge.expectations.answers import (
     unusable,
 )
 from conformance.judge.expectations.base import (
-    KINDS,
+    PREDICATES,
     CannotTell,
     Expectation,
     ExpectationError,
     Outcome,
+    current,
     from_plain,
+    predicate,
 )
 from conformance.judge.expectations.effects import NoEffect
 from conformance.judge.expectations.groups import (
@@ -56,11 +59,10 @@ from conformance.judge.expectations.groups import (
     Unchanged,
     difference,
 )
-from conformance.judge.expectations.predicates import Holds, predicate
 from conformance.judge.expectations.values import At, Equal, Later, Member, Sent
 
 __all__ = [
-    "KINDS",
+    "PREDICATES",
     "Accepted",
     "Answered",
     "At",
@@ -71,7 +73,6 @@ __all__ = [
     "Equal",
     "Expectation",
     "ExpectationError",
-    "Holds",
     "Later",
     "Member",
     "NoEffect",
@@ -83,6 +84,7 @@ __all__ = [
     "Sent",
     "Status",
     "Unchanged",
+    "current",
     "difference",
     "from_plain",
     "predicate",

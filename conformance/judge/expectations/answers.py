@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from conformance.contract.operations import response_problems, response_rules
-from conformance.judge.expectations.base import CannotTell, Expectation, Outcome, by_answer, outcome
-from conformance.target.file import Target
+from conformance.judge.expectations.base import CannotTell, Outcome, by_answer, outcome, predicate
 from conformance.wire.messages import Exchange
 
-#: What an expectation of a form comes to where there is nothing that has it.
+#: The reason where no answer shows a value of the form that a rule states.
 NOTHING_SHOWN = "no answer holds a value that the rule is about"
 
 
 def unusable(exchange: Exchange) -> CannotTell | None:
-    """Why an answer says nothing about the rule at hand; None where it does."""
+    """The reason that an answer says nothing about a rule: throttled, not answered, 5xx. None if it does."""
     probe = exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
     if exchange.throttled:
         return CannotTell(f"{probe} was still answered {exchange.status} after waiting")
@@ -25,133 +23,91 @@ def unusable(exchange: Exchange) -> CannotTell | None:
     return None
 
 
-@dataclass(frozen=True)
-class _Answer(Expectation):
-    """An expectation of one answer, which is left alone where it says nothing."""
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        exchange = exchanges[0]
-        if reason := unusable(exchange):
-            raise reason
-        return by_answer(self._fits(exchange), exchange)
-
-    def _fits(self, exchange: Exchange) -> bool:
-        raise TypeError(f"{type(self).__name__} does not say how it judges")
+def _usable(exchanges: Sequence[Exchange]) -> Exchange:
+    """The first exchange. Raises CannotTell where it says nothing about a rule."""
+    exchange = exchanges[0]
+    if reason := unusable(exchange):
+        raise reason
+    return exchange
 
 
-@dataclass(frozen=True)
-class Refused(_Answer, kind="refused"):
+def _refusal(what: str, status: int, type: str, code: str) -> str:
+    if not type:
+        return f"{what}: " + (str(status) if status else "a refusal (4xx)")
+    return f"{what}: {status or 'any 4xx'} " + (f"{type}/{code}" if code else type)
+
+
+@predicate(name="refused", sentence=_refusal)
+def Refused(exchanges: Sequence[Exchange], status: int = 0, type: str = "", code: str = "") -> Outcome:
     """Refused with a status (any 4xx if 0), and with this error type and code where they are given."""
-
-    status: int = 0
-    type: str = ""
-    code: str = ""
-
-    @property
-    def expected(self) -> str:
-        if not self.type:
-            return f"{self.what}: " + (str(self.status) if self.status else "a refusal (4xx)")
-        named = f"{self.type}/{self.code}" if self.code else self.type
-        return f"{self.what}: {self.status or 'any 4xx'} {named}"
-
-    def _fits(self, exchange: Exchange) -> bool:
-        good = exchange.status == self.status if self.status else exchange.refused
-        good = good and self.type in ("", exchange.error_type)
-        return good and self.code in ("", exchange.error_code)
+    exchange = _usable(exchanges)
+    good = exchange.status == status if status else exchange.refused
+    good = good and type in ("", exchange.error_type) and code in ("", exchange.error_code)
+    return by_answer(good, exchange)
 
 
-@dataclass(frozen=True)
-class RefusedOrIgnored(_Answer, kind="refused-or-ignored"):
-    """Refused; or accepted, where the expectation is not to be judged by the answer alone."""
-
-    @property
-    def expected(self) -> str:
-        return f"{self.what}: ignored, or refused (4xx)"
-
-    def _fits(self, exchange: Exchange) -> bool:
-        return exchange.refused or exchange.succeeded
+@predicate(name="refused-or-ignored", sentence="{what}: ignored, or refused (4xx)")
+def RefusedOrIgnored(exchanges: Sequence[Exchange]) -> Outcome:
+    """Refused; or accepted, where the answer alone is not to be judged."""
+    exchange = _usable(exchanges)
+    return by_answer(exchange.refused or exchange.succeeded, exchange)
 
 
-@dataclass(frozen=True)
-class Status(_Answer, kind="status"):
+def _statuses(what: str, statuses: Sequence[int]) -> str:
+    return f"{what}: status {' or '.join(map(str, statuses))}"
+
+
+@predicate(name="status", sentence=_statuses)
+def Status(exchanges: Sequence[Exchange], statuses: Sequence[int] = ()) -> Outcome:
     """Answered with one of these statuses."""
-
-    statuses: Sequence[int] = ()
-
-    @property
-    def expected(self) -> str:
-        return f"{self.what}: status {' or '.join(map(str, self.statuses))}"
-
-    def _fits(self, exchange: Exchange) -> bool:
-        return exchange.status in self.statuses
+    exchange = _usable(exchanges)
+    return by_answer(exchange.status in statuses, exchange)
 
 
-@dataclass(frozen=True)
-class Authenticated(_Answer, kind="authenticated"):
-    """Passed authentication, whatever it was answered afterwards."""
-
-    @property
-    def expected(self) -> str:
-        return f"{self.what}: accepted by authentication"
-
-    def _fits(self, exchange: Exchange) -> bool:
-        return not exchange.refused_authentication
+@predicate(name="authenticated", sentence="{what}: accepted by authentication")
+def Authenticated(exchanges: Sequence[Exchange]) -> Outcome:
+    """Passed authentication, with any answer afterwards."""
+    exchange = _usable(exchanges)
+    return by_answer(not exchange.refused_authentication, exchange)
 
 
-@dataclass(frozen=True)
-class Accepted(_Answer, kind="accepted"):
+@predicate(name="accepted", sentence="{what}: accepted (2xx)")
+def Accepted(exchanges: Sequence[Exchange]) -> Outcome:
     """Answered 2xx."""
-
-    @property
-    def expected(self) -> str:
-        return f"{self.what}: accepted (2xx)"
-
-    def _fits(self, exchange: Exchange) -> bool:
-        return exchange.succeeded
+    exchange = _usable(exchanges)
+    return by_answer(exchange.succeeded, exchange)
 
 
-@dataclass(frozen=True)
-class Documented(Expectation, kind="documented"):
-    """The body of no 2xx answer breaks a part of its schema that a rule states; `what` is the sentence.
+@predicate(name="documented")
+def Documented(exchanges: Sequence[Exchange], rule: str, operation: str) -> Outcome:
+    """The body of no 2xx answer breaks the part of its schema that a rule states.
 
     Where none of them shows a value of that part, it cannot be told."""
-
-    rule: str = ""
-    operation: str = ""
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        for at, exchange in enumerate(exchanges):
-            if not exchange.succeeded:
-                raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
-            problems = response_problems(self.operation, exchange.document)
-            broken = [problem for problem in problems if problem.rule == self.rule]
-            if broken:
-                told = (f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
-                return outcome("; ".join(told), at)
-        if not any(self.rule in response_rules(self.operation, exchange.document) for exchange in exchanges):
-            raise CannotTell(NOTHING_SHOWN)
-        return outcome("")
-
-
-@dataclass(frozen=True)
-class Answered(Expectation, kind="answered"):
-    """Answered with a status below 500, whatever it is, or with one of `also`; 2xx or 4xx if `documented`."""
-
-    documented: bool = False
-    also: Sequence[int] = ()
-
-    @property
-    def expected(self) -> str:
-        return f"{self.what}: " + (
-            "a 2xx or 4xx answer" if self.documented else "an answer with a status below 500"
-        )
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        exchange = exchanges[0]
-        if exchange.throttled:
-            raise CannotTell(f"{exchange.purpose} was still answered {exchange.status} after waiting")
-        if exchange.unsent:
+    for at, exchange in enumerate(exchanges):
+        if not exchange.succeeded:
             raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
-        below = exchange.status is not None and (exchange.status < 500 or exchange.status in self.also)
-        fits = exchange.succeeded or exchange.refused
-        return by_answer(fits if self.documented else below, exchange)
+        problems = response_problems(operation, exchange.document)
+        broken = [problem for problem in problems if problem.rule == rule]
+        if broken:
+            told = (f"{problem.pointer or 'the body'} {problem.message}" for problem in broken[:5])
+            return outcome("; ".join(told), at)
+    if not any(rule in response_rules(operation, exchange.document) for exchange in exchanges):
+        raise CannotTell(NOTHING_SHOWN)
+    return outcome("")
+
+
+def _answer(what: str, documented: bool, also: Sequence[int]) -> str:
+    return f"{what}: " + ("a 2xx or 4xx answer" if documented else "an answer with a status below 500")
+
+
+@predicate(name="answered", sentence=_answer)
+def Answered(exchanges: Sequence[Exchange], documented: bool = False, also: Sequence[int] = ()) -> Outcome:
+    """Answered with any status below 500, or with one of `also`; 2xx or 4xx if `documented`."""
+    exchange = exchanges[0]
+    if exchange.throttled:
+        raise CannotTell(f"{exchange.purpose} was still answered {exchange.status} after waiting")
+    if exchange.unsent:
+        raise CannotTell(f"{exchange.purpose} was answered {exchange.described()}")
+    below = exchange.status is not None and (exchange.status < 500 or exchange.status in also)
+    fits = exchange.succeeded or exchange.refused
+    return by_answer(fits if documented else below, exchange)

@@ -1,17 +1,21 @@
-"""The common part of expectations: outcomes, the registry of kinds, and their plain form."""
+"""Expectations, predicates, and their plain form in files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar, cast
+import functools
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Concatenate, Generic, ParamSpec, cast, overload
 
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange
 
+P = ParamSpec("P")
+
 
 class ExpectationError(ValueError):
-    """Plain data that is not a expectation; the text says why."""
+    """Plain data that is not an expectation; the text says why."""
 
 
 class CannotTell(Exception):
@@ -27,8 +31,8 @@ class CannotTell(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What judging came to: it holds (`good` True), it does not (False; `got` says what was got instead), or
-    it cannot be told (None; `got` is the reason, and `cause` the rule that is in the way, if any).
+    """The result of a judgement: it holds (`good` True), it does not (False; `got` says what was got
+    instead), or it cannot be told (None; `got` is the reason, and `cause` the rule in the way, if any).
 
     `shows` are the positions of the exchanges that show it, all if empty. `answer` is the answer that `got`
     describes, where it describes a whole one.
@@ -43,6 +47,9 @@ class Outcome:
 
 HOLDS = Outcome(True)
 
+#: A function of exchanges and plain parameters: what was got, or "" where it holds.
+Judge = Callable[Concatenate[Sequence[Exchange], P], str | Outcome]
+
 
 def outcome(got: str, *shows: int) -> Outcome:
     """The outcome of a judgement that holds when nothing else was got."""
@@ -54,82 +61,168 @@ def by_answer(good: bool, exchange: Exchange) -> Outcome:
     return HOLDS if good else Outcome(False, exchange.described(), answer=exchange)
 
 
-#: Kind -> class, in the order of their definition.
-KINDS: dict[str, type[Expectation]] = {}
+@dataclass(frozen=True, eq=False)
+class Predicate(Generic[P]):
+    """A registered judge: called with a sentence and parameters (JSON values, At or Sent) it gives the
+    expectation.
+
+    The sentence of the expectation is `sentence`, a template or a function of `what` and all parameters;
+    without one it is `what`. `effects` marks a comparison of looks at something that the requests between
+    them may have changed; `walk`, that the last exchanges are pages of a list, which more may follow.
+    `besides` are parameters that hold ids of what may have come besides, left out by a replay where they do
+    not come again. `times` is the parameter with the number of times that a replay sends the judged request.
+    """
+
+    name: str
+    judge: Judge[P]
+    sentence: str | Callable[..., str] = "{what}"
+    effects: bool = False
+    walk: bool = False
+    besides: tuple[str, ...] = ()
+    times: str = ""
+
+    def __call__(self, what: str, /, *values: P.args, **parameters: P.kwargs) -> Expectation:
+        """The expectation. Raises TypeError for parameters that the judge does not have."""
+        bound = self.signature.bind(*values, **parameters)
+        defaults = {name: parameter.default for name, parameter in self.signature.parameters.items()}
+        given = {name: value for name, value in bound.arguments.items() if not _same(value, defaults[name])}
+        compose = self.sentence.format if isinstance(self.sentence, str) else self.sentence
+        return Expectation(self.name, compose(what=what, **{**defaults, **bound.arguments}), given)
+
+    @functools.cached_property
+    def signature(self) -> inspect.Signature:
+        """The parameters of an expectation: those of the judge without the exchanges and the target."""
+        _, *own = inspect.signature(self.judge).parameters.values()
+        return inspect.Signature([parameter for parameter in own if parameter.name != "target"])
+
+    @functools.cached_property
+    def wants_target(self) -> bool:
+        """True if the judge goes by the target as well."""
+        return "target" in inspect.signature(self.judge).parameters
+
+
+def _same(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+#: Name -> predicate, in the order of their definition.
+PREDICATES: dict[str, Predicate[Any]] = {}
+
+
+@overload
+def predicate(judge: Judge[P]) -> Predicate[P]: ...
+
+
+@overload
+def predicate(
+    *,
+    name: str = "",
+    sentence: str | Callable[..., str] = "{what}",
+    effects: bool = False,
+    walk: bool = False,
+    besides: tuple[str, ...] = (),
+    times: str = "",
+) -> Callable[[Judge[P]], Predicate[P]]: ...
+
+
+def predicate(judge: Any = None, *, name: str = "", **options: Any) -> Any:
+    """Registers a function of exchanges and parameters as a predicate (see there for the options).
+
+    Its name is that of its module and function, unless given. A parameter called `target` is given the
+    target of the run. Raises KeyError where the name is taken."""
+
+    def register(judge: Any) -> Predicate[Any]:
+        module = judge.__module__.rpartition(".")[2].removeprefix("test_")
+        registered = Predicate[Any](name or f"{module}.{judge.__name__.strip('_')}", judge, **options)
+        if registered.name in PREDICATES:
+            raise KeyError(f"two predicates are called {registered.name}")
+        PREDICATES[registered.name] = registered
+        return registered
+
+    return register if judge is None else register(judge)
 
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the exchanges of one judgement must show. `what` names the thing that is judged, for people."""
+    """What the exchanges of one judgement must show: a predicate with its parameters.
 
-    kind: ClassVar[str] = ""
+    `expected` is the sentence that completes "expected …" in a report."""
 
-    #: Fields with ids of what may have come besides; a replay leaves out those that did not come again.
-    besides: ClassVar[tuple[str, ...]] = ()
-
-    what: str
-
-    def __init_subclass__(cls, kind: str = "", **options: Any) -> None:
-        super().__init_subclass__(**options)
-        if kind:
-            cls.kind = kind
-            KINDS[kind] = cls
+    name: str
+    expected: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def expected(self) -> str:
-        """The sentence that completes "expected …" in a report."""
-        return self.what
-
-    @property
-    def of_effects(self) -> bool:
-        """Whether it compares looks at something that the requests between them may have changed."""
-        return False
-
-    @property
-    def of_walk(self) -> bool:
-        """Whether the last of its exchanges are pages of a list, which may be followed by more of them."""
-        return False
+    def predicate(self) -> Predicate[Any]:
+        """The predicate. Raises ExpectationError where none has the name."""
+        if self.name not in PREDICATES:
+            raise ExpectationError(f"there is no predicate {self.name[:60]!r} in this version of the suite")
+        return PREDICATES[self.name]
 
     @property
     def times(self) -> int:
         """How often a judged request is sent in a replay: once, unless only many of them show it."""
-        return 1
+        return int(self.value(self.predicate.times)) if self.predicate.times else 1
+
+    def value(self, parameter: str) -> Any:
+        """The value of a parameter, its default where it is not given."""
+        return self.parameters.get(parameter, self.predicate.signature.parameters[parameter].default)
 
     def judge(self, exchanges: Sequence[Exchange], target: Target | None = None) -> Outcome:
-        """Whether the exchanges are as expected. Never raises for what a server answered."""
+        """Judges exchanges. Never raises for what a server answered; ExpectationError for an unknown name."""
+        judged = self.predicate
+        more = {"target": target} if judged.wants_target else {}
         try:
-            return self._judge(exchanges, target)
+            got = judged.judge(exchanges, **self.parameters, **more)
         except CannotTell as reason:
             return Outcome(None, reason.reason, reason.cause)
         except IndexError:
             return Outcome(None, "an exchange that the judgement is about was not sent")
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        raise TypeError(f"{type(self).__name__} does not say how it judges")
+        return got if isinstance(got, Outcome) else outcome(got)
 
     def to_plain(self) -> dict[str, Any]:
-        """The expectation as JSON data: its kind and its fields, defaults left out."""
-        plain: dict[str, Any] = {"kind": self.kind}
-        for described in fields(self):
-            value = getattr(self, described.name)
-            if value != described.default:
-                plain[described.name] = _plain(value)
-        return plain
+        """The expectation as JSON data."""
+        parameters = {name: _plain(value) for name, value in self.parameters.items()}
+        return {"predicate": self.name, "expected": self.expected, "parameters": parameters}
 
 
 def from_plain(plain: Mapping[str, Any]) -> Expectation:
-    """The inverse of `to_plain`. Raises ExpectationError for anything else."""
+    """The inverse of `to_plain`. Raises ExpectationError for anything else. An unknown predicate is found out
+    by judging: it may be one of a user's own."""
+    members = current(plain)
+    expectation = Expectation(members["predicate"], members["expected"], _value(members["parameters"]))
+    if expectation.name in PREDICATES:
+        try:
+            expectation.predicate.signature.bind(**expectation.parameters)
+        except TypeError as error:
+            raise ExpectationError(f"an expectation by {expectation.name[:60]}: {error}") from None
+    return expectation
+
+
+def current(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The plain form of an expectation in its present form, which is {"predicate", "expected", "parameters"}.
+
+    Files of format 2 and older have {"kind", "what", …} with the parameters as further members; kind "holds"
+    has {"name", "parameters"}. Raises ExpectationError for anything else."""
     members = dict(plain)
-    kind = members.pop("kind", None)
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise ExpectationError(f"there is no kind of expectation {str(kind)[:60]!r}")
-    described = {field.name: field for field in fields(KINDS[kind])}
-    if unknown := members.keys() - described.keys():
-        raise ExpectationError(f"an expectation of kind {kind} has no {min(unknown)[:60]}")
-    try:
-        return KINDS[kind](**{name: _value(value) for name, value in members.items()})
-    except TypeError as error:
-        raise ExpectationError(f"an expectation of kind {kind}: {error}") from None
+    if "kind" in members:
+        kind, what = members.pop("kind"), members.pop("what", "")
+        if kind == "holds":
+            own = {"predicate": members.get("name"), "parameters": members.get("parameters", {})}
+            return current({**own, "expected": what})
+        if not isinstance(kind, str) or kind not in PREDICATES:
+            raise ExpectationError(f"there is no kind of expectation {str(kind)[:60]!r}")
+        try:
+            told = PREDICATES[kind](what, **{name: _value(value) for name, value in members.items()})
+        except TypeError as error:
+            raise ExpectationError(f"an expectation of kind {kind}: {error}") from None
+        return told.to_plain()
+    name, expected, parameters = (members.pop(key, None) for key in ("predicate", "expected", "parameters"))
+    if members or not isinstance(name, str) or not isinstance(expected, str):
+        raise ExpectationError("an expectation is a predicate, a sentence and parameters")
+    if not isinstance(parameters, dict):
+        raise ExpectationError(f"the parameters of {name[:60]} are no object")
+    return {"predicate": name, "expected": expected, "parameters": parameters}
 
 
 @dataclass(frozen=True)

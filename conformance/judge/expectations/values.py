@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from conformance.contract import timestamps
 from conformance.judge import comparison
 from conformance.judge.comparison import shown
-from conformance.judge.expectations.base import At, CannotTell, Expectation, Outcome, Sent, outcome, read
-from conformance.target.file import Target
+from conformance.judge.expectations.base import At, CannotTell, Sent, predicate, read
 from conformance.wire.messages import MISSING, Exchange
 
 __all__ = ["At", "Equal", "Later", "Member", "Sent"]
@@ -47,81 +45,64 @@ def _known(operand: Any, exchanges: Sequence[Exchange]) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class Equal(Expectation, kind="equal"):
+def _equality(what: str, got: Any, to: Any, by: str, otherwise: Any) -> str:
+    if by == "ids":
+        return f"{what}: exactly the {len(to)} expected ones"
+    return what if isinstance(to, (At, Sent)) else f"{what} {shown(to)}"
+
+
+@predicate(name="equal", sentence=_equality)
+def Equal(
+    exchanges: Sequence[Exchange], got: Any = None, to: Any = None, by: str = "json", otherwise: Any = MISSING
+) -> str:
     """A value is the expected one: a literal, or a member of another answer or request.
 
-    `by` is how they are compared (see COMPARED). With `otherwise`, that value is as good.
+    `by` is a comparison (see COMPARED). With `otherwise`, that value is as good.
     """
-
-    got: Any = None
-    to: Any = None
-    by: str = "json"
-    otherwise: Any = MISSING
-
-    @property
-    def expected(self) -> str:
-        if self.by == "ids":
-            return f"{self.what}: exactly the {len(self.to)} expected ones"
-        return self.what if isinstance(self.to, (At, Sent)) else f"{self.what} {shown(self.to)}"
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        alike = COMPARED[self.by]
-        got = read(self.got, exchanges)
-        good = alike(got, _known(self.to, exchanges))
-        if not good and self.otherwise is not MISSING:
-            good = alike(got, read(self.otherwise, exchanges))
-        if self.by == "ids" and (ids := comparison.identifiers(got)) is not None:
-            return outcome("" if good else f"{len(ids)}, of which {len(set(ids) & set(self.to))} are of them")
-        return outcome("" if good else shown(got))
+    alike = COMPARED[by]
+    value = read(got, exchanges)
+    good = alike(value, _known(to, exchanges))
+    if not good and otherwise is not MISSING:
+        good = alike(value, read(otherwise, exchanges))
+    if by == "ids" and (ids := comparison.identifiers(value)) is not None:
+        return "" if good else f"{len(ids)}, of which {len(set(ids) & set(to))} are of them"
+    return "" if good else shown(value)
 
 
-@dataclass(frozen=True)
-class Member(Expectation, kind="member"):
+def _membership(what: str, name: str, to: Any, otherwise: Any) -> str:
+    return f"{what}: {name}" + ("" if isinstance(to, (At, Sent)) else f" {shown(to)}")
+
+
+@predicate(name="member", sentence=_membership)
+def Member(exchanges: Sequence[Exchange], name: str = "", to: Any = None, otherwise: Any = MISSING) -> str:
     """A documented member of an answer means the same as a value, or as `otherwise` (section 2).
 
-    Null and no such member are one. What is not even of the documented form is another rule's business.
+    Null and no such member are one. A value that is not of the documented form is judged by another rule.
     """
-
-    name: str = ""
-    to: Any = None
-    otherwise: Any = MISSING
-
-    @property
-    def expected(self) -> str:
-        told = "" if isinstance(self.to, (At, Sent)) else f" {shown(self.to)}"
-        return f"{self.what}: {self.name}{told}"
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        exchange = exchanges[0]
-        operation, value = exchange.operation or "", exchange.get(self.name)
-        expected, second = _known(self.to, exchanges), read(self.otherwise, exchanges)
-        good = comparison.alike(operation, self.name, value, expected)
-        good = good or (expected is None and value is MISSING)
-        good = good or (second is not MISSING and comparison.alike(operation, self.name, value, second))
-        if not good and (broken := comparison.broken_form(exchange, self.name)):
-            raise CannotTell(f"{self.what}: {self.name} {broken.message}", broken.rule)
-        return outcome("" if good else shown(value))
+    exchange = exchanges[0]
+    operation, value = exchange.operation or "", exchange.get(name)
+    expected, second = _known(to, exchanges), read(otherwise, exchanges)
+    good = comparison.alike(operation, name, value, expected)
+    good = good or (expected is None and value is MISSING)
+    good = good or (second is not MISSING and comparison.alike(operation, name, value, second))
+    if not good and (broken := comparison.broken_form(exchange, name)):
+        raise CannotTell(f"{exchange.purpose}: {name} {broken.message}", broken.rule)
+    return "" if good else shown(value)
 
 
-@dataclass(frozen=True)
-class Later(Expectation, kind="later"):
+def _lateness(what: str, got: Any, than: Any) -> str:
+    return f"{what} after " + ("before" if isinstance(than, (At, Sent)) else shown(than))
+
+
+@predicate(name="later", sentence=_lateness)
+def Later(exchanges: Sequence[Exchange], got: Any = None, than: Any = None) -> str:
     """A timestamp is later than another one."""
-
-    got: Any = None
-    than: Any = None
-
-    @property
-    def expected(self) -> str:
-        return f"{self.what} after " + ("before" if isinstance(self.than, (At, Sent)) else shown(self.than))
-
-    def _judge(self, exchanges: Sequence[Exchange], target: Target | None) -> Outcome:
-        text, before = read(self.got, exchanges), read(self.than, exchanges)
-        new, old = timestamps.parse(text), timestamps.parse(before)
-        if new is None or old is None:
-            raise CannotTell(f"{self.what}: no timestamp", "format.timestamp")
-        shows = timestamps.places(text)
-        if shows < timestamps.places(before) and 0 < old - new < Fraction(1, 10**shows):
-            # Cut to fewer digits than before, a later time looks like this as well.
-            raise CannotTell(f"{self.what}: in fewer digits than before, which show no difference")
-        return outcome("" if new > old else shown(text))
+    text, before = read(got, exchanges), read(than, exchanges)
+    new, old = timestamps.parse(text), timestamps.parse(before)
+    if new is None or old is None:
+        raise CannotTell("an answer shows no timestamp", "format.timestamp")
+    shows = timestamps.places(text)
+    if shows < timestamps.places(before) and 0 < old - new < Fraction(1, 10**shows):
+        # Cut to fewer digits than before, a later time looks like this as well.
+        raise CannotTell("a timestamp in fewer digits than before, which show no difference")
+    return "" if new > old else shown(text)

@@ -56,8 +56,8 @@ def _lines(found: Explanation) -> Iterator[str]:
     if found.is_open:
         yield "The digits are right, but not in small letters, which a server may take or not."
         return
-    if found.mistakes:
-        yield f"The client {' and '.join(mistake.text for mistake in found.mistakes)}."
+    if found.mistake:
+        yield f"The client {found.mistake.text}."
     elif found.difference:
         yield f"The signature is wrong: {found.difference}."
     elif found.signed == found.string:

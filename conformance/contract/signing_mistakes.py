@@ -1,28 +1,30 @@
-"""The usual wrong ways to build a signature (section 5.3), each as a function of the parts of a request.
+"""Usual mistakes in a signature (section 5.3): one row each, for servers and clients.
 
-A server, or a client, that uses one of them computes exactly the signature that its function returns, so a
-signature that nobody can explain is compared with all of them. None is ever right: to name one is a diagnosis.
+A row has a name, a sentence's predicate, and the string, key, digest or notation that it uses in the place of
+the right one. A server or client that makes the mistake computes the signature that the row computes. No row
+computes a right signature: to name one is a diagnosis.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import hashlib
 import hmac
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 from conformance.contract import signing
 
 
 @dataclass(frozen=True)
 class Parts:
-    """What is signed: the method, the request target as sent, timestamp and nonce as sent, the body's bytes.
+    """The signed parts of a request, as they are sent: method, request target, timestamp, nonce, body.
 
-    `api_key` and `origin` (scheme and host) are sent and not signed; they are empty where nobody knows them.
+    `api_key` and `origin` (scheme and host) are sent and not signed; they are empty where they are unknown.
     """
 
     method: str
@@ -56,196 +58,173 @@ class Parts:
         """The signature string, with some of its five parts replaced."""
         return b"".join({**self.pieces, **other}.values())
 
+    def ordered(self, *names: str, separator: bytes = b"") -> bytes:
+        """The parts in an order, with a separator."""
+        return separator.join(self.pieces[name] for name in names or self.pieces)
 
-#: Parts and the secret -> the signature, or None where the mistake makes no difference.
-Construction = Callable[[Parts, str], str | None]
+
+def _key(parts: Parts, secret: str) -> bytes:
+    return secret.encode()
+
+
+def _hmac(key: bytes, string: bytes) -> bytes:
+    return hmac.digest(key, string, "sha256")
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One wrong construction: its name, what is done wrong in a sentence's predicate, and how it is done."""
+    """One mistake. `string`, `key` and `digest` are called with values of one request.
+
+    ValueError (of which UnicodeError and binascii.Error are kinds) means that the mistake cannot be made with it.
+    """
 
     name: str
     text: str
-    sign: Construction
+    string: Callable[[Parts], bytes] = Parts.string
+    key: Callable[[Parts, str], bytes] = _key
+    digest: Callable[[bytes, bytes], bytes] = _hmac
+    write: Callable[[bytes], str] = bytes.hex
 
-
-def _mac(secret: bytes, string: bytes, algorithm: str = "sha256") -> str:
-    return hmac.new(secret, string, algorithm).hexdigest()
-
-
-@dataclass(frozen=True)
-class OtherString:
-    """A construction that signs another string than the request's; `string` is None where it makes none."""
-
-    string: Callable[[Parts], bytes | None]
-
-    def __call__(self, parts: Parts, secret: str) -> str | None:
-        string = self.string(parts)
-        return None if string is None or string == parts.string() else _mac(secret.encode(), string)
-
-
-@dataclass(frozen=True)
-class OtherPart(OtherString):
-    """One that puts something else in the place of one part."""
-
-    part: str
-    change: Callable[[Parts], bytes | None]
-
-
-@dataclass(frozen=True)
-class OtherKey:
-    """One that reads the secret in another way."""
-
-    key: Callable[[Parts, str], bytes | None]
-
-    def __call__(self, parts: Parts, secret: str) -> str | None:
+    def sign(self, parts: Parts, secret: str) -> str | None:
+        """The signature of a request; None where the mistake cannot be made or leads to the right one."""
         try:
-            key = self.key(parts, secret)
-        except (ValueError, binascii.Error):
-            return None
-        return None if key is None or key == secret.encode() else _mac(key, parts.string())
-
-
-@dataclass(frozen=True)
-class OtherAlgorithm:
-    """One that uses HMAC with another hash."""
-
-    algorithm: str
-
-    def __call__(self, parts: Parts, secret: str) -> str | None:
-        return _mac(secret.encode(), parts.string(), self.algorithm)
-
-
-def replacing(part: str, change: Callable[[Parts], bytes | None]) -> OtherPart:
-    """Signs as stated, but for one part; nothing where the change leaves the string as it is."""
-
-    def string(parts: Parts) -> bytes | None:
-        changed = change(parts)
-        return None if changed is None else parts.string(**{part: changed})
-
-    return OtherPart(string, part, change)
-
-
-def _joined(separator: bytes) -> OtherString:
-    return OtherString(lambda parts: separator.join(parts.pieces.values()))
-
-
-def _ordered(*order: str) -> OtherString:
-    return OtherString(lambda parts: b"".join(parts.pieces[name] for name in order))
-
-
-def key(decode: Callable[[str], bytes]) -> OtherKey:
-    """Signs with the secret read in another way."""
-    return OtherKey(lambda parts, secret: decode(secret))
-
-
-def _written(write: Callable[[bytes], str]) -> Construction:
-    """The right signature, written in another way than lower-case hexadecimal."""
-
-    def sign(parts: Parts, secret: str) -> str | None:
-        return write(hmac.new(secret.encode(), parts.string(), "sha256").digest())
-
-    return sign
-
-
-def _hash(string: bytes) -> str:
-    return hashlib.sha256(string).hexdigest()
-
-
-def _sorted_query(parts: Parts) -> bytes | None:
-    pieces = parts.query.split(b"&")
-    return parts.path + b"?" + b"&".join(sorted(pieces)) if parts.query else None
-
-
-def dumped(**options: object) -> Callable[[Parts], bytes | None]:
-    """The body read as JSON and written again."""
-
-    def change(parts: Parts) -> bytes | None:
-        try:
-            document = json.loads(parts.body)
+            string, key = self.string(parts), self.key(parts, secret)
         except (ValueError, RecursionError):
             return None
-        return json.dumps(document, **options).encode("utf-8", "replace")  # type: ignore[arg-type]
+        made = self.write(self.digest(key, string))
+        return None if made == signing.signature(secret, parts.string()) else made
 
-    return change
-
-
-def _milliseconds(parts: Parts) -> bytes | None:
-    return parts.timestamp.encode() + b"000" if parts.timestamp.isdigit() else None
-
-
-def _without_version(parts: Parts) -> bytes | None:
-    before, version, after = parts.target.partition(b"/v1/")
-    return b"/" + after if version and not before else None
+    def signed(self, parts: Parts) -> bytes | None:
+        """The string that is signed; None where the mistake cannot be made."""
+        try:
+            return self.string(parts)
+        except (ValueError, RecursionError):
+            return None
 
 
-def _without_base_path(parts: Parts) -> bytes | None:
-    before, version, after = parts.target.partition(b"/v1/")
-    return version + after if before else None
+def _hash(string: bytes) -> bytes:
+    return hashlib.sha256(string).hexdigest().encode()
 
 
+def _part(name: str, change: Callable[[Parts], bytes]) -> Callable[[Parts], bytes]:
+    """The signature string with one part replaced."""
+    return lambda parts: parts.string(**{name: change(parts)})
+
+
+def _query(change: Callable[[bytes], bytes]) -> Callable[[Parts], bytes]:
+    """The signature string with another query, of a request that has one."""
+    return lambda parts: parts.string(
+        target=parts.path + b"?" + change(parts.query) if parts.query else parts.target
+    )
+
+
+def _escapes(change: Callable[[bytes], bytes]) -> Callable[[Parts], bytes]:
+    """The signature string with each percent-encoded byte written in another way."""
+    return _part("target", lambda parts: re.sub(b"%..", lambda found: change(found[0]), parts.target))
+
+
+def _json(**options: object) -> Callable[[Parts], bytes]:
+    """The signature string with the body read as JSON and written again."""
+
+    def body(parts: Parts) -> bytes:
+        return json.dumps(json.loads(parts.body), **options).encode("utf-8", "replace")  # type: ignore[arg-type]
+
+    return _part("body", body)
+
+
+def _text(change: Callable[[str], str]) -> Callable[[Parts], bytes]:
+    """The signature string with the text of the body changed, where it is UTF-8."""
+    return _part("body", lambda parts: change(parts.body.decode()).encode())
+
+
+def _later(seconds: int) -> Callable[[Parts], bytes]:
+    return _part("timestamp", lambda parts: str(int(parts.timestamp) + seconds).encode())
+
+
+def _methods(method: str) -> Mistake:
+    return Mistake(
+        f"signed as {method}",
+        f"signs the method {method}",
+        lambda parts: parts.string(method=method.encode()),
+    )
+
+
+def _separators(name: str, separator: bytes) -> Mistake:
+    return Mistake(name, f"puts a {name} between the parts", lambda parts: parts.ordered(separator=separator))
+
+
+#: Every row, the commoner ones of several that make one signature first.
 MISTAKES: tuple[Mistake, ...] = (
-    Mistake("lower-case method", "writes the method in lower case", replacing("method", lambda parts: parts.method.lower().encode())),
-    Mistake("no method", "leaves the method out", replacing("method", lambda parts: b"")),
-    Mistake("no query", "leaves the query out", replacing("target", lambda parts: parts.path)),
-    Mistake("no question mark", "leaves out the question mark before the query", replacing("target", lambda parts: parts.path + parts.query)),
-    Mistake("sorted query", "sorts the query's parameters", replacing("target", _sorted_query)),
-    Mistake("decoded target", "decodes the percent-encoding of the path or the query", replacing("target", lambda parts: unquote_to_bytes(parts.target))),
-    Mistake("no /v1", "leaves /v1 out of the path", replacing("target", _without_version)),
-    Mistake("no base path", "leaves out what the base URL has before /v1", replacing("target", _without_base_path)),
-    Mistake("no leading slash", "leaves out the slash before the path", replacing("target", lambda parts: parts.target.removeprefix(b"/"))),
-    Mistake("trailing slash", "puts a slash behind the path", replacing("target", lambda parts: parts.path + b"/" + (b"?" + parts.query if parts.query else b""))),
-    Mistake("milliseconds", "takes the timestamp in milliseconds", replacing("timestamp", _milliseconds)),
-    Mistake("no timestamp", "leaves the timestamp out", replacing("timestamp", lambda parts: b"")),
-    Mistake("no nonce", "leaves the nonce out", replacing("nonce", lambda parts: b"")),
-    Mistake("upper-case nonce", "writes the nonce in capital letters", replacing("nonce", lambda parts: parts.nonce.upper().encode())),
-    Mistake("no body", "leaves the body out", replacing("body", lambda parts: b"")),
-    Mistake("compact body", "reads the body as JSON and writes it again without spaces", replacing("body", dumped(separators=(",", ":"), ensure_ascii=False))),
-    Mistake("spaced body", "reads the body as JSON and writes it again with spaces", replacing("body", dumped(ensure_ascii=False))),
-    Mistake("escaped body", "reads the body as JSON and writes it again with escapes for what is not ASCII", replacing("body", dumped(separators=(",", ":")))),
-    Mistake("sorted body", "reads the body as JSON and writes it again with its members sorted", replacing("body", dumped(separators=(",", ":"), ensure_ascii=False, sort_keys=True))),
-    Mistake("empty object as body", "signs {} where there is no body", replacing("body", lambda parts: parts.body or b"{}")),
-    Mistake("null as body", "signs null where there is no body", replacing("body", lambda parts: parts.body or b"null")),
-    Mistake("hashed body", "signs the SHA-256 hash of the body in its place", replacing("body", lambda parts: _hash(parts.body).encode())),
-    Mistake("new lines", "puts a new line between the parts", _joined(b"\n")),
-    Mistake("dots", "puts a dot between the parts", _joined(b".")),
-    Mistake("colons", "puts a colon between the parts", _joined(b":")),
-    Mistake("vertical bars", "puts a vertical bar between the parts", _joined(b"|")),
-    Mistake("commas", "puts a comma between the parts", _joined(b",")),
-    Mistake("spaces", "puts a space between the parts", _joined(b" ")),
-    Mistake("timestamp first", "puts timestamp and nonce before the method", _ordered("timestamp", "nonce", "method", "target", "body")),
-    Mistake("nonce before timestamp", "puts the nonce before the timestamp", _ordered("method", "target", "nonce", "timestamp", "body")),
-    Mistake("body before timestamp", "puts the body before timestamp and nonce", _ordered("method", "target", "body", "timestamp", "nonce")),
-    Mistake("hexadecimal secret", "takes the secret for hexadecimal and signs with its bytes", key(bytes.fromhex)),
-    Mistake("base64 secret", "takes the secret for base64 and signs with its bytes", key(lambda secret: base64.b64decode(secret, validate=True))),
-    Mistake("hashed secret", "signs with the SHA-256 hash of the secret", key(lambda secret: _hash(secret.encode()).encode())),
-    Mistake("SHA-512", "uses HMAC-SHA512", OtherAlgorithm("sha512")),
-    Mistake("SHA-1", "uses HMAC-SHA1", OtherAlgorithm("sha1")),
-    Mistake("no HMAC", "hashes secret and string without HMAC", lambda parts, secret: _hash(secret.encode() + parts.string())),
-    Mistake("hash without HMAC, secret last", "hashes string and secret without HMAC", lambda parts, secret: _hash(parts.string() + secret.encode())),
-    Mistake("base64", "writes the signature in base64, not in hexadecimal", _written(lambda digest: base64.b64encode(digest).decode())),
-    Mistake("base64url", "writes the signature in base64url, not in hexadecimal", _written(lambda digest: base64.urlsafe_b64encode(digest).decode().rstrip("="))),
-    Mistake("upper-case hexadecimal", "writes the signature in capital letters", _written(lambda digest: digest.hex().upper())),
-    Mistake("scheme before the signature", "writes sha256= before the signature", _written(lambda digest: "sha256=" + digest.hex())),
+    # The method.
+    Mistake("lower-case method", "writes the method in lower case", _part("method", lambda parts: parts.method.lower().encode())),
+    Mistake("no method", "leaves the method out", _part("method", lambda parts: b"")),
+    *map(_methods, ("GET", "POST", "PATCH")),
+    # The request target.
+    Mistake("no query", "leaves the query out", _part("target", lambda parts: parts.path)),
+    Mistake("no question mark", "leaves out the question mark before the query", _part("target", lambda parts: parts.path + parts.query)),
+    Mistake("sorted query", "sorts the query's parameters", _query(lambda query: b"&".join(sorted(query.split(b"&"))))),
+    Mistake("no empty parameters", "leaves out parameters without a value", _query(lambda query: b"&".join(pair for pair in query.split(b"&") if not pair.endswith(b"=")))),
+    Mistake("decoded target", "decodes the percent-encoding of the path or the query", _part("target", lambda parts: unquote_to_bytes(parts.target))),
+    Mistake("encoded query", "percent-encodes the query again", _query(lambda query: quote(query, safe="=&%").encode())),
+    Mistake("lower-case escapes", "writes percent-encoding in small letters", _escapes(bytes.lower)),
+    Mistake("upper-case escapes", "writes percent-encoding in capital letters", _escapes(bytes.upper)),
+    Mistake("plus as %20", "writes %20 where a plus sign is sent", _query(lambda query: query.replace(b"+", b"%20"))),
+    Mistake("%20 as plus", "writes a plus sign where %20 is sent", _query(lambda query: query.replace(b"%20", b"+"))),
+    Mistake("no /v1", "leaves /v1 out of the path", _part("target", lambda parts: re.sub(rb"\A/v1/", b"/", parts.target))),
+    Mistake("no base path", "leaves out what the base URL has before /v1", _part("target", lambda parts: re.sub(rb"\A.*?/v1/", b"/v1/", parts.target))),
+    Mistake("no base path, no /v1", "leaves out the path of the base URL, /v1 included", _part("target", lambda parts: re.sub(rb"\A.+?/v1/", b"/", parts.target))),
+    Mistake("trailing slash", "puts a slash behind the path", lambda parts: parts.string(target=parts.target.replace(parts.path, parts.path + b"/", 1))),
+    Mistake("scheme and host", "puts scheme and host before the path", _part("target", lambda parts: parts.origin + parts.target)),
+    # Timestamp and nonce.
+    Mistake("milliseconds", "takes the timestamp in milliseconds", lambda parts: parts.string(timestamp=str(int(parts.timestamp) * 1000).encode())),
+    Mistake("1 s earlier", "reads the clock once for the signature and once for the header", _later(-1)),
+    Mistake("1 s later", "reads the clock once for the signature and once for the header", _later(1)),
+    Mistake("no timestamp", "leaves the timestamp out", _part("timestamp", lambda parts: b"")),
+    Mistake("no nonce", "leaves the nonce out", _part("nonce", lambda parts: b"")),
+    Mistake("upper-case nonce", "writes the nonce in capital letters", _part("nonce", lambda parts: parts.nonce.upper().encode())),
+    # The body.
+    Mistake("no body", "leaves the body out", _part("body", lambda parts: b"")),
+    Mistake("compact body", "reads the body as JSON and writes it again without spaces", _json(separators=(",", ":"), ensure_ascii=False)),
+    Mistake("spaced body", "reads the body as JSON and writes it again with spaces", _json(ensure_ascii=False)),
+    Mistake("escaped body", "reads the body as JSON and writes it again with escapes for what is not ASCII", _json(separators=(",", ":"))),
+    Mistake("escaped, spaced body", "reads the body as JSON and writes it again with spaces and escapes", _json()),
+    Mistake("sorted body", "reads the body as JSON and writes it again with its members sorted", _json(separators=(",", ":"), ensure_ascii=False, sort_keys=True)),
+    Mistake("indented body", "reads the body as JSON and writes it again, indented", _json(indent=2, ensure_ascii=False)),
+    Mistake("stripped body", "leaves out white space around the body", _text(str.strip)),
+    Mistake("normalized body", "normalizes the body's text (NFC)", _text(lambda text: unicodedata.normalize("NFC", text))),
+    Mistake("replaced bytes", "replaces bytes of the body that are not UTF-8", _part("body", lambda parts: parts.body.decode("utf-8", "replace").encode())),
+    Mistake("a line feed behind the body", "signs a line feed behind the body", _part("body", lambda parts: parts.body + b"\n")),
+    Mistake("empty object as body", "signs {} where there is no body", _part("body", lambda parts: parts.body or b"{}")),
+    Mistake("null as body", "signs null where there is no body", _part("body", lambda parts: parts.body or b"null")),
+    Mistake("hashed body", "signs the SHA-256 hash of the body in its place", _part("body", lambda parts: _hash(parts.body))),
+    # The parts together.
+    *map(_separators, ("new line", "dot", "colon", "vertical bar", "comma", "space"), (b"\n", b".", b":", b"|", b",", b" ")),
+    Mistake("timestamp first", "puts timestamp and nonce before the method", lambda parts: parts.ordered("timestamp", "nonce", "method", "target", "body")),
+    Mistake("nonce before timestamp", "puts the nonce before the timestamp", lambda parts: parts.ordered("method", "target", "nonce", "timestamp", "body")),
+    Mistake("body before timestamp", "puts the body before timestamp and nonce", lambda parts: parts.ordered("method", "target", "body", "timestamp", "nonce")),
+    Mistake("API key", "signs the API key before the rest", lambda parts: parts.api_key.encode() + parts.string()),
+    # The key.
+    Mistake("hexadecimal secret", "takes the secret for hexadecimal and signs with its bytes", key=lambda parts, secret: bytes.fromhex(secret)),
+    Mistake("base64 secret", "takes the secret for base64 and signs with its bytes", key=lambda parts, secret: base64.b64decode(secret, validate=True)),
+    Mistake("Latin-1 secret", "turns the secret into bytes as Latin-1, not UTF-8", key=lambda parts, secret: secret.encode("latin-1")),
+    Mistake("hashed secret", "signs with the SHA-256 hash of the secret", key=lambda parts, secret: _hash(secret.encode())),
+    Mistake("a line feed behind the secret", "signs with a line feed behind the secret", key=lambda parts, secret: secret.encode() + b"\n"),
+    Mistake("API key as secret", "signs with the API key in the place of the secret", key=lambda parts, secret: parts.api_key.encode()),
+    # The digest and its notation.
+    Mistake("SHA-512", "uses HMAC-SHA512", digest=lambda key, string: hmac.digest(key, string, "sha512")),
+    Mistake("SHA-1", "uses HMAC-SHA1", digest=lambda key, string: hmac.digest(key, string, "sha1")),
+    Mistake("no HMAC", "hashes secret and string without HMAC", digest=lambda key, string: hashlib.sha256(key + string).digest()),
+    Mistake("arguments swapped", "exchanges key and message of the HMAC", digest=lambda key, string: _hmac(string, key)),
+    Mistake("base64", "writes the signature in base64, not in hexadecimal", write=lambda digest: base64.b64encode(digest).decode()),
+    Mistake("base64url", "writes the signature in base64url, not in hexadecimal", write=lambda digest: base64.urlsafe_b64encode(digest).decode().rstrip("=")),
+    Mistake("upper-case hexadecimal", "writes the signature in capital letters", write=lambda digest: digest.hex().upper()),
+    Mistake("scheme before the signature", "writes sha256= before the signature", write=lambda digest: "sha256=" + digest.hex()),
 )  # fmt: skip
 
 
 def signatures(parts: Parts, secret: str) -> Iterator[tuple[Mistake, str]]:
-    """What each mistake makes of a request, where it makes a difference, with the secret as text."""
-    right = signing.signature(
-        secret, signing.signature_string(parts.method, parts.target, parts.timestamp, parts.nonce, parts.body)
-    )
+    """The wrong signatures of a request: each row that makes one, with it."""
     for mistake in MISTAKES:
         made = mistake.sign(parts, secret)
-        if made is not None and made != right:
+        if made is not None:
             yield mistake, made
-
-
-def recognized(parts: Parts, secret: str, signature: str) -> list[Mistake]:
-    """The mistakes that make just this signature of this request."""
-    return [
-        mistake
-        for mistake, made in signatures(parts, secret)
-        if hmac.compare_digest(made.encode(), signature.encode())
-    ]

@@ -102,7 +102,7 @@ def _signature(examination: Examination, organization: Organization, exchange: E
 def _used(examination: Examination, organization: Organization, *, post: bool = False) -> Mistake | None:
     """The wrong construction that the server accepts in the place of the right one, if it is a usual one."""
     ids = {"customer_id": organization.customer_id}
-    prefix = urlsplit(examination.target.base_url).path.rstrip("/")
+    address = urlsplit(examination.target.base_url)
     tried: set[str] = set()
     while True:
         request = (
@@ -112,10 +112,12 @@ def _used(examination: Examination, organization: Organization, *, post: bool = 
         )
         parts = Parts(
             request.method,
-            (prefix + request.target).encode(),
+            (address.path.rstrip("/") + request.target).encode(),
             str(examination.clock.now()),
             signing.new_nonce(),
             request.body or b"",
+            organization.api_key,
+            f"{address.scheme}://{address.netloc}".encode(),
         )
         options = [pair for pair in signatures(parts, organization.secret) if pair[0].name not in tried]
         if not options:

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 
 from conformance.contract.operations import OPERATIONS, SPEC, Operation, response_schema
 from conformance.contract.rules import OPERATION_SETS, RULES, Level
+from tests import schemas
 from tests.specification import ITEMS, LIMITS, RESOURCES
 from tests.support.spec_files import CATALOGUE, OPENAPI, SCHEMAS, walk
 
@@ -36,6 +37,11 @@ def test_catalogue_fits_its_schema() -> None:
     Draft202012Validator.check_schema(schema)
     found = Draft202012Validator(schema).iter_errors(CATALOGUE)
     assert not [f"{error.json_path}: {error.message}" for error in found]
+
+
+@pytest.mark.parametrize("name", schemas.GENERATED)
+def test_generated_schemas_are_what_the_types_say(name: str) -> None:
+    assert (SPEC / name).read_text("utf-8") == schemas.text(name), "run `python -m tests.schemas`"
 
 
 def test_rule_ids_are_unique() -> None:

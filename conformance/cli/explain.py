@@ -76,9 +76,9 @@ def _checks(rule: Rule) -> Iterator[tuple[str, str]]:
 def _example(rule: Rule, operation: str) -> str:
     """The exchanges by which a check decides about the rule, with a reference server in this process."""
     from conformance.cli.example import decisive
+    from conformance.judge.exchanges import exchange_record
     from conformance.reference.seed import new_server, target_tables
     from conformance.reference.serving.transport import InProcessTransport
-    from conformance.report.model import exchange_record
     from conformance.report.transcript import transcript
     from conformance.target.file import build
     from conformance.target.redaction import Redactor

@@ -9,16 +9,18 @@ import argparse
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from conformance.cli.main import UsageError
 from conformance.cli.merge_replays import Replays, gathered
+from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding, Verdict
-from conformance.report import timeline_records, view
+from conformance.report import view
 from conformance.report.building import RunInfo, build
-from conformance.report.document import CaseRecord, Document, ExchangeRecord, FindingRecord, LatencyRecord
+from conformance.report.document import CaseRecord, Document, FindingRecord, LatencyRecord
 from conformance.report.evidence import document_exchanges
 from conformance.report.latency import EDGES
 from conformance.report.model import Results
@@ -103,7 +105,6 @@ def merged(parts: Sequence[Document], replays: Replays | None = None, folder: Pa
         target=parts[0].target,
         exchanges=document_exchanges(document.cells, exchanges),
         latency=_latency([row for part in parts for row in part.latency]),
-        timeline=timeline_records.merged(part.timeline for part in parts),
         replays=replays.shown(document),
     )
 

@@ -12,9 +12,12 @@ from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examine import latency, preflight
+from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.invariants import CHECK, Tally
 from conformance.plugin.effort import Effort, in_part
@@ -25,8 +28,7 @@ from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import Numbers, Plan
 from conformance.plugin.selection import judged_by
 from conformance.plugin.waiting import wait_for
-from conformance.report import codec
-from conformance.report.document import Document, ExchangeRecord, MadeRecord
+from conformance.report.document import Document, MadeRecord
 from conformance.report.model import Results, Timing
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load
@@ -176,7 +178,7 @@ class Controller:
         """Takes in what a worker found; returns the invariants that were first seen broken by it."""
         self.ran += 1
         for plain in payload["exchanges"]:
-            exchange = codec.from_json(ExchangeRecord, plain)
+            exchange = msgspec.convert(plain, ExchangeRecord)
             self.results.exchanges[exchange.number] = exchange
         for plain in payload["findings"]:
             self.results.add(Finding.from_plain(plain))

@@ -10,16 +10,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from conformance._records import to_plain
 from conformance.harness import presence
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
+from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding
 from conformance.judge.invariants import Tally
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
-from conformance.report import codec
 from conformance.report.failure import failure_text
-from conformance.report.model import exchange_record
 from conformance.target.file import Target
 from conformance.wire.allowance import Allowance
 from conformance.wire.messages import Exchange
@@ -196,7 +196,7 @@ class Worker:
         for number in numbers:
             exchange = self.run.record.get(number)
             if exchange is not None and number not in evidence:
-                evidence[number] = codec.to_json(exchange_record(exchange, self.run.redactor))
+                evidence[number] = to_plain(exchange_record(exchange, self.run.redactor))
 
     def _new_tallies(self) -> list[dict[str, Any]]:
         """The invariants that were first judged, or first broken, since the last time."""

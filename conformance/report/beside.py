@@ -18,7 +18,8 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from conformance._text import clean, count
-from conformance.report.document import BodyRecord, Document, ExchangeRecord, FindingRecord
+from conformance.judge.exchanges import BodyRecord, ExchangeRecord
+from conformance.report.document import Document, FindingRecord
 
 #: Pairs that a page shows, rows of one of them, and characters of one line.
 PAIRS, ROWS, LENGTH = 30, 60, 240

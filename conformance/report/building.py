@@ -41,7 +41,6 @@ from conformance.report.latency import latency
 from conformance.report.model import CaseResult, Results, Timing
 from conformance.report.outcome import Outcome, decide
 from conformance.report.pinned_choices import PinnedChoices
-from conformance.report.timeline_records import timeline
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
 
@@ -130,7 +129,6 @@ def build(results: Results, target: Target | None, run: RunInfo) -> Document:
         known_failures=run.known.to_record(results) if run.known else None,
         pinned_choices=run.pinned.to_record(results) if run.pinned else None,
         latency=latency(timings.values()),
-        timeline=timeline(timings.values()),
         exchanges=document_exchanges(cells, results.exchanges),
         errors=tuple(map(clean, results.errors)),
         lost=clean(results.lost),

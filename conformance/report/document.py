@@ -9,160 +9,209 @@ finding, and all others count in the latency of their operation.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+
+from conformance._records import Count, Seconds, Time, says, to_plain
+from conformance._records import schema as records_schema
 from conformance.contract.rules import Level
+from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Verdict
-from conformance.report import codec
+
+#: The names that the verdict of a run may have.
+VERDICTS = [
+    *("conforms", "partial", "known failures", "embedded", "violations", "outdated", "changed"),
+    *("interrupted", "error", "incomplete"),
+]
 
 #: The version of the format; the first number changes when a reader of the old one would misread the new one.
 FORMAT = "1.1"
 
 
-@dataclass(frozen=True)
-class SuiteRecord:
+class SuiteRecord(msgspec.Struct, frozen=True):
     """The suite that ran."""
 
-    name: str
-    version: str
-    #: The version of the catalogue of rules.
-    catalogue_version: str = ""
+    name: Annotated[str, says("Its name.")]
+    version: Annotated[str, says("Its version.")]
+    catalogue_version: Annotated[str, says("The version of its catalogue of rules.")] = ""
 
 
-@dataclass(frozen=True)
-class AnnouncedRecord:
+class AnnouncedRecord(msgspec.Struct, frozen=True):
     """What the run was said to take on a conforming server, before it began."""
 
-    requests: int
-    created: int
-    payouts: int
+    requests: Annotated[Count, says("Requests.")]
+    created: Annotated[Count, says("Resources created, payouts included.")]
+    payouts: Annotated[Count, says("Payouts.")]
 
 
-@dataclass(frozen=True)
-class RunRecord:
+class RunRecord(msgspec.Struct, frozen=True):
     """How the run went. `selection` says how the user narrowed it, `interrupted` why it ended early, `folder`
     where its reports are, as seen from where it was started. `effort` is quick, full or deep;
     `judged_in_part` has the cases, rule -> operations, that only some of their checks judged in a quick run.
     What it left out is not run."""
 
-    started: str
-    ended: str
-    seconds: float
-    seed: int | None
-    options: Mapping[str, str]
-    embedded: bool
-    interrupted: str
-    selection: str
-    workers: int
-    requests: int
+    started: Annotated[Time, says("When it began.")]
+    ended: Annotated[Time, says("When it ended.")]
+    seconds: Annotated[Seconds, says("How long it took.")]
+    seed: Annotated[int | None, says("Fixes everything that was drawn at random.")]
+    options: Annotated[Mapping[str, str], says("What the user gave, by name of the option.")]
+    embedded: Annotated[bool, says("Whether the suite's own reference server was judged.")]
+    interrupted: Annotated[str, says("Why the run did not run to its end; empty if it did.")]
+    selection: Annotated[str, says("How the user narrowed the run; empty for a whole run.")]
+    workers: Annotated[int, says("In how many processes checks ran.")]
+    requests: Annotated[Count, says("Requests sent, repetitions included.")]
     #: How often 429 and 503 were waited out, and for how many seconds in all.
-    retries: int = 0
-    waited: float = 0.0
-    folder: str = ""
+    retries: Annotated[
+        Count,
+        says("How often 429, and 503 with Retry-After, were waited out before a request was made again."),
+    ] = 0
+    waited: Annotated[Seconds, says("How long that took, of all workers together.")] = 0.0
+    folder: Annotated[
+        str,
+        says(
+            "Where the reports were written, as seen from where the run was started; empty where that is not "
+            "known."
+        ),
+    ] = ""
     #: What the names and labels of all that the run created contain, and how many payouts are among them.
-    label: str = ""
-    created: int = 0
-    payouts: int = 0
-    announced: AnnouncedRecord = AnnouncedRecord(0, 0, 0)
-    effort: str = "full"
-    judged_in_part: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    label: Annotated[
+        str,
+        says("A word in the names and labels of all that the run created; several where runs were merged."),
+    ] = ""
+    created: Annotated[Count, says("Resources created, payouts included.")] = 0
+    payouts: Annotated[Count, says("Payouts made.")] = 0
+    announced: Annotated[
+        AnnouncedRecord, says("What the run was said to take on a conforming server, before it began.")
+    ] = AnnouncedRecord(0, 0, 0)
+    effort: Annotated[
+        str,
+        says(
+            "How much the run did. What a quick run left out has the verdict not run.",
+            enum=["quick", "full", "deep"],
+        ),
+    ] = "full"
+    judged_in_part: Annotated[
+        Mapping[str, tuple[str, ...]],
+        says("Of a quick run: the cases, rule to operations, that only some of their checks judged."),
+    ] = {}
 
 
-@dataclass(frozen=True)
-class OrganizationRecord:
+class OrganizationRecord(msgspec.Struct, frozen=True):
     """An organization of the target; its API key is abbreviated."""
 
-    api_key: str
-    customer_id: str
-    other_customer_id: str | None
-    funded_account_id: str | None
+    api_key: Annotated[str, says("Its API key, abbreviated.")]
+    customer_id: Annotated[str, says("The customer that the suite works for.")]
+    other_customer_id: Annotated[str | None, says("Another customer of the same organization.")]
+    funded_account_id: Annotated[str | None, says("An account that payouts may draw on.")]
 
 
-@dataclass(frozen=True)
-class TargetRecord:
+class TargetRecord(msgspec.Struct, frozen=True):
     """The server that was judged."""
 
-    base_url: str
-    primary: OrganizationRecord
-    secondary: OrganizationRecord | None
-    features: Mapping[str, bool | None]
-    array_style: str
-    requests_per_second: float
-    samples: Mapping[str, Any]
-    limits: Mapping[str, float | None] = field(default_factory=dict)
+    base_url: Annotated[str, says("Everything before /v1.")]
+    primary: Annotated[OrganizationRecord, says("The organization under test.")]
+    secondary: Annotated[OrganizationRecord | None, says("Another organization, if there is one.")]
+    features: Annotated[
+        Mapping[str, bool | None], says("What the target file declares; null where it says nothing.")
+    ]
+    array_style: Annotated[str, says("How several statuses are sent: repeat, comma or brackets.")]
+    requests_per_second: Annotated[float, says("The most that were sent; 0: as fast as the server answers.")]
+    samples: Annotated[Mapping[str, Any], says("What the target file lays over the suite's sample requests.")]
+    limits: Annotated[
+        Mapping[str, float | None],
+        says("What the run might ask of the server, by option or target file; null: the suite's own."),
+    ] = {}
 
 
-@dataclass(frozen=True)
-class VerdictRecord:
+class VerdictRecord(msgspec.Struct, frozen=True):
     """The verdict of the run: `title` is a few words, `sentence` the whole, `failures` how many cases fail
     it."""
 
-    name: str
-    exit_status: int
-    sentence: str
-    notes: tuple[str, ...]
-    fail_on: Level
-    title: str = ""
-    failures: int = 0
+    name: Annotated[
+        str,
+        says(
+            "conforms: the whole suite found no violation. partial: no violation in the part that was run. "
+            "known failures: none but those that the user lists. embedded: the suite's own reference server "
+            "conforms, and no other was judged. violations: a rule is broken. interrupted: somebody stopped "
+            "the run. incomplete: no violation was seen, but something could not be exercised. outdated: the "
+            "list of known failures has entries to delete. changed: a choice differs from its pinned one, "
+            "under --fail-on implied. error: the suite itself failed.",
+            enum=VERDICTS,
+        ),
+    ]
+    exit_status: Annotated[int, says("The status that the command ended with.", enum=[0, 1, 2, 3, 6])]
+    sentence: Annotated[str, says("The verdict in a sentence.")]
+    notes: Annotated[tuple[str, ...], says("What the sentence leaves out.")]
+    fail_on: Annotated[Level, says("The least firm level that fails the run.")]
+    title: Annotated[str, says("The verdict in a few words, as on the badge.")] = ""
+    failures: Annotated[
+        Count, says("Cases that fail the run: violated, of a level that counts, and not known.")
+    ] = 0
 
 
-@dataclass(frozen=True)
-class OperationRecord:
+class OperationRecord(msgspec.Struct, frozen=True):
     """An operation of the contract."""
 
-    id: str
-    method: str
-    path: str
+    id: Annotated[str, says("Its operationId.")]
+    method: Annotated[str, says("Its HTTP method.")]
+    path: Annotated[str, says("Its path template.")]
 
 
-@dataclass(frozen=True)
-class RuleRecord:
+class RuleRecord(msgspec.Struct, frozen=True):
     """A rule of the catalogue."""
 
-    id: str
-    section: tuple[str, ...]
-    level: Level
-    statement: str
-    operations: tuple[str, ...]
-    needs: tuple[str, ...]
-    follows: tuple[str, ...]
+    id: Annotated[str, says("The rule's id, which never changes its meaning.")]
+    section: Annotated[tuple[str, ...], says("Sections of the specification.")]
+    level: Annotated[Level, says("How firmly the specification states it.")]
+    statement: Annotated[str, says("What the rule demands.")]
+    operations: Annotated[tuple[str, ...], says("The operations that it is about.")]
+    needs: Annotated[tuple[str, ...], says("What a target must offer for it to be exercised.")]
+    follows: Annotated[
+        tuple[str, ...], says("Rules which, when broken, usually break this one along with them.")
+    ]
 
 
-@dataclass(frozen=True)
-class FindingRecord:
+class FindingRecord(msgspec.Struct, frozen=True):
     """One check's conclusion; `seconds` is how long the exchanges that prove it took, `lacks` the operation
     whose absence kept the rule from being judged."""
 
-    verdict: Verdict
-    check: str = ""
-    summary: str = ""
-    expected: str = ""
-    got: str = ""
-    remedy: str = ""
-    cause: str = ""
-    probes: int = 0
-    exchanges: tuple[int, ...] = ()
-    observations: Mapping[str, str] = field(default_factory=dict)
-    further: tuple[str, ...] = ()
-    exercised: bool = True
-    replay: str = ""
-    confirmed: str = ""
-    without_error_body: bool = False
-    seconds: float = 0.0
-    lacks: str = ""
+    verdict: Annotated[Verdict, says("What the check concludes.")]
+    check: Annotated[str, says('The check; "passive" for rules of every response.')] = ""
+    summary: Annotated[str, says("The conclusion in a sentence.")] = ""
+    expected: Annotated[str, says("What was sent, and what the answer should have been.")] = ""
+    got: Annotated[str, says("What the answer was.")] = ""
+    remedy: Annotated[str, says("What the user can do about an inconclusive one.")] = ""
+    cause: Annotated[str, says("The rule whose violation kept this one from being judged.")] = ""
+    probes: Annotated[Count, says("How often the rule was judged.")] = 0
+    exchanges: Annotated[
+        tuple[int, ...], says("Numbers of the exchanges that prove it, the decisive one first.")
+    ] = ()
+    observations: Annotated[Mapping[str, str], says("Open question -> what the server does.")] = {}
+    further: Annotated[tuple[str, ...], says("Further violations, or what could not be judged.")] = ()
+    exercised: Annotated[bool, says("Whether the check had an occasion to judge the rule.")] = True
+    replay: Annotated[
+        str, says("File that repeats the violation, relative to this one; empty if there is none.")
+    ] = ""
+    confirmed: Annotated[str, says("What repeating the violation alone came to.")] = ""
+    without_error_body: Annotated[
+        bool, says("Whether what was got is a refusal without the documented error body.")
+    ] = False
+    seconds: Annotated[Seconds, says("How long the exchanges that prove it took.")] = 0.0
+    lacks: Annotated[
+        str, says("The operation whose absence kept the rule from being judged; empty where none did.")
+    ] = ""
 
 
-@dataclass(frozen=True)
-class CaseRecord:
+class CaseRecord(msgspec.Struct, frozen=True):
     """One rule on one operation: its verdict, and the findings behind it, the most severe first."""
 
-    rule: str
-    operation: str
-    verdict: Verdict
-    summary: str
-    known: str
-    findings: tuple[FindingRecord, ...]
+    rule: Annotated[str, says("Id of the rule.")]
+    operation: Annotated[str, says("An operationId.")]
+    verdict: Annotated[Verdict, says("The most severe of the findings'.")]
+    summary: Annotated[str, says("What was concluded, in a sentence.")]
+    known: Annotated[str, says("Why this violation is a known failure; empty if it is none.")]
+    findings: Annotated[tuple[FindingRecord, ...], says("The most severe first.")]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -175,12 +224,11 @@ class CaseRecord:
         return self.findings[0] if self.findings else FindingRecord(self.verdict)
 
 
-@dataclass(frozen=True)
-class CaseKey:
+class CaseKey(msgspec.Struct, frozen=True):
     """Names a case."""
 
-    rule: str
-    operation: str
+    rule: Annotated[str, says("Id of another rule.")]
+    operation: Annotated[str, says("An operationId.")]
 
     @property
     def key(self) -> tuple[str, str]:
@@ -188,191 +236,174 @@ class CaseKey:
         return self.rule, self.operation
 
 
-@dataclass(frozen=True)
-class CauseRecord:
+class CauseRecord(msgspec.Struct, frozen=True):
     """A broken rule, and the cases of other rules that were broken, or not judged, because of it."""
 
-    rule: str
-    operations: tuple[str, ...]
-    took_along: tuple[CaseKey, ...]
+    rule: Annotated[str, says("The rule that is broken.")]
+    operations: Annotated[tuple[str, ...], says("The operations on which it is broken.")]
+    took_along: Annotated[
+        tuple[CaseKey, ...],
+        says("Cells of other rules that were broken, or could not be judged, because of this one."),
+    ]
 
 
-@dataclass(frozen=True)
-class KnownFailureRecord:
+class KnownFailureRecord(msgspec.Struct, frozen=True):
     """An entry of the list of known failures."""
 
-    line: int
-    rule: str
-    operation: str
-    reason: str
-    expires: str | None
+    line: Annotated[Count, says("Where the entry starts in the file.")]
+    rule: Annotated[str, says("The rule that is known to be broken.")]
+    operation: Annotated[str, says("An operationId, or * for every operation.")]
+    reason: Annotated[str, says("Why it stands, as the user says.")]
+    expires: Annotated[str | None, says("The last day on which the entry counts.")]
 
 
-@dataclass(frozen=True)
-class StaleRecord:
+class StaleRecord(msgspec.Struct, frozen=True):
     """An entry to delete, and why."""
 
-    line: int
-    rule: str
-    operation: str
-    why: str
+    line: Annotated[Count, says("Where the entry starts in the file.")]
+    rule: Annotated[str, says("Its rule.")]
+    operation: Annotated[str, says("Its operation.")]
+    why: Annotated[str, says("Why it should be deleted.")]
 
 
-@dataclass(frozen=True)
-class KnownFailuresRecord:
+class KnownFailuresRecord(msgspec.Struct, frozen=True):
     """The list of known failures."""
 
-    source: str
-    entries: tuple[KnownFailureRecord, ...]
-    stale: tuple[StaleRecord, ...]
+    source: Annotated[str, says("The file.")]
+    entries: Annotated[tuple[KnownFailureRecord, ...], says("Its entries.")]
+    stale: Annotated[tuple[StaleRecord, ...], says("Entries to delete.")]
 
 
-@dataclass(frozen=True)
-class DifferenceRecord:
+class DifferenceRecord(msgspec.Struct, frozen=True):
     """A question that the server answered otherwise than pinned."""
 
-    rule: str
-    operation: str
-    question: str
-    pinned: str
-    now: str
+    rule: Annotated[str, says("The rule that asks.")]
+    operation: Annotated[str, says("An operationId.")]
+    question: Annotated[str, says("What the specification leaves open.")]
+    pinned: Annotated[str, says("What the file says.")]
+    now: Annotated[str, says("What the server does now.")]
 
 
-@dataclass(frozen=True)
-class PinnedChoicesRecord:
+class PinnedChoicesRecord(msgspec.Struct, frozen=True):
     """The pinned choices, in numbers, and what differs from them."""
 
-    source: str
-    pinned: int
-    asked: int
-    new: int
-    differences: tuple[DifferenceRecord, ...]
+    source: Annotated[str, says("The file.")]
+    pinned: Annotated[Count, says("Questions in the file.")]
+    asked: Annotated[Count, says("Those of them that this run asked again.")]
+    new: Annotated[Count, says("Questions of this run that the file does not have.")]
+    differences: Annotated[
+        tuple[DifferenceRecord, ...], says("Questions that the server answers otherwise than pinned.")
+    ]
 
 
-@dataclass(frozen=True)
-class LatencyRecord:
+class LatencyRecord(msgspec.Struct, frozen=True):
     """How long the answers of one operation took, in seconds."""
 
-    operation: str
-    exchanges: int
-    statuses: Mapping[str, int]
-    p50: float | None
-    p95: float | None
-    max: float | None
-    histogram: tuple[int, ...]
+    operation: Annotated[str, says("An operationId, or empty.")]
+    exchanges: Annotated[Count, says("How many requests were sent.")]
+    statuses: Annotated[Mapping[str, int], says('Status, or "none" -> number of answers.')]
+    p50: Annotated[Seconds | None, says("Half of the answers took at most so long.")]
+    p95: Annotated[Seconds | None, says("95 in 100 of the answers took at most so long.")]
+    max: Annotated[Seconds | None, says("The slowest answer.")]
+    histogram: Annotated[
+        tuple[int, ...],
+        says("Answers within 1, 2, 5, 10, 20, 50, 100, 200, 500 ms, 1, 2, 5, 10 s, and slower."),
+    ]
 
 
-@dataclass(frozen=True)
-class TimelineRow:
-    """One operation slot by slot: requests begun, the slowest answer in seconds (None without one), requests
-    that were sent more than once, that got no answer, and that were answered 5xx."""
-
-    operation: str
-    requests: tuple[int, ...]
-    slowest: tuple[float | None, ...]
-    retried: tuple[int, ...]
-    lost: tuple[int, ...]
-    server_errors: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class TimelineRecord:
-    """The requests of the run over its time, in slots of `slot` seconds from `started` on."""
-
-    started: str
-    slot: float
-    operations: tuple[TimelineRow, ...]
-
-
-@dataclass(frozen=True)
-class BodyRecord:
-    """A body: its size in bytes, and its start as text, or as base64 where it is not UTF-8."""
-
-    size: int
-    cut: bool
-    text: str | None = field(default=None, metadata=codec.OPTIONAL)
-    base64: str | None = field(default=None, metadata=codec.OPTIONAL)
-
-
-@dataclass(frozen=True)
-class ExchangeRecord:
-    """A request as sent, and its answer."""
-
-    number: int
-    organization: str
-    operation: str | None
-    purpose: str
-    method: str
-    url: str
-    target: str
-    request_headers: tuple[tuple[str, str], ...]
-    request_body: BodyRecord
-    status: int | None
-    response_headers: tuple[tuple[str, str], ...]
-    response_body: BodyRecord
-    truncated: bool
-    error: str | None
-    started: float
-    elapsed: float
-    attempts: int
-    call: Mapping[str, Any]
-    #: The string that was signed, shortened; None where there is no telling.
-    signed: str | None = field(default=None, metadata=codec.OPTIONAL)
-
-
-@dataclass(frozen=True)
-class MissingRecord:
+class MissingRecord(msgspec.Struct, frozen=True):
     """An operation that does not exist: how a valid request was answered, and which operations need it.
     `known` is why a list of known failures has it; empty where none does."""
 
-    operation: str
-    answered: str
-    waiting: tuple[str, ...]
-    known: str = ""
+    operation: Annotated[str, says("Its operationId.")]
+    answered: Annotated[str, says("How the valid request was answered.")]
+    waiting: Annotated[tuple[str, ...], says("The operations that need what it makes.")]
+    known: Annotated[str, says("Why the list of known failures has it; empty where it does not.")] = ""
 
 
-@dataclass(frozen=True)
-class MadeRecord:
+class MadeRecord(msgspec.Struct, frozen=True):
     """A resource that the run created: by which organization, operation and path, and its id. `operation` is
     empty where the contract does not have the path."""
 
-    organization: str
-    operation: str
-    id: str
-    path: str
+    organization: Annotated[str, says("Whose credentials created it.")]
+    operation: Annotated[str, says("The operationId; empty where the contract does not have the path.")]
+    id: Annotated[str, says("Its id.")]
+    path: Annotated[str, says("The path of the request that created it.")]
 
 
-@dataclass(frozen=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """The results of a run. `counts` is level -> verdict -> number of cases; `exchanges` are by number."""
 
-    format: str
-    suite: SuiteRecord
-    run: RunRecord
-    target: TargetRecord | None
-    verdict: VerdictRecord
-    counts: Mapping[str, Mapping[str, int]]
-    operations: tuple[OperationRecord, ...]
-    rules: tuple[RuleRecord, ...]
-    cells: tuple[CaseRecord, ...]
-    causes: tuple[CauseRecord, ...]
-    known_failures: KnownFailuresRecord | None
-    pinned_choices: PinnedChoicesRecord | None
-    latency: tuple[LatencyRecord, ...]
-    exchanges: Mapping[str, ExchangeRecord]
-    errors: tuple[str, ...]
-    lost: str
-    replays: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    missing: tuple[MissingRecord, ...] = ()
-    timeline: TimelineRecord | None = None
-    created: tuple[MadeRecord, ...] = ()
+    format: Annotated[str, says("Version of this format.", pattern=r"^1\.[0-9]+$")]
+    suite: Annotated[SuiteRecord, says("The suite that ran.")]
+    run: Annotated[RunRecord, says("How the run went.")]
+    target: Annotated[
+        TargetRecord | None, says("The server that was judged, without secrets; API keys are abbreviated.")
+    ]
+    verdict: Annotated[VerdictRecord, says("The verdict of the run, which the command exits with.")]
+    counts: Annotated[Mapping[str, Mapping[str, int]], says("Level -> verdict -> number of cells.")]
+    operations: Annotated[tuple[OperationRecord, ...], says("The operations of the contract, in its order.")]
+    rules: Annotated[tuple[RuleRecord, ...], says("The catalogue as the run had it.")]
+    cells: Annotated[tuple[CaseRecord, ...], says("One for each rule on each operation that it is about.")]
+    causes: Annotated[
+        tuple[CauseRecord, ...],
+        says("The violations by what caused them, the most severe first; every violated case is in one."),
+    ]
+    known_failures: Annotated[
+        KnownFailuresRecord | None, says("The list of known failures; null where the run had none.")
+    ]
+    pinned_choices: Annotated[
+        PinnedChoicesRecord | None, says("The pinned choices; null where the run had none.")
+    ]
+    latency: Annotated[
+        tuple[LatencyRecord, ...],
+        says('Of all exchanges, by operation; "" stands for requests that are no operation.'),
+    ]
+    exchanges: Annotated[
+        Mapping[str, ExchangeRecord],
+        says(
+            "By number: the exchanges that are evidence of findings, each once; as many as fit, those of the "
+            "most severe findings first."
+        ),
+    ]
+    errors: Annotated[tuple[str, ...], says("Errors of the suite itself.")]
+    lost: Annotated[str, says("How the server was lost during the run; empty if it was not.")]
+    replays: Annotated[
+        Mapping[str, Mapping[str, Any]],
+        says(
+            "Replay files of the first violation of each cause, by the path in `replay`; "
+            "spec/replay.schema.json is their form."
+        ),
+    ] = {}
+    missing: Annotated[
+        tuple[MissingRecord, ...],
+        says(
+            "Operations that do not exist: a valid request was answered as an undocumented path is. They "
+            "fail the run, but for those that are known."
+        ),
+    ] = ()
+    created: Annotated[
+        tuple[MadeRecord, ...],
+        says("What the run created and left behind, as far as answers told: the API has no way to delete."),
+    ] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The document as JSON data."""
-        data: dict[str, Any] = codec.to_json(self)
+        data: dict[str, Any] = to_plain(self)
         return data
 
     @classmethod
     def from_json(cls, data: Any) -> Document:
-        """The inverse of `to_json`. Raises codec.FormError."""
-        return codec.from_json(cls, data)
+        """The inverse of `to_json`; members that it does not know are left out. Raises
+        msgspec.ValidationError, which names the place."""
+        return msgspec.convert(data, cls)
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the document."""
+    return records_schema(
+        Document,
+        "Results of a run",
+        "results.json: what a run of the conformance suite found. Readers take any file whose format has the "
+        "first number they know; further members may come with later versions of it.",
+    )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
+from msgspec.structs import replace
+
+from conformance._records import to_plain
+from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
-from conformance.report import codec
-from conformance.report.document import BodyRecord, CaseRecord, Document, ExchangeRecord
+from conformance.report.document import CaseRecord, Document
 
 #: Bytes of exchanges, as JSON, that a results document keeps.
 DOCUMENT_EXCHANGES = 12_000_000
@@ -33,7 +35,7 @@ def document_exchanges(
     for _, number in _ranked(cells):
         if number not in exchanges:
             continue
-        size += len(json.dumps(codec.to_json(exchanges[number])))
+        size += len(json.dumps(to_plain(exchanges[number])))
         if size > DOCUMENT_EXCHANGES:
             break
         kept[number] = exchanges[number]
@@ -57,7 +59,7 @@ def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
                 request_body=_brief(exchange.request_body),
                 response_body=_brief(exchange.response_body),
             )
-        data = {key: value for key, value in codec.to_json(exchange).items() if key not in _HIDDEN}
+        data = {key: value for key, value in to_plain(exchange).items() if key not in _HIDDEN}
         size += len(json.dumps(data))
         if size > PAGE_EXCHANGES:
             break

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from conformance._text import clean, count, listed
 from conformance.contract import sections
 from conformance.judge.findings import Verdict
-from conformance.report import overview, plots, timeline, view
+from conformance.report import overview, plots, view
 from conformance.report.beside import PAIRS, beside
 from conformance.report.document import CaseRecord, Document, FindingRecord, MadeRecord, RuleRecord
 from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
@@ -143,7 +143,6 @@ class _Page:
             "rule_count": len(self.rules),
             "observed": list(view.observations(document)),
             "overview": overview.values(document),
-            "timeline": timeline.values(document),
             "axis": plots.axis(),
             "latencies": [plots.row(row) for row in document.latency],
             "facts": facts(document),

@@ -2,31 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from conformance._text import mapped, writable
 from conformance.contract.needs import waiting
 from conformance.contract.rules import RULES, Level
+from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import VIOLATIONS, Finding, Verdict
-from conformance.report.document import BodyRecord, ExchangeRecord, MadeRecord
+from conformance.report.document import MadeRecord
 from conformance.target.applicability import absent
 from conformance.target.file import Target
-from conformance.target.redaction import Redactor
-from conformance.wire.messages import Exchange, call_to_plain
-from conformance.wire.signed import signed_string
-
-#: Bytes of a body that the results keep.
-KEPT_BODY = 8 * 1024
-
-#: Characters of the string that was signed that the results keep.
-KEPT_SIGNED = 1000
-
-#: Response headers that the results keep.
-KEPT_HEADERS = 60
-
+from conformance.wire.messages import Exchange
 
 #: Names of how much a run does.
 QUICK, FULL, DEEP = "quick", "full", "deep"
@@ -177,53 +164,3 @@ class Results:
         return cell.verdict is Verdict.INCONCLUSIVE and all(
             finding.lacks in self.known_missing for finding in unclear
         )
-
-
-def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
-    """An exchange as reports show it: redacted, its bodies bounded, every text such that a file can hold
-    it."""
-
-    def text(value: str) -> str:
-        return writable(redactor.text(value))
-
-    def headers(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        return tuple((writable(name), writable(value)) for name, value in redactor.headers(pairs))
-
-    return ExchangeRecord(
-        number=exchange.number,
-        organization=exchange.organization,
-        operation=exchange.operation,
-        purpose=writable(exchange.purpose),
-        method=exchange.method,
-        url=text(exchange.url),
-        target=text(exchange.target),
-        request_headers=headers(exchange.request_headers),
-        request_body=_body(exchange.request_body, text),
-        status=exchange.status,
-        response_headers=headers(exchange.response_headers)[:KEPT_HEADERS],
-        response_body=_body(exchange.response_body, text),
-        truncated=exchange.truncated,
-        error=text(exchange.error) if exchange.error else None,
-        started=exchange.started,
-        elapsed=exchange.elapsed,
-        attempts=exchange.attempts,
-        signed=_signed(exchange, text),
-        call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
-    )
-
-
-def _signed(exchange: Exchange, redacted: Callable[[str], str]) -> str | None:
-    string = signed_string(exchange)
-    return None if string is None else redacted(string.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED]
-
-
-def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:
-    kept = body[:KEPT_BODY]
-    cut = len(body) > len(kept)
-    try:
-        return BodyRecord(len(body), cut, redacted(kept.decode("utf-8", "strict" if not cut else "ignore")))
-    except UnicodeDecodeError:
-        # Only a secret in plain text could show here; then nothing of the body is kept.
-        if redacted(kept.decode("latin-1")) != kept.decode("latin-1"):
-            return BodyRecord(len(body), True, redacted(kept.decode("utf-8", "replace")))
-        return BodyRecord(len(body), cut, base64=base64.b64encode(kept).decode())

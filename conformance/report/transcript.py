@@ -6,7 +6,7 @@ import contextlib
 import json
 
 from conformance._text import clean, milliseconds
-from conformance.report.document import BodyRecord, ExchangeRecord
+from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 
 #: Characters of a body that a transcript shows.
 BODY = 3000

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from conformance._files import read_json
 from conformance._text import clean, count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level
 from conformance.judge.findings import VIOLATIONS, Verdict
-from conformance.report.codec import FormError
 from conformance.report.commands import replay, rerun
 from conformance.report.document import (
     FORMAT,
@@ -26,7 +25,6 @@ from conformance.report.document import (
     FindingRecord,
     MissingRecord,
     RuleRecord,
-    TimelineRecord,
 )
 
 #: Verdicts in the order in which tables show them, with the sign of each.
@@ -76,7 +74,7 @@ def _typed(data: Any, path: Path) -> Document:
         )
     try:
         document = Document.from_json(data)
-    except FormError as error:
+    except msgspec.ValidationError as error:
         raise DocumentError(
             f"{path}: the results do not fit spec/results.schema.json: {clean(str(error))}."
         ) from None
@@ -104,22 +102,7 @@ def _consistent(document: Document) -> bool:
         and all(cause.operations for cause in document.causes)
         and named <= there
         and {rule for rule, _ in there} <= known
-        and (document.timeline is None or _even(document.timeline))
     )
-
-
-def _even(timeline: TimelineRecord) -> bool:
-    """Whether each row of a timeline has an entry for each slot, and its times can be read."""
-    try:
-        datetime.fromisoformat(timeline.started)
-    except ValueError:
-        return False
-    lengths = {
-        len(entries)
-        for row in timeline.operations
-        for entries in (row.requests, row.slowest, row.retried, row.lost, row.server_errors)
-    }
-    return len(lengths) <= 1 and 0 not in lengths and 0 < timeline.slot < math.inf
 
 
 # ---------------------------------------------------------------------- parts by name

@@ -10,12 +10,13 @@ import tempfile
 import time
 from pathlib import Path
 
+import msgspec
+
 from conformance.harness.exploration import FuzzSettings
+from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding, Verdict
 from conformance.plugin.worker import Worker
-from conformance.report import codec
 from conformance.report.building import RunInfo, build
-from conformance.report.document import ExchangeRecord
 from conformance.report.model import Results, Timing
 from conformance.report.write import write_all
 from tests.support.runs import run_on
@@ -47,7 +48,7 @@ def main() -> None:
 def _take(results: Results, payload: dict) -> None:  # type: ignore[type-arg]
     """As the controller takes in what a worker hands on."""
     for plain in payload["exchanges"]:
-        record = codec.from_json(ExchangeRecord, plain)
+        record = msgspec.convert(plain, ExchangeRecord)
         results.exchanges[record.number] = record
     for plain in payload["findings"]:
         results.add(Finding.from_plain(plain))

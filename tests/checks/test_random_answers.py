@@ -14,16 +14,16 @@ import re
 import httpx
 import pytest
 
+from conformance._records import to_plain
 from conformance.checks import plan
 from conformance.contract.rules import RULES
 from conformance.harness.check import run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
-from conformance.report import codec
 from conformance.report.failure import failure_text
-from conformance.report.model import exchange_record
 from conformance.target.file import build
 from conformance.wire.throttle import Pace
 from conformance.world.run_context import RunContext
@@ -72,7 +72,7 @@ def test_every_check_comes_to_a_verdict(seed: int) -> None:
         assert len(text) < 100_000, finding.summary[:200]
     failure_text(findings, run.record.get, run.redactor).encode()
     for exchange in list(run.record.values())[-50:]:
-        json.dumps(codec.to_json(exchange_record(exchange, run.redactor)))
+        json.dumps(to_plain(exchange_record(exchange, run.redactor)))
 
 
 def emptied(source: random.Random, response: httpx.Response) -> httpx.Response:

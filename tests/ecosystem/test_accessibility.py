@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
+from msgspec.structs import replace
 
 from conformance.judge.findings import Verdict
 from conformance.report.comparison import compare
@@ -63,7 +63,7 @@ REPLAY: dict[str, Any] = {
 
 
 def broken() -> Results:
-    """One case of every verdict, a pair of exchanges to compare, long names, and a timeline with marks."""
+    """One case of every verdict, a pair of exchanges to compare, and long names."""
     long = "a-word-that-no-line-can-break-" * 8
     results = whole_run(
         {("list.stable", "listWallets"): Verdict.NOT_RUN},

@@ -71,7 +71,7 @@ def test_one_format_goes_where_it_is_told(folder: Path, capsys: pytest.CaptureFi
         ("[1]", ["not the results of a run"]),
         ('{"format": 3}', ["not the results of a run"]),
         ('{"format": "2.0"}', ["2.0", "1.1"]),
-        ('{"format": "1.0"}', ["results.schema.json", "the document"]),
+        ('{"format": "1.0"}', ["results.schema.json", "`suite`"]),
         ("[" * 100_000, ["not JSON"]),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_damaged_result_is_named_by_its_place(folder: Path, capsys: pytest.Cap
     made: dict[str, Any] = json.loads((folder / "results.json").read_text("utf-8"))
     made["cells"][3]["verdict"] = 7
     (folder / "results.json").write_text(json.dumps(made), "utf-8")
-    assert "cells/3/verdict" in failing(capsys, "report", str(folder))
+    assert "$.cells[3].verdict" in failing(capsys, "report", str(folder))
 
 
 def test_a_missing_result_and_a_folder_that_can_not_be_written(

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from conformance.contract.rules import RULES, Level
+from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
 from conformance.report.building import RunInfo, build
 from conformance.report.document import Document
-from conformance.report.model import Results, Timing, exchange_record
+from conformance.report.model import Results, Timing
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange

@@ -1,0 +1,43 @@
+"""Records with a JSON form: their types give the reader, the writer and the JSON Schema."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+
+#: A number of things; 0 or more.
+Count = Annotated[int, msgspec.Meta(ge=0)]
+
+#: A time that something took, in seconds.
+Seconds = Annotated[float, msgspec.Meta(ge=0)]
+
+#: A moment in UTC, as RFC 3339 has it.
+Time = Annotated[str, msgspec.Meta(pattern="Z$", extra_json_schema={"format": "date-time"})]
+
+
+def says(description: str, **keywords: Any) -> msgspec.Meta:
+    """Describes a member in the schema: `name: Annotated[str, says("Its name.")]`. Further keywords of JSON
+    Schema are published with it, and left to the readers."""
+    return msgspec.Meta(description=description, extra_json_schema=keywords or None)
+
+
+def to_plain(value: Any) -> Any:
+    """A record, or a collection of records, as JSON data."""
+    return msgspec.json.decode(msgspec.json.encode(value))
+
+
+def schema(kind: type, title: str, description: str) -> dict[str, Any]:
+    """The JSON Schema of a record."""
+    (root,), definitions = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    name = root["$ref"].rpartition("/")[2]
+    for definition in definitions.values():
+        if "description" in definition:  # a docstring
+            definition["description"] = " ".join(definition["description"].split())
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **definitions.pop(name),
+        "title": title,
+        "description": description,
+        "$defs": definitions,
+    }

@@ -1,0 +1,112 @@
+"""Exchanges as reports show them: redacted, bounded, as records."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated, Any
+
+import msgspec
+
+from conformance._records import Count, Seconds, says
+from conformance._text import mapped, writable
+from conformance.target.redaction import Redactor
+from conformance.wire.messages import Exchange, call_to_plain
+from conformance.wire.signed import signed_string
+
+#: Bytes of a body that the results keep.
+KEPT_BODY = 8 * 1024
+
+#: Characters of the string that was signed that the results keep.
+KEPT_SIGNED = 1000
+
+#: Response headers that the results keep.
+KEPT_HEADERS = 60
+
+
+class BodyRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A body: its size in bytes, and its start as text, or as base64 where it is not UTF-8."""
+
+    size: Annotated[Count, says("Its size in bytes.")]
+    cut: Annotated[bool, says("Whether only its start is kept.")]
+    text: Annotated[str | None, says("Its start, where it is UTF-8.")] = None
+    base64: Annotated[str | None, says("Its start, where it is not.")] = None
+
+
+class ExchangeRecord(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A request as sent, and its answer."""
+
+    number: Annotated[Count, says("Its number in the run.")]
+    organization: Annotated[str, says("Whose credentials signed it.")]
+    operation: Annotated[str | None, says("An operationId; null for requests that are no operation.")]
+    purpose: Annotated[str, says("Why it was sent.")]
+    method: Annotated[str, says("Its HTTP method.")]
+    url: Annotated[str, says("The URL it was sent to.")]
+    target: Annotated[str, says("The request target on the wire.")]
+    request_headers: Annotated[tuple[tuple[str, str], ...], says("Headers as sent, credentials abbreviated.")]
+    request_body: Annotated[BodyRecord, says("The body as sent.")]
+    status: Annotated[int | None, says("null when no answer came; then error says why.")]
+    response_headers: Annotated[tuple[tuple[str, str], ...], says("Headers of the answer, at most 60.")]
+    response_body: Annotated[BodyRecord, says("The body of the answer.")]
+    truncated: Annotated[bool, says("The response was longer than the suite reads.")]
+    error: Annotated[str | None, says("Why no answer came; null where one did.")]
+    started: Annotated[float, says("Unix seconds.")]
+    elapsed: Annotated[Seconds, says("How long the answer took.")]
+    attempts: Annotated[int, says("How often it was sent: 429 and 503 are waited out.")]
+    call: Annotated[
+        Mapping[str, Any], says("The request before it was signed, from which it can be sent again.")
+    ]
+    #: The string that was signed, shortened; None where there is no telling.
+    signed: Annotated[
+        str | None, says("The string that was signed, shortened; left out where there is no telling.")
+    ] = None
+
+
+def exchange_record(exchange: Exchange, redactor: Redactor) -> ExchangeRecord:
+    """An exchange as reports show it: redacted, its bodies bounded, every text such that a file can hold
+    it."""
+
+    def text(value: str) -> str:
+        return writable(redactor.text(value))
+
+    def headers(pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple((writable(name), writable(value)) for name, value in redactor.headers(pairs))
+
+    return ExchangeRecord(
+        number=exchange.number,
+        organization=exchange.organization,
+        operation=exchange.operation,
+        purpose=writable(exchange.purpose),
+        method=exchange.method,
+        url=text(exchange.url),
+        target=text(exchange.target),
+        request_headers=headers(exchange.request_headers),
+        request_body=_body(exchange.request_body, text),
+        status=exchange.status,
+        response_headers=headers(exchange.response_headers)[:KEPT_HEADERS],
+        response_body=_body(exchange.response_body, text),
+        truncated=exchange.truncated,
+        error=text(exchange.error) if exchange.error else None,
+        started=exchange.started,
+        elapsed=exchange.elapsed,
+        attempts=exchange.attempts,
+        signed=_signed(exchange, text),
+        call=mapped(call_to_plain(exchange.call), lambda value: text(value)[: 4 * KEPT_BODY]),
+    )
+
+
+def _signed(exchange: Exchange, redacted: Callable[[str], str]) -> str | None:
+    string = signed_string(exchange)
+    return None if string is None else redacted(string.decode("utf-8", "backslashreplace"))[:KEPT_SIGNED]
+
+
+def _body(body: bytes, redacted: Callable[[str], str]) -> BodyRecord:
+    kept = body[:KEPT_BODY]
+    cut = len(body) > len(kept)
+    try:
+        return BodyRecord(len(body), cut, redacted(kept.decode("utf-8", "strict" if not cut else "ignore")))
+    except UnicodeDecodeError:
+        # Only a secret in plain text could show here; then nothing of the body is kept.
+        if redacted(kept.decode("latin-1")) != kept.decode("latin-1"):
+            return BodyRecord(len(body), True, redacted(kept.decode("utf-8", "replace")))
+        return BodyRecord(len(body), cut, base64=base64.b64encode(kept).decode())

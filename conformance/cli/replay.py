@@ -1,4 +1,4 @@
-"""`conformance replay FILE`: sends the requests of a failure again, or prints a script that does."""
+"""`conformance replay FILE`: sends the requests of a failure again, or prints a script that sends them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conformance._text import one_line, printable
 from conformance.checks import load_predicates
 from conformance.cli.main import UsageError
 from conformance.cli.target_options import add_base_url, add_target
-from conformance.replay import ReplayError, as_curl, as_python, load, perform
+from conformance.replay import ReplayError, as_python, load, perform
 from conformance.replay.document import Document, Step
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from conformance.target.file import TargetError
@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as",
         dest="language",
-        choices=("curl", "python"),
-        help="send nothing; print a script that signs by itself: bash with curl and openssl, or Python alone",
+        choices=("python",),
+        help="send nothing; print a Python script that signs by itself and needs nothing but Python",
     )
 
 
@@ -52,9 +52,8 @@ def run(options: argparse.Namespace) -> int:
     try:
         document = load(options.file)
         if options.language:
-            made = as_curl if options.language == "curl" else as_python
             address = _address(options)
-            sys.stdout.write(made(document, address) if address else made(document))
+            sys.stdout.write(as_python(document, address) if address else as_python(document))
             return 0
         return _replay(document, options)
     except (ReplayError, TargetError) as error:

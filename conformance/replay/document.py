@@ -16,7 +16,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, SPEC
 from conformance.judge import invariants, pages  # noqa: F401 - files hold their expectations, too
 from conformance.judge.expectations import ExpectationError, current, from_plain
-from conformance.replay.symbols import filled
+from conformance.replay.symbols import SECRET, filled
 from conformance.target.file import Target
 from conformance.wire import json_text
 from conformance.wire.messages import Call, call_from_plain
@@ -25,12 +25,6 @@ from conformance.wire.messages import Call, call_from_plain
 FORMAT = 3
 
 SCHEMA = SPEC / "replay.schema.json"
-
-#: What of the target file symbols may stand for in a request. Its secrets sign, and stand nowhere else.
-TARGET_VALUES = ("customer_id", "other_customer_id", "funded_account_id", "api_key")
-
-#: The only place of a secret, as the key of a signature.
-SECRET = re.compile(r"\{\{(primary|secondary)\.secret\}\}")
 
 #: Bytes of a file, steps that are sent at one moment, seconds that one step waits, and that all wait: what
 #: runs write stays below.

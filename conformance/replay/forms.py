@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from string import hexdigits
 
-from conformance.contract import timestamps
+from conformance.contract.timestamps import parse, whole_second, with_offset
 
 #: What an id looks like within a text.
 IDENTIFIER = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{8,}")
@@ -59,7 +59,7 @@ def _cased(text: str, argument: str) -> str:
 
 
 def _second(text: str, argument: str) -> str:
-    return timestamps.whole_second(text) or text
+    return whole_second(text) or text
 
 
 def _day(text: str, argument: str) -> str:
@@ -72,7 +72,7 @@ def _offset(text: str, argument: str) -> str:
     if abs(minutes) >= 24 * 60 or not _FRACTION.fullmatch(text):
         return text
     try:
-        return timestamps.with_offset(text, minutes)
+        return with_offset(text, minutes)
     except OverflowError:
         return text
 
@@ -111,7 +111,7 @@ def moved(text: str, shift: str) -> str:
     """A timestamp, or a number of seconds, moved by `+N` or `-N` seconds."""
     if text.isascii() and text.isdigit() and len(text) < 20:
         return str(int(text) + int(Fraction(shift)))
-    instant = timestamps.parse(text)
+    instant = parse(text)
     if instant is None:
         return text
     later = instant + Fraction(shift)

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from conformance.contract import signing, timestamps
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.replay.symbols import resemble
+from conformance.replay.names import resemble
 from conformance.wire.messages import Exchange
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext

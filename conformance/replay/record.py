@@ -17,9 +17,10 @@ from conformance.contract.rules import RULES
 from conformance.judge.findings import Finding
 from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
 from conformance.replay.forms import IDENTIFIER
+from conformance.replay.names import SHORTEST, Names, fresh_like, resemble
 from conformance.replay.needs import needed, request_text
 from conformance.replay.reading import PAGE
-from conformance.replay.symbols import SHORTEST, SYMBOL, Names, braced, fresh_like, resemble
+from conformance.replay.symbols import SYMBOL, braced
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.wire.pages import DEFAULT_SIZE, integer, page_of, pages_of

@@ -12,10 +12,10 @@ from urllib.parse import unquote
 
 from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome, from_plain
 from conformance.judge.findings import Inconclusive, NotApplicable
-from conformance.replay.document import TARGET_VALUES, Document, ReplayError, Step, call_of
+from conformance.replay.document import Document, ReplayError, Step, call_of
 from conformance.replay.needs import MAX_LISTED
 from conformance.replay.reading import read_on, still_past
-from conformance.replay.symbols import SYMBOL, filled, new_value
+from conformance.replay.symbols import SYMBOL, TARGET_VALUES, filled, new_value
 from conformance.wire.client import NOT_SIMULTANEOUS, race, simultaneous
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import page_of

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
-"""Sends the requests of a failure again, signed afresh, and shows the answers.
+"""Sends the steps of DOCUMENT, which is written into a copy of this module, and shows the answers.
 
-Needs only the standard library, and these variables in the environment: CONFORMANCE_BASE_URL,
+Needs Python 3.11 or later and nothing else, and these variables in the environment: CONFORMANCE_BASE_URL,
 CONFORMANCE_PRIMARY_API_KEY, CONFORMANCE_PRIMARY_SECRET and CONFORMANCE_PRIMARY_CUSTOMER_ID; the same with
 SECONDARY where a step is sent by the other organization. Exit status: 1 the failure came again, 0 it did not,
 2 not judged here.
@@ -17,135 +16,39 @@ import json
 import os
 import re
 import secrets
-import string
 import sys
 import threading
 import time
 import urllib.parse
-import uuid
-from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
 from typing import Any
 
-#: The replay file, the table of mutations of signatures, and the address of the server where the environment
-#: names none: put in where the script is made.
+from conformance.contract.signing import HEADERS
+from conformance.replay.symbols import SECRET, TARGET_VALUES, filled, new_value
+from conformance.wire.mutations import NAME_CASES, mutated
+
+#: The replay file, and the address of the server where the environment names none: put in where the script is
+#: made.
 DOCUMENT: dict[str, Any] = json.loads("{}")
-MUTATIONS: dict[str, list[str]] = json.loads("{}")
 DEFAULTS: dict[str, str] = json.loads("{}")
 
 BASE = urllib.parse.urlsplit((os.environ.get("CONFORMANCE_BASE_URL") or DEFAULTS["base_url"]).rstrip("/"))
-SYMBOL = re.compile(
-    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12}(?:\.[0-9]{1,12})?)?"
-    r"((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]{1,512})?)*)\}\}"
-)
-TARGET_VALUES = ("customer_id", "other_customer_id", "funded_account_id", "api_key")
-HEADERS = ("X-API-Key", "X-Timestamp", "X-Nonce", "X-Signature")
-CASES: dict[str, Callable[[str], str]] = {
-    "": str,
-    "lower": str.lower,
-    "upper": str.upper,
-    "swapped": str.swapcase,
-}
+
+#: Symbol -> value, of those that this process made or was answered.
 KNOWN: dict[str, str] = {}
+
+#: Target and body as sent, status and body of the answer; status None and the error where none came.
 Answer = tuple[str, bytes, "int | None", bytes]
 
 
-def fresh(form: dict[str, Any]) -> str:
-    if form["kind"] == "marker":
-        return "cf" + secrets.token_hex(8)
-    if form["kind"] == "hex":
-        return secrets.token_hex(form["length"])[: form["length"]]
-    text = str(uuid.uuid4())
-    variant = format(form.get("variant", 8), "x")
-    text = text[:14] + format(form["version"], "x") + text[15:19] + variant + text[20:]
-    return text.upper() if form.get("upper") else text
-
-
-def moved(text: str, shift: str) -> str:
-    if text.isdigit():
-        return str(int(text) + int(float(shift)))
-    fraction = float("0" + text[19:].rstrip("Z") or 0)
-    instant = datetime.fromisoformat(text[:19] + "+00:00") + timedelta(seconds=float(shift) + fraction)
-    digits = max(len(text[20:].rstrip("Z")), min(6, len(shift.partition(".")[2])))
-    text = instant.astimezone(timezone.utc).strftime("%Y-%m-%dT%H:%M:%S.%f")  # noqa: UP017 (Python 3.9)
-    return (text[: 20 + digits] if digits else text[:19]) + "Z"
-
-
-def code(letter: str, lower: bool = False) -> str:
-    codes = "".join(f"%{byte:02X}" for byte in letter.encode())
-    return codes.lower() if lower else codes
-
-
-def formed(text: str, form: str) -> str:
-    name, _, argument = form.partition(".")
-    if name == "but":
-        return text[: -int(argument)]
-    if name == "first":
-        return argument + text[1:]
-    if name == "last":
-        return text[:-1] + argument
-    if name == "turned":
-        turn, mask = int(argument[0], 16), int(argument[1:], 16)
-        made = "".join(
-            format(int(letter, 16) ^ turn, "x") if mask >> at & 1 and letter in string.hexdigits else letter
-            for at, letter in enumerate(text)
-        )
-        return made.upper() if text.upper() == text != text.lower() else made
-    if name == "cased":
-        mask = int(argument, 16)
-        return "".join(letter.swapcase() if mask >> at & 1 else letter for at, letter in enumerate(text))
-    if name == "id":
-        found = re.search("[a-z]{2,8}_[A-Za-z0-9]{8,}", text)
-        return found[0] if found else text
-    if name == "second":
-        return text[:19] + "Z"
-    if name == "day":
-        return text[:10] + "T00:00:00Z"
-    if name == "offset":
-        local = datetime.fromisoformat(text[:19]) + timedelta(minutes=int(argument))
-        hours, rest = divmod(abs(int(argument)), 60)
-        sign = "-" if int(argument) < 0 else "+"
-        return f"{local.isoformat()}{text[19:-1]}{sign}{hours:02d}:{rest:02d}"
-    if name == "encoded":
-        letters = bytes.fromhex(argument).decode("latin-1")
-        lower = argument != argument.upper()
-        return "".join(code(letter, lower) if letter in letters else letter for letter in text)
-    if name == "at":
-        at = int(argument) % len(text)
-        return text[:at] + code(text[at]) + text[at + 1 :]
-    changes = {"upper": str.upper, "lower": str.lower, "swapped": str.swapcase}
-    return changes[name](text) if name in changes else text
-
-
-def filled(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: filled(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [filled(member) for member in value]
-    return SYMBOL.sub(replaced, value) if isinstance(value, str) else value
-
-
-def replaced(found: re.Match[str]) -> str:
-    name, shift, forms = found.groups()
-    organization, _, member = name.partition(".")
-    text: str | None
-    if name in ("now", "now_ms"):
-        text = str(int(time.time()) * (1000 if name == "now_ms" else 1))
-    elif organization in ("primary", "secondary"):
-        # Secrets sign, and stand nowhere else.
-        variable = "CONFORMANCE_" + name.replace(".", "_").upper()
-        text = os.environ.get(variable) if member in TARGET_VALUES else None
-    else:
-        text = KNOWN.get(name)
-    if text is None:
-        return found[0]
-    try:
-        text = moved(text, shift) if shift else text
-        for form in filter(None, forms.split("|")):
-            text = formed(text, form)
-    except (ValueError, IndexError, OverflowError, ZeroDivisionError):
-        pass  # What has no such form stays as it is.
-    return text
+def value_of(symbol: str) -> str | None:
+    """The value that a symbol stands for; None where there is none."""
+    if symbol in ("now", "now_ms"):
+        return str(int(time.time()) * (1000 if symbol == "now_ms" else 1))
+    organization, _, member = symbol.partition(".")
+    if organization in ("primary", "secondary"):
+        variable = f"CONFORMANCE_{organization}_{member}".upper()
+        return os.environ.get(variable) if member in TARGET_VALUES else None
+    return KNOWN.get(symbol)
 
 
 def shown(text: str) -> str:
@@ -154,30 +57,15 @@ def shown(text: str) -> str:
     return "".join(kept)
 
 
-def mutated(signature: str, mutation: str) -> str:
-    pieces = []
-    for piece in MUTATIONS[mutation]:
-        if piece.startswith("="):
-            pieces.append(piece[1:])
-        elif piece.startswith("!"):
-            pieces.append("1" if signature[int(piece[1:])] == "0" else "0")
-        elif piece == "upper":
-            pieces.append(signature.upper())
-        elif piece == "base64":
-            pieces.append(base64.b64encode(bytes.fromhex(signature)).decode())
-        else:
-            start, end = piece.split(":")
-            pieces.append(signature[int(start) : int(end)])
-    return "".join(pieces)
-
-
 def secret_of(step: dict[str, Any], auth: dict[str, Any]) -> str:
-    given = auth.get("secret", "{{" + step["organization"] + ".secret}}")
-    found = re.fullmatch(r"\{\{(primary|secondary)\.secret\}\}", given)
+    """The key of a step's signature."""
+    given: str = auth.get("secret", "{{" + step["organization"] + ".secret}}")
+    found = SECRET.fullmatch(given)
     return os.environ.get(f"CONFORMANCE_{found[1].upper()}_SECRET", "") if found else given
 
 
 def headers_of(step: dict[str, Any], auth: dict[str, Any], target: str, body: bytes) -> list[tuple[str, str]]:
+    """The authentication headers of a step, as they are sent."""
     timestamp = auth.get("timestamp", str(int(time.time()) + auth.get("timestamp_offset", 0)))
     nonce = auth.get("nonce", secrets.token_hex(16))
     signed_body = body
@@ -186,7 +74,7 @@ def headers_of(step: dict[str, Any], auth: dict[str, Any], target: str, body: by
     elif "signed_body" in auth:
         signed_body = auth["signed_body"].encode()
     parts = [
-        auth.get("signed_method", step["method"]).upper().encode(),
+        auth.get("signed_method", step["method"].upper()).encode(),
         (BASE.path + auth["signed_target"] if "signed_target" in auth else target).encode(),
         auth.get("signed_timestamp", timestamp).encode(),
         auth.get("signed_nonce", nonce).encode(),
@@ -197,18 +85,27 @@ def headers_of(step: dict[str, Any], auth: dict[str, Any], target: str, body: by
     key = os.environ.get(f"CONFORMANCE_{step['organization'].upper()}_API_KEY", "")
     signature = auth.get("signature", mutated(signature, auth.get("mangle", "")))
     values = (auth.get("api_key", key), timestamp, nonce, signature)
-    rename = CASES[auth.get("name_case", "")]
+    rename = NAME_CASES[auth.get("name_case", "")]
     return [
         (rename(name), "" if name in auth.get("empty", []) else value)
-        for name, value in zip(HEADERS, values)  # noqa: B905 (Python 3.9 has no strict)
+        for name, value in zip(HEADERS, values, strict=True)
         if name not in auth.get("omit", [])
     ]
 
 
 def send(step: dict[str, Any], answers: dict[str, Answer]) -> None:
+    """Sends a step and keeps its answer, or why there is none."""
+    try:
+        answers[step["id"]] = answered(step)
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        answers[step["id"]] = (step["target"], b"", None, str(error).encode())
+
+
+def answered(step: dict[str, Any]) -> Answer:
+    """The answer to a step. Raises OSError, ValueError or HTTPException where none came."""
     names = ("target", "body", "idempotency_key", "headers", "auth")
     secret = step.get("auth", {}).get("secret")
-    plain = {name: filled(step[name]) for name in names if name in step}
+    plain = {name: filled(step[name], value_of) for name in names if name in step}
     if secret is not None:
         plain["auth"]["secret"] = secret
     has_body = "body" in step or "body_base64" in step
@@ -235,9 +132,7 @@ def send(step: dict[str, Any], answers: dict[str, Answer]) -> None:
             connection.putheader(name, value.encode())
         connection.endheaders(body)
         answer = connection.getresponse()
-        answers[step["id"]] = (target, body, answer.status, answer.read(4 << 20))
-    except (OSError, ValueError, http.client.HTTPException) as error:
-        answers[step["id"]] = (target, body, None, str(error).encode())
+        return target, body, answer.status, answer.read(4 << 20)
     finally:
         connection.close()
 
@@ -277,6 +172,7 @@ def show(step: dict[str, Any], answer: Answer) -> None:
 
 
 def captured(step: dict[str, Any], content: bytes) -> bool:
+    """Keeps the values that later steps name; returns False where the answer lacks one."""
     for symbol, place in step.get("captures", {}).items():
         try:
             value = json.loads(content)
@@ -289,6 +185,7 @@ def captured(step: dict[str, Any], content: bytes) -> bool:
 
 
 def perform(group: list[dict[str, Any]], answers: dict[str, Answer]) -> bool:
+    """Sends steps at one moment; returns False where nothing can be said any more."""
     time.sleep(max(step.get("wait", 0) for step in group))
     threads = [threading.Thread(target=send, args=(step, answers)) for step in group]
     for thread in threads:
@@ -318,7 +215,7 @@ def main() -> int:
         return 2
     answers: dict[str, Answer] = {}
     steps = list(DOCUMENT["steps"])
-    KNOWN.update({name: fresh(form) for name, form in DOCUMENT.get("fresh", {}).items()})
+    KNOWN.update({name: new_value(form) for name, form in DOCUMENT.get("fresh", {}).items()})
     while steps:
         group = [steps.pop(0)]
         together = group[0].get("together")

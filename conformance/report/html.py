@@ -29,7 +29,6 @@ from conformance.report.beside import PAIRS, beside
 from conformance.report.document import CaseRecord, Document, FindingRecord, MadeRecord, RuleRecord
 from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
 from conformance.report.run_metadata import facts
-from conformance.report.scripts import scripts
 from conformance.report.transcript import transcript
 
 #: Violations whose decisive exchange is also held as plain text, for readers without scripts.
@@ -208,7 +207,7 @@ class _Page:
             "beside": beside(self.document, finding) if index < PAIRS else None,
             "command": view.reproduction(self.document, first),
             "consequences": list(taken.items()),
-            "scripts": scripts(self.document, finding),
+            "script": _script(self.document, finding),
         }
 
     def _line(self, number: int, with_transcript: bool) -> dict[str, Any]:
@@ -351,3 +350,18 @@ class _Page:
 def _tally(verdicts: Iterable[Verdict]) -> str:
     counted = Counter(verdicts)
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
+
+
+def _script(document: Document, finding: FindingRecord) -> str:
+    """The stand-alone script that repeats a violation; empty where the document does not carry its requests,
+    or where these were written by hand or by another version of the suite."""
+    replay = document.replays.get(finding.replay)
+    if not finding.replay or replay is None:
+        return ""
+    # Takes long to import, and few pages need it.
+    from conformance.replay import ReplayError, as_python
+
+    try:
+        return as_python(dict(replay))
+    except ReplayError:
+        return ""

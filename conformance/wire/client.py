@@ -22,7 +22,8 @@ from conformance.contract import signing
 from conformance.target.file import Organization
 from conformance.wire.answers import receive
 from conformance.wire.clock import ServerClock
-from conformance.wire.messages import MANGLES, NAME_CASES, Auth, Call, Exchange, Failure
+from conformance.wire.messages import MANGLES, Auth, Call, Exchange, Failure
+from conformance.wire.mutations import NAME_CASES
 from conformance.wire.nonces import Nonces
 from conformance.wire.throttle import Pace, Patience
 from conformance.wire.transport import FRESH, bytes_received, deadline, wire_target

@@ -70,14 +70,6 @@ MANGLES: Mapping[str, Callable[[str], str]] = {
     name: functools.partial(mutated, mutation=name) for name in MUTATIONS
 }
 
-#: Ways to write the names of the authentication headers.
-NAME_CASES: Mapping[str, Callable[[str], str]] = {
-    "": lambda name: name,
-    "lower": str.lower,
-    "upper": str.upper,
-    "swapped": str.swapcase,
-}
-
 
 @dataclass(frozen=True)
 class Call:

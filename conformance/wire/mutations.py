@@ -1,4 +1,5 @@
-"""Ways to mutate, or only restyle, a computed signature: one table for requests and for generated scripts.
+"""Ways to mutate, or only restyle, a computed signature and the names of its headers. Stand-alone scripts of
+replays hold this module.
 
 A mutation is a row of pieces that are put together. A piece is a part of the signature (`0:32`), one digit of
 it changed into another (`!32`), other text (`=0`), or all of it in capital letters (`upper`) or in base64
@@ -8,7 +9,7 @@ it changed into another (`!32`), other text (`=0`), or all of it in capital lett
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 MUTATIONS: Mapping[str, tuple[str, ...]] = {
     "": ("0:64",),
@@ -23,6 +24,14 @@ MUTATIONS: Mapping[str, tuple[str, ...]] = {
     "zeros": ("=" + "0" * 64,),
     "not-hexadecimal": ("=" + "z" * 64,),
     "base64": ("base64",),
+}
+
+#: Ways to write the names of the authentication headers.
+NAME_CASES: Mapping[str, Callable[[str], str]] = {
+    "": str,
+    "lower": str.lower,
+    "upper": str.upper,
+    "swapped": str.swapcase,
 }
 
 

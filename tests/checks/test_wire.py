@@ -19,7 +19,8 @@ from conformance.harness.check import run_check
 from conformance.reference.messages import Request
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
-from conformance.wire.messages import MANGLES, NAME_CASES, Exchange
+from conformance.wire.messages import MANGLES, Exchange
+from conformance.wire.mutations import NAME_CASES
 from conformance.world.run_context import RunContext
 from tests.support.wire import Received, Wire, wire
 

@@ -15,11 +15,10 @@ from msgspec.structs import replace
 from conformance.judge.findings import Verdict
 from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html
-from conformance.report.document import Document, FindingRecord
+from conformance.report.document import Document
 from conformance.report.history import Implementation
 from conformance.report.html import html
 from conformance.report.model import Results
-from conformance.report.scripts import scripts
 from conformance.report.site import site
 from tests.ecosystem import tools
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
@@ -37,7 +36,7 @@ LOOKS: dict[str, tuple[int, Literal["light", "dark"], bool]] = {
 }
 
 
-#: A replay file, of which the report makes scripts.
+#: A replay file, of which the report makes a script.
 REPLAY: dict[str, Any] = {
     "path": "replays/walk.json",
     "replay": {
@@ -97,7 +96,7 @@ def pages() -> dict[str, str]:
     """The pages by name, as their texts."""
     good, bad = document(whole_run()), document(broken(), options={"target": "server.toml", "-m": "not fuzz"})
     bad = replace(bad, replays={REPLAY["path"]: REPLAY["replay"]})
-    assert scripts(bad, FindingRecord(Verdict.FAILED, replay=REPLAY["path"]))
+    assert "as a Python script" in html(bad)
 
     def earlier(found: Document, day: int) -> Document:
         return replace(found, run=replace(found.run, started=f"2026-11-{day:02}T00:00:00.000Z"))

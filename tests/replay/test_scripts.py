@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,12 +16,14 @@ from conformance.judge.expectations import Refused
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded, new_server, target_text
 from conformance.reference.serving.listener import served
-from conformance.replay import as_curl, as_python, document_of, load, perform
+from conformance.replay import as_python, document_of, load, perform
 from conformance.wire.messages import Call
 from conformance.world.account import call, new_key
 from conformance.world.run_context import RunContext
 from tests.replay.samples import NoNonces, finding
+from tests.support.callers import run_at
 from tests.support.runs import run_on
+from tests.support.wire import Received, wire
 
 
 @pytest.fixture(params=[NoNonces, Behaviour], ids=["faulty", "valid"])
@@ -70,50 +72,21 @@ def test_python_script(live: tuple[str, Seeded, int], replay_file: Path, tmp_pat
     assert done.returncode == status, done.stdout + done.stderr
 
 
-def test_curl_script(live: tuple[str, Seeded, int], replay_file: Path, tmp_path: Path) -> None:
-    url, seeded, status = live
-    script = tmp_path / "script.sh"
-    script.write_text(as_curl(load(replay_file)), "utf-8")
-    done = subprocess.run(
-        ["bash", str(script)],
-        env=environment(url, seeded),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0 and done.stderr == "", done.stderr
-    codes = [line.rpartition("-> ")[2] for line in done.stdout.splitlines() if "-> " in line]
-    assert codes == ["201", "200", "201", "200" if status else "401"], done.stdout
-
-
-def test_a_script_that_another_shell_runs_asks_for_bash(replay_file: Path) -> None:
-    shell = shutil.which("dash")
-    if shell is None:
-        pytest.skip("there is no other shell")
-    script = as_curl(load(replay_file))
-    done = subprocess.run([shell], input=script, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (2, "This script needs bash: run it with bash.\n")
-
-
 def test_scripts_know_the_server_that_the_command_names(
     replay_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("CONFORMANCE_TARGET", raising=False)
-    for language, interpreter in (("curl", "bash"), ("python", sys.executable)):
-        assert (
-            main(["replay", str(replay_file), "--as", language, "--base-url", "http://there.test:81/it's"])
-            == 0
-        )
-        script = tmp_path / language
-        script.write_text(capsys.readouterr().out, "utf-8")
-        assert "there.test:81" in script.read_text("utf-8")
-        done = subprocess.run(
-            [interpreter, str(script)], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
-        assert done.returncode == 2
-        assert "CONFORMANCE_PRIMARY_API_KEY is not set in the environment" in done.stderr, done.stderr
+    named = ["--base-url", "http://there.test:81/it's"]
+    assert main(["replay", str(replay_file), "--as", "python", *named]) == 0
+    script = tmp_path / "script.py"
+    script.write_text(capsys.readouterr().out, "utf-8")
+    assert "there.test:81" in script.read_text("utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)], env={"PATH": os.environ["PATH"]}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "CONFORMANCE_PRIMARY_API_KEY is not set in the environment" in done.stderr, done.stderr
 
 
 def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:
@@ -143,17 +116,11 @@ def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:
     )
     assert document is not None
     compile(as_python(document), "script", "exec")
-    checked = subprocess.run(
-        ["bash", "-n"], input=as_curl(document), capture_output=True, text=True, check=False
-    )
-    assert checked.returncode == 0, checked.stderr
 
 
-def test_command_prints_scripts(replay_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_prints_the_script(replay_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["replay", str(replay_file), "--as", "python"]) == 0
     assert "import hmac" in capsys.readouterr().out
-    assert main(["replay", str(replay_file), "--as", "curl"]) == 0
-    assert "openssl dgst" in capsys.readouterr().out
 
 
 def test_command_names_what_is_missing(
@@ -179,5 +146,44 @@ def test_secrets_stand_in_no_request(replay_file: Path) -> None:
     told = sent.target + str(sent.request_headers) + str(sent.call.auth.signed_target)
     assert not any(secret in told for secret in run.target.secrets)
     assert sent.call.auth.secret == run.target.primary.secret
-    script = as_curl(document)
-    assert "{{primary.secret}}" in script and "SECONDARY_SECRET" not in script
+
+
+def test_the_script_signs_as_the_suite_does(replay_file: Path, tmp_path: Path) -> None:
+    document = load(replay_file)
+    [step, *_] = document["steps"]
+    steps = []
+    unusual: list[dict[str, Any]] = [
+        {"signed_method": "get"},
+        {"signed_target": "/v1/other", "separator": "\n"},
+        {"signed_body": "another", "mangle": "flip", "name_case": "lower"},
+        {"signed_nonce": "n", "signed_timestamp": "1", "omit": ["X-API-Key"], "empty": ["X-Nonce"]},
+    ]
+    for at, auth in enumerate(unusual, 1):
+        fixed = {"nonce": "0123456789abcdef0123456789abcdef", "timestamp": "1700000000", **auth}
+        steps.append(
+            {**step, "id": str(at), "target": "/v1/x?y=%20", "body": "{}", "auth": fixed, "captures": {}}
+        )
+    document |= {"steps": steps, "judged": ["1"]}
+    with wire() as server:
+        run = run_at(server.url)
+        perform(document, run)
+        script = tmp_path / "script.py"
+        script.write_text(as_python(document), "utf-8")
+        own = run.target.primary
+        known = {
+            "CONFORMANCE_BASE_URL": server.url,
+            "CONFORMANCE_PRIMARY_API_KEY": own.api_key,
+            "CONFORMANCE_PRIMARY_SECRET": own.secret,
+            "CONFORMANCE_PRIMARY_CUSTOMER_ID": own.customer_id,
+        }
+        subprocess.run(
+            [sys.executable, "-I", script], env=known, capture_output=True, timeout=60, check=False
+        )
+    assert len(server.requests) == 8
+
+    for suite, alone in zip(server.requests[:4], server.requests[4:], strict=True):
+        assert _signing_headers(suite) == _signing_headers(alone) != []
+
+
+def _signing_headers(received: Received) -> list[bytes]:
+    return sorted(line for line in received.head.split(b"\r\n") if line.lower().startswith(b"x-"))

@@ -7,7 +7,6 @@ import copy
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +18,7 @@ from conformance.checks import load_checks
 from conformance.cli.main import main
 from conformance.judge import recorder
 from conformance.judge.expectations import Refused
-from conformance.replay import ReplayError, as_curl, as_python, load, perform, save
+from conformance.replay import ReplayError, as_python, load, perform, save
 from conformance.replay import document as documents
 from conformance.replay.forms import moved
 from conformance.replay.symbols import rendered
@@ -158,16 +157,15 @@ def test_what_is_answered_cannot_write_requests(text: str, document: dict[str, A
         replayed = perform(document, run_at(server.url))
         told = [exchange.failure for exchange in replayed.answers.values()]
         assert told[-1] is Failure.UNSENDABLE
-        scripted(document, as_python, server, tmp_path)
+        scripted(document, server, tmp_path)
     assert not any(request.values(b"x-evil") for request in server.requests)
     assert all(b" HTTP/1.1" in request.line and request.line.count(b" ") == 2 for request in server.requests)
 
 
-def scripted(document: dict[str, Any], write: Any, server: Wire, folder: Path) -> str:
-    """The output of a script, run in a folder against a server."""
-    language = "bash" if write is as_curl else "python"
-    script = folder / f"script.{language}"
-    script.write_text(write(document), "utf-8")
+def scripted(document: dict[str, Any], server: Wire, folder: Path) -> str:
+    """The output of the script of a file, run in a folder against a server."""
+    script = folder / "script.py"
+    script.write_text(as_python(document), "utf-8")
     variables = {
         **os.environ,
         "CONFORMANCE_BASE_URL": server.url,
@@ -176,17 +174,18 @@ def scripted(document: dict[str, Any], write: Any, server: Wire, folder: Path) -
         "CONFORMANCE_PRIMARY_CUSTOMER_ID": "cus_1",
         "UNRELATED": SECRET,
     }
-    interpreter = "bash" if write is as_curl else sys.executable
     done = subprocess.run(
-        [interpreter, str(script)], cwd=folder, env=variables, capture_output=True, timeout=60, check=False
+        [sys.executable, "-I", str(script)],
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     return (done.stdout + done.stderr).decode("utf-8", "replace")
 
 
-@pytest.mark.parametrize("write", [as_curl, as_python])
-def test_scripts_run_nothing_and_tell_nothing(write: Any, document: dict[str, Any], tmp_path: Path) -> None:
-    if write is as_curl and not all(map(shutil.which, ("bash", "curl", "openssl"))):
-        pytest.skip("the script needs bash, curl and openssl")
+def test_scripts_run_nothing_and_tell_nothing(document: dict[str, Any], tmp_path: Path) -> None:
     line = (
         EVIL.replace("\n", " ")
         + "{{conformance_primary_secret}}{{unrelated}}{{primary.secret}}{{secret|upper}}"
@@ -206,7 +205,7 @@ def test_scripts_run_nothing_and_tell_nothing(write: Any, document: dict[str, An
     document["judged"] = [document["steps"][0]["id"]]
     documents.check(document, "crafted")
     with wire(answering(answered_with("\x1b[31m"))) as server:
-        output = scripted(document, write, server, tmp_path)
+        output = scripted(document, server, tmp_path)
     assert not (tmp_path / "OWNED").exists()
     assert server.requests, output
     sent = b"".join(request.head + request.body for request in server.requests)
@@ -296,7 +295,7 @@ def test_files_that_were_changed_at_random_end_in_a_verdict_or_a_paragraph(
             continue
         for step in document["steps"]:
             step.pop("wait", None)
-        as_curl(document), as_python(document)
+        as_python(document)
         try:
             assert perform(document, run_on()).verdict in ("reproduced", "not reproduced", "undecided")
         except ReplayError as error:

@@ -92,8 +92,8 @@ def test_commands_of_the_whole_find_their_files(
     for report in ("report.html", "summary.md", "junit.xml", "report.sarif"):
         assert reproduce in (folder / report).read_text("utf-8"), report
     capsys.readouterr()
-    assert main(["replay", str(path), "--as", "curl"]) == 0
-    assert "curl" in capsys.readouterr().out
+    assert main(["replay", str(path), "--as", "python"]) == 0
+    assert "import hmac" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -154,6 +154,8 @@ class Controller:
     @property
     def lanes(self) -> int:
         """How many tests each process runs at once."""
+        if self.options.lanes is None and self.embedded:
+            return 1
         return self.options.lanes or suggested(self._latency, self.workers)
 
     def for_workers(self) -> dict[str, Any]:

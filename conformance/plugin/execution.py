@@ -1,34 +1,43 @@
-"""How the tests of one process are run: one after the other, or in lanes ahead of pytest."""
+"""Runs the tests of one process: one after the other, or in lanes ahead of pytest."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from conformance._private import parse_one_at_a_time
 from conformance.harness.check import Check
 from conformance.harness.exploration import Exploration
 from conformance.judge.findings import Finding
 from conformance.plugin import ordering
+from conformance.plugin.effort import Effort, wants
 from conformance.plugin.lanes import Lanes, shares
-from conformance.plugin.worker import Worker
-from conformance.world.lateness import waited
+from conformance.plugin.limits import allowance
+from conformance.plugin.options import Options
+from conformance.plugin.plan import Numbers
+from conformance.plugin.selection import scope
+from conformance.plugin.worker import Worker, fuzz_settings
+from conformance.target.file import Target
+from conformance.wire.allowance import Account, Allowance
+from conformance.world.run_context import everything
+from conformance.world.samples import label_run
+
+if TYPE_CHECKING:
+    from conformance.plugin.controller import Controller
 
 #: Workers that one process may have, so that no two of a run have one number.
 MOST_WORKERS = 64
-
-#: Seconds of waiting for changes to show after which a run goes on in lanes, and in how many: while one
-#: waits, others work.
-LATE, LANES_WHERE_LATE = 3.0, 8
 
 Test = tuple[Check | Exploration, str]
 
 
 @dataclass
 class Executed:
-    """What one test came to: its findings, what the controller is told, and the mistake of the suite that
+    """The result of one test: its findings, what the controller is told, and the mistake of the suite that
     ended it, if one did."""
 
     findings: list[Finding]
@@ -38,76 +47,70 @@ class Executed:
 
 
 def share(nodeids: Sequence[str], process: int, processes: int) -> list[int]:
-    """The indexes of the tests that one of several processes runs, where it has to know them
-    from the beginning: the same in all."""
-    if process >= processes:
-        return []
-    return shares([ordering.cost(nodeid) for nodeid in nodeids], processes)[process]
+    """The indexes of the tests that one of several processes runs: the same in all of them. Tests that share
+    set-up go to one process."""
+    scopes: dict[str, list[int]] = {}
+    for index, nodeid in enumerate(nodeids):
+        scopes.setdefault(scope(nodeid), []).append(index)
+    groups = list(scopes.values())
+    costs = [sum(ordering.cost(nodeids[index]) for index in group) for group in groups]
+    mine = shares(costs, processes)[process] if process < processes else []
+    return sorted(index for group in mine for index in groups[group])
 
 
 class Executor:
     """Runs the tests of this process. `make` makes a worker by its number within the process; `begin` starts
-    ahead of time with the checks that wait, and with more than one lane with all other tests. One that
-    `widens` begins with one lane, and goes on in several where the server's reads and lists follow late."""
+    ahead of time with the checks that wait, and with more than one lane with all other tests."""
 
-    def __init__(self, make: Callable[[int], Worker], lanes: int = 1, *, widens: bool = False) -> None:
-        self.lanes = lanes
-        self.widens = widens and lanes == 1
+    def __init__(self, make: Callable[[int], Worker], lanes: int = 1) -> None:
         self._make = make
-        self._ahead: Lanes[Worker, Executed] | None = None
+        self.lanes = lanes
+        self._ahead: Lanes[Worker] | None = None
         self._waiting: WaitingChecks | None = None
+        self._futures: dict[str, Future[Executed]] = {}
         #: The worker of tests that no lane runs.
         self._own: Worker | None = None
-        #: What is still to be run by one lane that may become several.
-        self._left: dict[str, Test] = {}
 
-    def begin(self, tests: Sequence[tuple[str, Test]]) -> None:
+    @classmethod
+    def for_controller(cls, controller: Controller, most: Numbers | None) -> Executor:
+        """For a run in one process, which sends no more than `most`."""
+        allowed, lanes = controller.allowance(controller.target, most), controller.lanes
+        make = _maker(controller.options, controller.target, controller.folder, allowed, lanes)
+        return cls(make, lanes)
+
+    @classmethod
+    def for_worker(cls, options: Options, sent: Mapping[str, Any], most: Numbers | None) -> Executor:
+        """For a process of pytest-xdist, by what the controller has sent it."""
+        target, (process, processes) = Target.from_plain(sent["target"]), sent["place"]
+        label_run(sent["label"])
+        # The first place in the account is that of the process which controls the run.
+        account = Account(Path(sent["account"]), process + 1)
+        allowed = allowance(target.limits, sent["started"], account, processes, most)
+        folder, lanes = Path(sent["folder"]), sent["lanes"]
+        return cls(_maker(options, target, folder, allowed, lanes, process, processes), lanes)
+
+    def begin(self, tests: Mapping[str, Test]) -> None:
         """Starts with tests by their node ids, in the order of the run."""
-        waiting = [(nodeid, test) for nodeid, test in tests if _waits(test)]
+        waiting = {nodeid: test for nodeid, test in tests.items() if _waits(test)}
         if waiting:
-            self._waiting = WaitingChecks(self._make(MOST_WORKERS - 1), waiting)
-        others = [(nodeid, test) for nodeid, test in tests if not _waits(test)]
-        if self.widens:
-            self._left = dict(others)
-        elif self.lanes > 1 and len(others) > 1:
-            self._run_ahead(others)
+            self._waiting = WaitingChecks(self._make(MOST_WORKERS - 1), len(waiting))
+            for nodeid, test in waiting.items():
+                self._futures[nodeid] = self._waiting.submit(_job(test))
+        others = [nodeid for nodeid in tests if nodeid not in waiting]
+        if self.lanes > 1 and len(others) > 1:
+            # What threads import at the same moment they may see half-made, or not at all.
+            import conformance.replay  # noqa: F401
 
-    def _run_ahead(self, tests: Sequence[tuple[str, Test]]) -> None:
-        weights = ordering.for_lanes([nodeid for nodeid, _ in tests], self.lanes)
-        # What threads import at the same moment they may see half-made, or not at all.
-        import conformance.replay  # noqa: F401
-
-        parse_one_at_a_time()
-        loading = _Loading()
-        self._ahead = Lanes(self.lanes, self._make_for_lane)
-        self._ahead.start(
-            [
-                (nodeid, weight, _job(test, loading))
-                for (nodeid, test), weight in zip(tests, weights, strict=True)
-            ]
-        )
-
-    def _make_for_lane(self, lane: int) -> Worker:
-        # What one lane has begun its first goes on with: it knows what is there.
-        return self._own if lane == 0 and self._own is not None else self._make(lane)
-
-    def _widen(self) -> None:
-        """Goes on in several lanes with what is left, once the server has made this one wait for long."""
-        if self._own is not None and waited(self._own.run.cache) >= LATE:
-            left, self._left = list(self._left.items()), {}
-            self.lanes = LANES_WHERE_LATE
-            self._run_ahead(left)
+            parse_one_at_a_time()
+            loading = _Loading()
+            self._ahead = Lanes(min(self.lanes, len(others)), self._make)
+            for nodeid in ordering.for_lanes(others, self.lanes):
+                self._futures[nodeid] = self._ahead.submit(_job(tests[nodeid], loading))
 
     def run(self, nodeid: str, test: Test) -> Executed:
-        """What a test comes to, run now or ahead of time."""
-        if self._waiting is not None and self._waiting.threads.knows(nodeid):
-            return self._waiting.threads.result(nodeid)
-        if self._left:
-            self._widen()
-            self._left.pop(nodeid, None)
-        if self._ahead is not None and self._ahead.knows(nodeid):
-            return self._ahead.result(nodeid)
-        return _job(test)(self.own)
+        """The result of a test, run now or ahead of time."""
+        future = self._futures.get(nodeid)
+        return future.result() if future is not None else _job(test)(self.own)
 
     @property
     def own(self) -> Worker:
@@ -117,56 +120,73 @@ class Executor:
         return self._own
 
     @property
-    def workers(self) -> list[Worker]:
-        """The workers that there are."""
-        ahead = self._ahead.workers.values() if self._ahead is not None else ()
-        known = (*ahead, self._own, self._waiting.worker if self._waiting is not None else None)
-        return list(dict.fromkeys(worker for worker in known if worker is not None))
-
-    @property
     def runs_ahead(self) -> bool:
-        """Whether lanes run tests before pytest asks for them."""
+        """True if lanes run tests before pytest asks for them."""
         return self._ahead is not None
 
     def stop(self) -> None:
         """Begins nothing more."""
-        if self._waiting is not None:
-            self._waiting.stop()
-        if self._ahead is not None:
-            self._ahead.stop()
+        for ahead in (self._waiting, self._ahead):
+            if ahead is not None:
+                ahead.stop()
 
     def totals(self) -> list[dict[str, Any]]:
         """The last words of all workers."""
-        return [worker.totals() for worker in self.workers]
+        groups = [ahead.workers.values() for ahead in (self._waiting, self._ahead) if ahead is not None]
+        workers = {worker.index: worker for group in groups for worker in group}
+        if self._own is not None:
+            workers[self._own.index] = self._own
+        return [worker.totals() for worker in workers.values()]
+
+
+def _maker(
+    options: Options,
+    target: Target,
+    folder: Path,
+    allowed: Allowance,
+    lanes: int,
+    process: int = 0,
+    processes: int = 1,
+) -> Callable[[int], Worker]:
+    def make(number: int) -> Worker:
+        index, workers = process * MOST_WORKERS + number, processes * lanes
+        return Worker(
+            target,
+            index=index,
+            workers=workers,
+            settings=fuzz_settings(options, folder, index, workers),
+            scope=options.scope,
+            replay_folder=folder / "replays",
+            allowance=allowed,
+            read_only=options.read_only,
+            wanted=wants if options.effort is Effort.QUICK else everything,
+        )
+
+    return make
 
 
 def _waits(test: Test) -> bool:
     return isinstance(test[0], Check) and test[0].waits
 
 
-def wait(over: threading.Event, seconds: float) -> bool:
-    """Lets seconds pass; True if the run ended meanwhile."""
-    return over.wait(seconds)
-
-
-class WaitingChecks:
+class WaitingChecks(Lanes[Worker]):
     """Runs the checks that wait, each in a thread, so that their waits pass together. They take turns on one
     worker."""
 
-    def __init__(self, worker: Worker, tests: Sequence[tuple[str, Test]]) -> None:
-        self.worker = worker
+    def __init__(self, worker: Worker, count: int) -> None:
         self._turn = threading.Lock()
         self._over = threading.Event()
         worker.run.pause = self._pause
-        self.threads: Lanes[Worker, Executed] = Lanes(len(tests), lambda lane: worker)
-        self.threads.start([(nodeid, 0.0, self._in_turn(_job(test))) for nodeid, test in tests])
+        super().__init__(count, lambda lane: worker)
 
-    def _in_turn(self, job: Callable[[Worker], Executed]) -> Callable[[Worker], Executed]:
-        def run(worker: Worker) -> Executed:
+    def submit(self, job: Callable[[Worker], Any]) -> Future[Any]:
+        """Queues a check."""
+
+        def in_turn(worker: Worker) -> Any:
             with self._turn:
                 return job(worker)
 
-        return run
+        return super().submit(in_turn)
 
     def _pause(self, seconds: float) -> None:
         self._turn.release()
@@ -179,7 +199,12 @@ class WaitingChecks:
     def stop(self) -> None:
         """Ends all waits."""
         self._over.set()
-        self.threads.stop()
+        super().stop()
+
+
+def wait(over: threading.Event, seconds: float) -> bool:
+    """Lets seconds pass; True if the run ended meanwhile."""
+    return over.wait(seconds)
 
 
 class _Loading:
@@ -192,6 +217,7 @@ class _Loading:
     def __call__(self) -> None:
         with self._lock:
             if not self._done:
+                # Takes a second, which runs without generated requests need not spend.
                 from conformance.fuzz.loading import load
 
                 load()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance.plugin import collected, options, selection
-from conformance.plugin.effort import Effort, wants
+from conformance.plugin.effort import Effort
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from conformance.plugin.controller import Controller
     from conformance.plugin.execution import Executed, Executor
     from conformance.plugin.plan import Plan
-    from conformance.plugin.worker import Worker
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
 _CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
@@ -153,54 +152,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
-        from conformance.plugin.execution import MOST_WORKERS, Executor
-        from conformance.plugin.limits import allowance
-        from conformance.plugin.worker import Worker, fuzz_settings
-        from conformance.target.file import Target
-        from conformance.wire.allowance import Account
-        from conformance.world.run_context import everything
-        from conformance.world.samples import label_run
+        # With all that checks need, which runs of other people's tests do not.
+        from conformance.plugin.execution import Executor
 
-        given = config.stash[_OPTIONS]
+        most = config.stash[_PLAN].most
         if hasattr(config, "workerinput"):
             sent = config.workerinput["conformance"]
-            target, folder, lanes = Target.from_plain(sent["target"]), Path(sent["folder"]), sent["lanes"]
-            widens = False
-            process, processes = _place(config)
-            label_run(sent["label"])
-            # The first place in the account is that of the process which controls the run.
-            account = Account(Path(sent["account"]), process + 1)
-            announced = config.stash[_PLAN].most
-            allowed = allowance(target.limits, sent["started"], account, processes, announced)
+            config.stash[_EXECUTOR] = Executor.for_worker(config.stash[_OPTIONS], sent, most)
         else:
-            controller = config.stash[_CONTROLLER]
-            target, folder, lanes = controller.target, controller.folder, controller.lanes
-            # Processes that share tests out one by one do not know what is left.
-            widens = given.lanes is None
-            process, processes = 0, 1
-            allowed = controller.allowance(target, config.stash[_PLAN].most)
-
-        def make(number: int) -> Worker:
-            index, workers = process * MOST_WORKERS + number, processes * lanes
-            return Worker(
-                target,
-                index=index,
-                workers=workers,
-                settings=fuzz_settings(given, folder, index, workers),
-                scope=given.scope,
-                replay_folder=folder / "replays",
-                allowance=allowed,
-                read_only=given.read_only,
-                wanted=wants if given.effort is Effort.QUICK else everything,
-            )
-
-        config.stash[_EXECUTOR] = Executor(make, lanes, widens=widens)
+            config.stash[_EXECUTOR] = Executor.for_controller(config.stash[_CONTROLLER], most)
     return config.stash[_EXECUTOR]
-
-
-def _place(config: Any) -> tuple[int, int]:
-    """The number of this process among those of pytest-xdist, from 0, and how many there are."""
-    return int(config.workerinput["workerid"][2:]), config.workerinput["workercount"]
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -214,14 +175,16 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     if not tests or not judges or _workers_run_them(config):
         return None
     executor = _executor(config)
-    if executor.lanes > 1 or executor.widens or config.stash[_OPTIONS].effort is Effort.DEEP:
-        from conformance.plugin.execution import share
-
+    if executor.lanes > 1 or config.stash[_OPTIONS].effort is Effort.DEEP:
         if hasattr(config, "workerinput"):
-            chosen = share([item.nodeid for item in session.items], *_place(config))
+            # With all that checks need, which runs of other people's tests do not.
+            from conformance.plugin.execution import share
+
+            place = config.workerinput["conformance"]["place"]
+            chosen = share([item.nodeid for item in session.items], *place)
             mine = {session.items[index].nodeid for index in chosen}
             tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
-        executor.begin([(item.nodeid, ours) for item, ours in tests])
+        executor.begin({item.nodeid: ours for item, ours in tests})
     return None
 
 

@@ -61,8 +61,8 @@ OPTIONS: Mapping[str, dict[str, Any]] = {
     "lanes": {
         "metavar": "N",
         "type": _positive,
-        "help": "run so many tests at once in each process, while answers are on their way (default: by the "
-        "server's latency, 1 nearby, at most 16)",
+        "help": "run so many tests at once in each process, while answers are on their way (default: 4 to "
+        "16 by the server's latency, 1 on the embedded server)",
     },
     "rate": {
         "metavar": "N",

@@ -63,16 +63,14 @@ def _modules() -> dict[str, float]:
     return {module: kinds[module] / max(requests[module], 1) for module in kinds}
 
 
-def for_lanes(nodeids: Sequence[str], lanes: int) -> list[float]:
-    """How early each test should begin in so many lanes, given in the order of the run: greater is
-    earlier."""
-    usual = [cost(nodeid) for nodeid in nodeids if not rank(nodeid)]
-    long = sum(usual) / max(lanes, 1) * LONG
-    weights = []
-    for index, nodeid in enumerate(nodeids):
-        requests = cost(nodeid)
-        if rank(nodeid):
-            weights.append(requests - 1e9)
-        else:
-            weights.append(1e9 + requests if requests > long else float(len(nodeids) - index))
-    return weights
+def for_lanes(nodeids: Sequence[str], lanes: int) -> list[str]:
+    """Tests, given in the order of the run, in the order in which so many lanes begin them: first the long
+    ones, the longest first, and last those that may bring a server down."""
+    costs = {nodeid: cost(nodeid) for nodeid in nodeids}
+    long = LONG * sum(costs[nodeid] for nodeid in nodeids if not rank(nodeid)) / max(lanes, 1)
+
+    def key(nodeid: str) -> tuple[bool, int]:
+        late = bool(rank(nodeid))
+        return late, -costs[nodeid] if late or costs[nodeid] > long else 0
+
+    return sorted(nodeids, key=key)

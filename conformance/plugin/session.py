@@ -109,7 +109,8 @@ class Run:
     def pytest_configure_node(self, node: Any) -> None:
         """Tells an xdist worker what it judges."""
         self.controller.workers = node.workerinput["workercount"]
-        node.workerinput["conformance"] = self.controller.for_workers()
+        place = int(node.workerinput["workerid"].removeprefix("gw")), self.controller.workers
+        node.workerinput["conformance"] = {**self.controller.for_workers(), "place": place}
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: Any) -> None:
@@ -118,14 +119,14 @@ class Run:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: Any) -> Any:
-        """Keeps tests that share set-up in one worker, unless the user chose how to share out tests."""
+        """Shares tests out once and for all, unless the user chose another way: what runs ahead of pytest has
+        to know its tests from the beginning."""
         if config.getoption("dist") != "load":
             return None
-        from conformance.plugin.scheduling import by_scope, by_share
+        # Only runs in several processes need it.
+        from conformance.plugin.scheduling import by_share
 
-        # What runs ahead of pytest has to know its tests from the beginning.
-        ahead = self.controller.lanes > 1 or self.controller.options.effort is Effort.DEEP
-        return by_share(config, log) if ahead else by_scope(config, log)
+        return by_share(config, log)
 
     # ------------------------------------------------------------------ while it runs
 

@@ -98,8 +98,8 @@ def test_own_checks_come_before_what_is_known() -> None:
 
 def test_lanes_begin_with_the_long_and_keep_the_order_of_the_rest() -> None:
     nodes = [nodeid(check.name, operation) for check, operation in plan()]
-    weights = ordering.for_lanes(nodes, 16)
-    order = sorted(range(len(nodes)), key=lambda index: -weights[index])
+    place = {node: index for index, node in enumerate(nodes)}
+    order = [place[node] for node in ordering.for_lanes(nodes, 16)]
     usual = [index for index in order if not ordering.rank(nodes[index])]
     assert order[: len(usual)] == usual, "what may bring a server down comes behind all else"
     requests = [ordering.cost(nodes[index]) for index in usual]
@@ -227,7 +227,7 @@ def begun(operation: str, names: list[str], target: Target) -> tuple[Executor, l
     checks = load_checks()
     tests: list[tuple[str, Any]] = [(nodeid(name, operation), (checks[name], operation)) for name in names]
     executor = Executor(make)
-    executor.begin(tests)
+    executor.begin(dict(tests))
     return executor, tests
 
 
@@ -267,14 +267,10 @@ def test_waits_pass_together_and_end_with_the_run(forgetful: Target, monkeypatch
         assert "the run ended before" in str(executor.run(*test).error)
 
 
-@pytest.mark.parametrize(("level", "static"), [(effort.Effort.FULL, False), (effort.Effort.DEEP, True)])
-def test_processes_of_a_deep_run_know_their_tests_from_the_beginning(
-    level: effort.Effort, static: bool
-) -> None:
+def test_processes_know_their_tests_from_the_beginning() -> None:
     """Else a check that waits would come to a process that has not begun with it."""
-    controller = Mock(lanes=1, options=Mock(effort=level))
     values = {"dist": "load", "tx": ["popen", "popen"]}
     config = Mock(getoption=values.get, getvalue=values.get)
-    session = Run(Mock(), controller, lambda: None, Mock())
+    session = Run(Mock(), Mock(), lambda: None, Mock())
     scheduler = session.pytest_xdist_make_scheduler(config, Mock())
-    assert (type(scheduler).__name__ == "ByShare") is static
+    assert type(scheduler).__name__ == "ByShare"

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import CancelledError
 
 import pytest
 
-from conformance.plugin.lanes import MOST, Lanes, shares, suggested
-
-
-def lanes(count: int) -> Lanes[int, str]:
-    return Lanes(count, lambda lane: lane)
+from conformance.plugin import lanes
+from conformance.plugin.lanes import FEWEST, MOST, Lanes, shares, suggested
 
 
 def answer(text: str) -> Callable[[int], str]:
     return lambda lane: text
 
 
-def test_results_come_by_key_in_any_order() -> None:
-    made = lanes(3)
-    made.start([(str(number), 0.0, answer(f"result {number}")) for number in range(20)])
-    assert [made.result(str(number)) for number in range(20)] == [f"result {number}" for number in range(20)]
+def test_each_job_has_its_result() -> None:
+    made = Lanes[int](3, lambda lane: lane)
+    futures = [made.submit(answer(f"result {number}")) for number in range(20)]
+    assert [future.result() for future in futures] == [f"result {number}" for number in range(20)]
     made.stop()
 
 
@@ -33,77 +31,69 @@ def test_jobs_run_at_once_each_on_a_worker_of_its_own() -> None:
         seen.add(lane)
         return "met"
 
-    made = lanes(4)
-    made.start([(str(number), 0.0, meet) for number in range(4)])
-    assert [made.result(str(number)) for number in range(4)] == ["met"] * 4
+    made = Lanes[int](4, lambda lane: lane)
+    futures = [made.submit(meet) for _ in range(4)]
+    assert [future.result() for future in futures] == ["met"] * 4
     assert seen == {0, 1, 2, 3} == set(made.workers)
 
 
-def test_heaviest_job_begins_first_but_who_is_asked_for_is_next() -> None:
+def test_jobs_begin_in_their_order() -> None:
     order: list[str] = []
-    gate, running = threading.Event(), threading.Event()
-
-    def first(lane: int) -> str:
-        running.set()
-        gate.wait(10)
-        return noted("heavy")(lane)
-
-    def noted(name: str) -> Callable[[int], str]:
-        def run(lane: int) -> str:
-            order.append(name)
-            return name
-
-        return run
-
-    made = lanes(1)
-    made.start([("light", 1.0, noted("light")), ("middle", 2.0, noted("middle")), ("heavy", 3.0, first)])
-    running.wait(10)
-    asked = threading.Thread(target=made.result, args=("light",))
-    asked.start()
-    while made._waiting[0] is not made._jobs["light"]:
-        threading.Event().wait(0.001)
-    gate.set()
-    asked.join(10)
-    made.result("middle")
-    assert order == ["heavy", "light", "middle"]
+    made = Lanes[int](1, lambda lane: lane)
+    futures = [made.submit(lambda lane, name=name: order.append(name)) for name in "abc"]  # type: ignore[misc]
+    futures[-1].result()
+    assert order == ["a", "b", "c"]
 
 
 def test_what_a_job_raises_reaches_who_asks() -> None:
     def fails(lane: int) -> str:
         raise ValueError("no")
 
-    made = lanes(2)
-    made.start([("bad", 0.0, fails), ("good", 0.0, answer("good"))])
+    made = Lanes[int](2, lambda lane: lane)
+    bad, good = made.submit(fails), made.submit(answer("good"))
     with pytest.raises(ValueError, match="no"):
-        made.result("bad")
-    assert made.result("good") == "good"
+        bad.result()
+    assert good.result() == "good"
 
 
 def test_nothing_begins_after_a_stop() -> None:
-    gate, running, begun = threading.Event(), threading.Event(), []
+    gate, running = threading.Event(), threading.Event()
+    begun: list[int] = []
 
-    def wait(lane: int) -> str:
+    def hold(lane: int) -> str:
         running.set()
         gate.wait(10)
         return "done"
 
-    def begin(lane: int) -> str:
-        begun.append(lane)
-        return ""
-
-    made = lanes(1)
-    made.start([("running", 1.0, wait), ("waiting", 0.0, begin)])
+    made = Lanes[int](1, lambda lane: lane)
+    first, second = made.submit(hold), made.submit(begun.append)
     running.wait(10)
     threading.Timer(0.05, gate.set).start()
     made.stop()
-    assert made.result("running") == "done" and begun == []
-    with pytest.raises(RuntimeError, match="stopped"):
-        made.result("waiting")
+    assert first.result() == "done" and begun == []
+    with pytest.raises(CancelledError):
+        second.result()
+
+
+def test_a_job_that_hangs_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes, "GRACE", 0.01)
+    gate, running = threading.Event(), threading.Event()
+
+    def hang(lane: int) -> None:
+        running.set()
+        gate.wait(60)
+
+    made = Lanes[int](1, lambda lane: lane)
+    future = made.submit(hang)
+    running.wait(10)
+    made.stop()
+    assert not future.done()
+    gate.set()
 
 
 @pytest.mark.parametrize(
     ("latency", "processes", "count"),
-    [(0.0005, 1, 1), (0.002, 1, 1), (0.03, 1, 10), (0.15, 1, MOST), (0.15, 4, 4), (0.03, 64, 1)],
+    [(0.0005, 1, FEWEST), (0.002, 2, 2), (0.03, 1, 10), (0.15, 1, MOST), (0.15, 4, 4), (0.03, 64, 1)],
 )
 def test_lanes_by_latency(latency: float, processes: int, count: int) -> None:
     assert suggested(latency, processes) == count

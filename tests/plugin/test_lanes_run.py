@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 
-from conformance.plugin.execution import Executor, share
+from conformance.plugin.execution import share
 from conformance.plugin.ordering import LAST, for_lanes, rank
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
-from conformance.world.cache import RunCache
-from conformance.world.lateness import PAUSES, look_until
 from tests.support.running import faulty, run, write_target
-from tests.variants.hurry import hurried
 
 
 class SlipsOnRead(Behaviour):
@@ -78,15 +73,19 @@ NODES = [
 
 def test_what_may_bring_a_server_down_comes_last() -> None:
     assert [rank(node) for node in NODES] == [1, 0, len(LAST), 0]
-    weights = dict(zip(NODES, for_lanes(NODES, 2), strict=True))
-    order = sorted(NODES, key=lambda node: -weights[node])
-    assert set(order[:2]) == {NODES[1], NODES[3]}
+    assert set(for_lanes(NODES, 2)[:2]) == {NODES[1], NODES[3]}
 
 
 def test_every_test_belongs_to_one_process() -> None:
     parts = [share(NODES, process, 2) for process in range(2)]
     assert sorted(parts[0] + parts[1]) == [0, 1, 2, 3]
     assert share(NODES, 2, 2) == []
+
+
+def test_tests_that_share_set_up_stay_together() -> None:
+    nodes = [f"checks/test_money.py::test_{number}[{on}]" for number in range(9) for on in ("a", "b")]
+    for process in range(2):
+        assert len({nodes[index][-3:] for index in share(nodes, process, 2)}) == 1
 
 
 _LOADED = """
@@ -107,7 +106,7 @@ class Worker:
 
 executor = Executor(lambda number: Worker(), 2)
 tests = [(part, (Explored(), part)) for part in ("one", "two")]
-executor.begin(tests)
+executor.begin(dict(tests))
 for nodeid, test in tests:
     assert executor.run(nodeid, test).error is None
 print(sorted(seen))
@@ -117,46 +116,3 @@ print(sorted(seen))
 def test_lanes_import_what_they_share_before_they_use_it() -> None:
     done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, check=True)
     assert done.stdout == "[('one', True), ('two', True)]\n"
-
-
-class Seen:
-    """A worker that notes in which thread each part ran, and waits for changes that show late."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.run = Mock(cache=RunCache())
-        self.parts: dict[str, str] = {}
-
-    def explore(self, exploration: Any, part: str) -> list[Any]:
-        self.parts[part] = threading.current_thread().name
-        looks = iter([False] * len(PAUSES) + [True])
-        look_until(self.run.cache, part, lambda: next(looks), bool)
-        return []
-
-    def payload(self, name: str, findings: list[Any]) -> dict[str, Any]:
-        return {}
-
-
-@pytest.mark.parametrize("widens", [True, False])
-def test_one_lane_becomes_several_where_changes_show_late(widens: bool) -> None:
-    workers: list[Seen] = []
-
-    def make(number: int) -> Any:
-        workers.append(Seen(number))
-        return workers[-1]
-
-    executor = Executor(make, widens=widens)
-    parts = ["first", *map(str, range(20)), "last"]
-    tests: list[tuple[str, Any]] = [(part, (Mock(), part)) for part in parts]
-    executor.begin(tests)
-    with hurried():
-        for nodeid, test in tests:
-            assert executor.run(nodeid, test).error is None
-    executor.stop()
-    assert sorted(part for worker in workers for part in worker.parts) == sorted(parts)
-    assert executor.runs_ahead is widens
-    # The first goes on in a lane, and has a number of its own.
-    assert len({worker.number for worker in workers}) == len(workers)
-    assert len(executor.workers) == len(workers)
-    assert workers[0].parts["first"] == "MainThread"
-    assert (executor.lanes > 1) is widens

@@ -68,6 +68,7 @@ def test_run_ends_in_time_and_reports_what_it_found(tmp_path: Path) -> None:
         target = write_target(tmp_path / "target.toml", tables(url))
         outcome = run(
             "--target", str(target), "--operation", "listAccounts", "--rule", "auth.*", "--run-timeout", "6",
+            "--lanes", "1",
             folder=tmp_path / "reports",
         )  # fmt: skip
         over.set()

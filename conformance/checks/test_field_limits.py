@@ -11,11 +11,22 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
-from conformance.judge.expectations import Sent, predicate
+from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call
 from conformance.world.bodies import by_shape
-from conformance.world.corpora.fields import email, email_with_long_name, longest, too_long
+from conformance.world.corpora.fields import (
+    FORMED,
+    email,
+    email_with_long_name,
+    letters,
+    longest,
+    plain,
+    too_long,
+)
+
+#: Letters of a short text.
+SHORT = 8
 
 #: A letter outside the basic plane: one code point, two UTF-16 units, four bytes.
 _ASTRAL = "\U0001d49c"
@@ -47,11 +58,11 @@ def test_longer_than_maximum(ctx: CheckContext) -> None:
             invalid.refused("fields.max-length", invalid.having(field.name, value), what)
 
 
-@check("fields.max-length-accepted")
+@check("fields.max-length-accepted", "fields.other-scripts")
 def test_exactly_the_maximum(ctx: CheckContext) -> None:
     """A field of exactly its maximum length, in letters outside ASCII where it is free text, is accepted and
-    comes back whole. An e-mail address of 254 characters will do where the server keeps the limits of
-    RFC 5321, which allows no longer one."""
+    comes back whole. A server that refuses a short text in such letters takes as many in ASCII. An e-mail
+    address of 254 characters will do where the server keeps the limits of RFC 5321."""
     for shape, fields in _limited(ctx).items():
         invalid = InvalidBodies(ctx, shape)
         for field in fields:
@@ -83,8 +94,24 @@ def _judge_longest(ctx: CheckContext, invalid: InvalidBodies, field: Field, valu
         if not control.succeeded:
             ctx.skip_judgement(rule, f"{what} was refused, but so was a shorter one", answer, control)
             return
+        if field.name in FORMED:
+            return
+        if not value.isascii() and not _takes_other_scripts(ctx, invalid, field):
+            what = f"{field.name} of {len(value)} characters, its maximum,"
+            answer = ctx.send(_call(ctx, invalid, {field.name: plain(field)}), what)
+    elif answer.succeeded and not value.isascii():
+        ctx.judge("fields.other-scripts", Accepted(what), answer)
     if ctx.succeeded(rule, answer, what):
         ctx.judge(rule, comes_back_whole(f"{what} to come back whole", name=field.name), answer)
+
+
+def _takes_other_scripts(ctx: CheckContext, invalid: InvalidBodies, field: Field) -> bool:
+    """Judges a short text in letters outside ASCII; the answer says whether it was accepted."""
+    what = f"{field.name} of {SHORT} non-ASCII letters"
+    answer = ctx.send(_call(ctx, invalid, {field.name: letters(SHORT)}), what)
+    if not ctx.usable("fields.other-scripts", answer):
+        return True
+    return ctx.judge("fields.other-scripts", Accepted(what), answer)
 
 
 @predicate

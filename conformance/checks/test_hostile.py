@@ -29,18 +29,24 @@ def _fixture(ctx: CheckContext) -> AccountFixture:
     return common_fixture(ctx.run, "hostile")
 
 
-def _survived(ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: bool = False) -> None:
-    """Judges that an answer came, below 500; `may_hang_up` where a front end may break the connection off."""
+def _survived(
+    ctx: CheckContext, exchange: Exchange, what: str, *, may_hang_up: bool = False, documented: bool = True
+) -> None:
+    """Judges that an answer came, below 500, or 501 (RFC 9110, 15.6.2) where the method or path is not
+    `documented`; `may_hang_up` where a front end may break the connection off."""
     hung_up = exchange.status is None and exchange.failure not in (Failure.TIMED_OUT, Failure.NOT_CONNECTED)
     if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
         ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return
-    ctx.judge(SURVIVES, Answered(what, also=[501] * ctx.operation.traits.under_development), exchange)
+    also = [501] if ctx.operation.traits.under_development or not documented else []
+    ctx.judge(SURVIVES, Answered(what, also=also), exchange)
 
 
-def _probe(ctx: CheckContext, probe: Call, what: str, *, may_hang_up: bool = False) -> Exchange:
+def _probe(
+    ctx: CheckContext, probe: Call, what: str, *, may_hang_up: bool = False, documented: bool = True
+) -> Exchange:
     exchange = ctx.send(probe, what)
-    _survived(ctx, exchange, what, may_hang_up=may_hang_up)
+    _survived(ctx, exchange, what, may_hang_up=may_hang_up, documented=documented)
     return exchange
 
 
@@ -248,8 +254,9 @@ def test_undocumented_methods(ctx: CheckContext) -> None:
             ctx,
             Call(None, method, call(ctx.operation.id, ids).target),
             f"{method} on the path of the operation",
+            documented=False,
         )
-        if ctx.usable("http.undocumented-method", answer):
+        if answer.status == 501 or ctx.usable("http.undocumented-method", answer):
             ctx.observe(
                 "http.undocumented-method",
                 f"{method} on the path of the operation",
@@ -276,6 +283,6 @@ def test_undocumented_paths(ctx: CheckContext) -> None:
         Call(None, "GET", "/v1/accounts"),
     ):
         what = f"{probe.method} {probe.target}"
-        answer = _probe(ctx, probe, what)
-        if ctx.usable("http.undocumented-path", answer):
+        answer = _probe(ctx, probe, what, documented=False)
+        if answer.status == 501 or ctx.usable("http.undocumented-path", answer):
             ctx.observe("http.undocumented-path", what, answer.described(), answer)

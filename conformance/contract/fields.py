@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS, response_schema
 
-#: Text fields whose content is the client's own choice.
+#: Text fields whose content is the client's own choice. A title may be one of a list.
 FREE_TEXT = (
     "name",
-    "title",
     "first_name",
     "middle_name",
     "last_name",

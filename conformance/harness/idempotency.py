@@ -36,7 +36,7 @@ _ALTERNATIVES: dict[str, tuple[str, ...]] = {
 }
 
 #: Fields any letter of which may change: a title may be one of a list, the holder of an account not.
-_FREE = (*(name for name in FREE_TEXT if name != "title"), "account_name")
+_FREE = (*FREE_TEXT, "account_name")
 
 #: A letter that ASCII and Latin-1 have not: whoever writes it in one of these shows it like any other.
 _LETTER = "\u0436"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
+from conformance.judge.comparison import found_again
 from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
 from conformance.judge.findings import Finding
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
@@ -15,7 +16,7 @@ from conformance.judge.losses import SeldomLost, telling, too_many_lost
 from conformance.judge.recorder import Judgement
 from conformance.judge.timeliness import untimely
 from conformance.target.file import Target
-from conformance.wire.grammar import grammatical
+from conformance.wire.grammar import forwarded
 from conformance.wire.messages import MISSING, Auth, Exchange
 
 #: The rule that counts how often requests are lost.
@@ -142,7 +143,8 @@ class Invariants:
         self._lost: dict[str, int] = {}
         #: Organizations and idempotency keys that were accepted.
         self._keys: set[tuple[str, str]] = set()
-        self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], int]] = {}
+        #: Id -> what tells its request from others, and the exchange that showed it first.
+        self._ids: dict[str, tuple[tuple[str, str | None, bytes | None], Exchange]] = {}
 
     # ------------------------------------------------------------------ bookkeeping
 
@@ -180,8 +182,8 @@ class Invariants:
         if exchange.repeated:
             return
         self._hidden.remember(exchange)
-        # A front end may refuse what no grammar allows, in its own words.
-        judged = grammatical(exchange) or not exchange.refused
+        # The refusal of a front end may have any body.
+        judged = not exchange.refused or forwarded(exchange)
         if self._no_server_error(exchange) and judged:
             self._content_type(exchange)
             self._body(exchange)
@@ -309,9 +311,11 @@ class Invariants:
         # In the other letter case it may be the same key, too.
         key = call.idempotency_key and call.idempotency_key.lower()
         origin = (exchange.organization, key, None if key else call.body)
-        first, number = self._ids.setdefault(value, (origin, exchange.number))
-        broken = "" if first == origin else f"id {value[:60]!r} was already given to another resource"
-        self._judge("format.id-unique", exchange, broken, "an id that no other resource has", number)
+        known, first = self._ids.setdefault(value, (origin, exchange))
+        broken = "" if known == origin else f"id {value[:60]!r} was already given to another resource"
+        if broken and found_again(exchange, first):
+            broken = ""
+        self._judge("format.id-unique", exchange, broken, "an id that no other resource has", first.number)
 
     # ------------------------------------------------------------------ secrets
 

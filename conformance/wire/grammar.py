@@ -1,10 +1,21 @@
-"""What the grammars of URIs (RFC 3986) and of HTTP fields (RFC 9110, 5.5) allow in a request."""
+"""Requests that a front end may refuse before the server sees them, with any 4xx status and any body.
+
+Three kinds: a target or header outside the grammars of URIs (RFC 3986) and of HTTP fields (RFC 9110, 5.5); a
+request beyond the sizes that front ends limit by habit; a query or body that resembles an attack.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
 
 from conformance.wire.messages import Exchange
+
+#: Bytes of the longest target, header field and body that every front end hands on.
+LONGEST_TARGET, LONGEST_FIELD, LONGEST_BODY = 2000, 4096, 4096
 
 #: Path and query, or a query; an encoded NUL is allowed by the letter and refused by every front end.
 _TARGET = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%(?!00)[0-9A-Fa-f]{2})*")
@@ -19,12 +30,53 @@ _SEGMENT = re.compile(
 _VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 
 
-def grammatical(exchange: Exchange) -> bool:
-    """Whether every front end must hand the request on: one whose target or headers no grammar allows may be
-    refused by any of them, with a page of its own."""
+#: Characters and words that firewalls look for: SQL, markup, path traversal, templates, shell commands.
+_ATTACK = re.compile(r"""['"<>`;|$\\{}\x00-\x08]|--|\.\./|/\*|&&|javascript:""", re.IGNORECASE)
+
+#: The same without the characters that JSON itself is made of.
+_ATTACK_IN_RAW_TEXT = re.compile(r"""['<>`;|$]|--|\.\./|/\*|&&""")
+
+
+def forwarded(exchange: Exchange) -> bool:
+    """Whether every front end hands the request on to the server."""
+    return _grammatical(exchange) and not _oversized(exchange) and not _resembles_attack(exchange)
+
+
+def _grammatical(exchange: Exchange) -> bool:
     return bool(_TARGET.fullmatch(exchange.target)) and all(
         _VALUE.fullmatch(value) for _, value in exchange.request_headers
     )
+
+
+def _oversized(exchange: Exchange) -> bool:
+    return (
+        len(exchange.target) > LONGEST_TARGET
+        or len(exchange.request_body) > LONGEST_BODY
+        or any(len(value) > LONGEST_FIELD for _, value in exchange.request_headers)
+    )
+
+
+def _resembles_attack(exchange: Exchange) -> bool:
+    if _ATTACK.search(unquote(exchange.target.partition("?")[2])):
+        return True
+    try:
+        texts = _texts(json.loads(exchange.request_body or b"null"))
+    except (ValueError, RecursionError):
+        return bool(_ATTACK_IN_RAW_TEXT.search(exchange.request_body.decode("utf-8", "replace")))
+    return any(_ATTACK.search(text) for text in texts)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The strings of a JSON value, names of members included."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case str() as text:
+                yield text
+            case dict() as members:
+                waiting += [*members, *members.values()]
+            case list() as elements:
+                waiting += elements
 
 
 def is_odd(target: str) -> bool:

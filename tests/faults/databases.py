@@ -48,10 +48,23 @@ faults["create.echo"] |= {
         },
         operations=("createBeneficiary",),
         each={
-            "e-mail in small letters": ("email", str.lower),
+            "e-mail without its dots": ("email", lambda text: text.replace(".", "", 1)),
             "phone of digits alone": ("phone", lambda text: re.sub(r"\D", "", text)),
             "tax id of digits alone": ("tax_id", lambda text: re.sub(r"\D", "", text)),
             "name with a capital": ("last_name", str.capitalize),
+        },
+    ),
+}
+
+faults["create.text-exact"] |= {
+    "An address is kept in its normal form.": keeping(
+        lambda self, fields: {
+            name: self.value[1](value) if name == self.value[0] else value for name, value in fields.items()
+        },
+        operations=("createBeneficiary",),
+        each={
+            "e-mail in lower case": ("email", str.lower),
+            "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
         },
     ),
 }

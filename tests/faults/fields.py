@@ -9,6 +9,7 @@ from typing import Any
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS, Field
 from conformance.reference.refusals import Refusal
+from conformance.world.corpora.fields import FORMED
 
 from .bodies import required
 from .catalogue import Faulty, fault, faults, hook, of, seam
@@ -70,7 +71,7 @@ faults["fields.max-length"] |= {
 
 def fillable(operation: str) -> list[str]:
     """The fields of which a value of exactly the maximum length is sure to be valid."""
-    return [name for name in limited(operation) if name not in ("email", "phone", "iban", "swift_code")]
+    return [name for name in limited(operation) if name not in ("email", *FORMED)]
 
 
 faults["fields.max-length-accepted"] |= {
@@ -81,11 +82,24 @@ faults["fields.max-length-accepted"] |= {
 
 
 @fault(
+    "fields.other-scripts",
+    each=lambda operation: [name for name in fillable(operation) if name not in SYNTACTIC],
+)
+class AsciiOnly(Faulty):
+    """A text in letters outside ASCII is refused."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value)
+        if field.name == self.value and not value.isascii():
+            raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+
+
+@fault(
     "fields.max-length-accepted",
     each=lambda operation: [
         f"{name} {encoding}"
         for name in fillable(operation)
-        if name not in SYNTACTIC
+        if name not in (*SYNTACTIC, "title")
         for encoding in ("utf-8", "escaped")
     ],
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.messages import Response
+from conformance.reference.store import Answer
 
 from .choice import choice
 
@@ -138,3 +140,19 @@ class EmbeddedListForm(Behaviour):
         whole = super().destinations(ctx, record)
         names = self.item_fields(ctx, "payout_destination")
         return [{name: destination[name] for name in names if name in destination} for destination in whole]
+
+
+@choice()
+class ScaledReplays(Behaviour):
+    """A repeated answer is made from the row, whose amounts have eight decimals."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        response = super().replayed(ctx, answer)
+        if response is None or not isinstance(response.document, dict):
+            return response
+        amounts = {
+            name: format(Decimal(response.document[name]).quantize(Decimal("0.00000001")), "f")
+            for name in ("amount", "amount_in_usd")
+            if name in response.document and len(response.document[name]) < 20
+        }
+        return response.with_document({**response.document, **amounts}) if amounts else response

@@ -15,6 +15,7 @@ from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
 from tests.variants.surroundings import (
     Folded,
+    MethodsNotImplemented,
     NoPayins,
     OneAtATime,
     PlainNotFound,
@@ -288,6 +289,19 @@ VARIANTS: tuple[Variant, ...] = (
             demands.UniqueLabels,
             demands.SecondDefaultRefused,
         ),
+    ),
+    Variant(
+        "payment network",
+        (
+            demands.TitlesListed,
+            demands.TaxIdsOfAForm,
+            demands.LatinNames,
+            demands.EmailsInLowerCase,
+            demands.PhonesAsE164,
+            demands.BankAccountsFound,
+            answers.ScaledReplays,
+        ),
+        wrap=MethodsNotImplemented,
     ),
     Variant("furnished", (jobs.AccountsFurnished,)),
     Variant("furnished later", (jobs.AccountsFurnishedLater,)),

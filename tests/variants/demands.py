@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
+from conformance.reference.fields import Field
 from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 
@@ -81,6 +83,75 @@ class UniqueLabels(_UniqueValues):
     def unique_fields(self) -> frozenset[tuple[str, str]]:
         kinds = ("payout_destination", "virtual_account", "wallet")
         return super().unique_fields() | {(kind, "label") for kind in kinds}
+
+
+@choice()
+class BankAccountsFound(Behaviour):
+    """A bank account or wallet address that the beneficiary has already is answered with the destination that
+    is there."""
+
+    def create_destination(self, ctx: Context) -> None:
+        numbers = ("account_number", "iban", "wallet_address")
+        for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
+            if any(ctx.values.get(name) and ctx.values[name] == other.get(name) for name in numbers):
+                ctx.record = other
+                return
+        super().create_destination(ctx)
+
+
+# ---------------------------------------------------------------------- forms of values
+
+TITLES = ("Mr", "Mrs", "Ms", "Miss", "Mx", "Dr", "Prof")
+
+
+@choice()
+class TitlesListed(Behaviour):
+    """A title is one of a list."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value)
+        if field.name == "title" and value not in TITLES:
+            raise self.invalid(ctx, field, "not_allowed", "must be one of " + ", ".join(TITLES))
+
+
+@choice()
+class TaxIdsOfAForm(Behaviour):
+    """A tax id has up to 15 letters and digits."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value)
+        if field.name == "tax_id" and not re.fullmatch("[0-9A-Za-z-]{1,15}", value):
+            raise self.invalid(ctx, field, "malformed", "is malformed")
+
+
+@choice(breaks=("fields.other-scripts",))
+class LatinNames(Behaviour):
+    """Names are written in the characters of payment messages: letters, digits and signs of ASCII."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value)
+        if isinstance(value, str) and field.name.endswith("name") and not value.isascii():
+            raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+
+
+@choice(breaks=("create.text-exact",))
+class EmailsInLowerCase(Behaviour):
+    """An e-mail address is kept in lower case."""
+
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
+        value = super().kept_value(ctx, field, value)
+        return value.lower() if field.name == "email" and isinstance(value, str) else value
+
+
+@choice(breaks=("create.text-exact",))
+class PhonesAsE164(Behaviour):
+    """A telephone number is kept in the form of E.164."""
+
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
+        value = super().kept_value(ctx, field, value)
+        if field.name == "phone" and isinstance(value, str) and value.startswith("+"):
+            return "+" + re.sub(r"[^0-9]", "", value)
+        return value
 
 
 # ---------------------------------------------------------------------- the second default

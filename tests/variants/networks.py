@@ -109,9 +109,49 @@ class FrontEnd(httpx.BaseTransport):
         odd = not _TARGET.fullmatch(target) or b"%2f" in target.partition(b"?")[0].lower()
         odd = odd or not all(_VALUE.fullmatch(value) for _, value in request.headers.raw)
         if odd:
-            page = b"<html><head><title>400 Bad Request</title></head></html>"
-            return httpx.Response(400, headers={"Content-Type": "text/html"}, content=page)
+            return _page(400, "Bad Request")
         return self.inner.handle_request(request)
+
+
+class ShortTargets(httpx.BaseTransport):
+    """A web server that refuses a target of more than 2,048 bytes with a page of its own."""
+
+    #: Bytes of the longest target, and the status of the refusal (IIS 404, a firewall 403, others 414).
+    LONGEST, STATUS = 2048, 404
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        target: bytes = request.extensions.get("target", request.url.raw_path)
+        if len(target) > self.LONGEST:
+            return _page(self.STATUS, "Request URL too long")
+        return self.inner.handle_request(request)
+
+
+#: Texts that rule sets of firewalls match: SQL, markup, path traversal, templates, shell commands.
+_ATTACKS = re.compile(
+    rb"""'(?:\s|%20|\+)*or\b|union\s+select|--\s|<\s*/?[a-z]|javascript:|\.\./|%2e%2e|\{\{|\$\{|\$\(|`|;\s*\{|\|\s*\w+""",
+    re.IGNORECASE,
+)
+
+
+class Firewall(httpx.BaseTransport):
+    """A web application firewall that refuses what resembles an attack with a page of its own."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        target: bytes = request.extensions.get("target", request.url.raw_path)
+        if _ATTACKS.search(target) or _ATTACKS.search(request.content):
+            return _page(403, "Forbidden")
+        return self.inner.handle_request(request)
+
+
+def _page(status: int, title: str) -> httpx.Response:
+    page = f"<html><head><title>{status} {title}</title></head></html>".encode()
+    return httpx.Response(status, headers={"Content-Type": "text/html"}, content=page)
 
 
 class Router(httpx.BaseTransport):
@@ -197,5 +237,7 @@ BETWEEN: dict[str, Wrapped] = {
     "limited in front": LimitedInFront,
     "loses some": LosesNow,
     "front end": FrontEnd,
+    "short targets": ShortTargets,
+    "firewall": Firewall,
     "gateway": lambda inner: Router(Storms(GatewayDate(inner))),
 }

@@ -92,6 +92,15 @@ class PlainNotFound(Between):
         return response
 
 
+class MethodsNotImplemented(Between):
+    """Methods that no resource has are answered 501 (RFC 9110, 15.6.2)."""
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if request.method not in ("GET", "POST", "PATCH"):
+            return _error(501, "server_error", "not_implemented")
+        return super().handle_request(request)
+
+
 class Folded(Between):
     """Names of headers come in lower case and Content-Type twice as long as it need be."""
 

@@ -53,14 +53,25 @@ def too_long(field: Field) -> Iterator[tuple[str, str]]:
     yield f"{far} characters", _ascii(field.name, far)
 
 
+#: Fields that may have a form or a list of values of their own: the refusal of a long value says nothing.
+FORMED = ("title", "tax_id", "phone", "iban", "swift_code")
+
+
 def longest(field: Field) -> str | None:
     """A value of exactly the maximum length, in non-ASCII letters where the field is free text; None where
-    no such value is certain to be valid. Raises ValueError for a field without a maximum."""
+    no server is sure to take one. Raises ValueError for a field without a maximum."""
     if field.max_length is None:
         raise ValueError(f"{field.name} has no maximum length")
     if field.name in ("phone", "iban", "swift_code"):
         return None
-    return _ascii(field.name, field.max_length) if field.name in SYNTACTIC else letters(field.max_length)
+    return plain(field) if field.name in SYNTACTIC else letters(field.max_length)
+
+
+def plain(field: Field) -> str:
+    """A value of exactly the maximum length in ASCII. Raises ValueError for a field without a maximum."""
+    if field.max_length is None:
+        raise ValueError(f"{field.name} has no maximum length")
+    return _ascii(field.name, field.max_length)
 
 
 def letters(count: int) -> str:

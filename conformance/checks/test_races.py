@@ -135,12 +135,10 @@ def _judge_answers(ctx: CheckContext, rule: str, request: Call, answers: list[Ex
 def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> list[Exchange]:
     """The balances before and after the simultaneous requests, and before and after a single one of the same
     amount, whose digits no others have."""
-    effects.moved()
-    looks = [*effects.looks_before[-1:], *effects.looks[-1:]]
+    looks = effects.looks()
     effects.start()
     ctx.send(ctx.fixture().call(ctx.operation.id, request.document), "a single request of the same amount")
-    effects.moved()
-    return [*looks, *effects.looks_before[-1:], *effects.looks[-1:]]
+    return looks + effects.looks()
 
 
 @predicate(effects=True)

@@ -1,19 +1,20 @@
-"""Whether a doubtful effect is that of requests or somebody else's: it must come again each time they do.
+"""Confirms a doubtful effect by repeating the requests: it must come again each time.
 
-Other clients and jobs move money and add accounts while a check looks. What they do does not follow the
-suite's own marks: amounts that are different in each repetition, names, and the moments at which it asks.
+Other clients and jobs move money and add accounts between two snapshots. Their doings do not follow the
+suite's own marks: amounts that are different in each repetition, names, and the moments of its requests.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from conformance.harness.snapshots import Balances, NotSeen, Snapshot
 from conformance.judge import effects
-from conformance.judge.effects import NONE, Effect, Payment
+from conformance.judge.effects import Effect, Payment
 from conformance.wire.messages import Call, Exchange
 from conformance.world.corpora.amounts import respelled
 from conformance.world.run_context import RunContext
@@ -35,17 +36,34 @@ _LONGEST_PAUSE = 2.0
 Again = Callable[[], Exchange | Sequence[Exchange]]
 
 
-@dataclass
-class Shown:
-    """What looks show of requests: the effect (None where it cannot be told), the looks before and after,
-    the requests, the ids of accounts that are new, and what was moved beyond multiples of the amount."""
+@dataclass(frozen=True)
+class Evidence:
+    """Snapshots before and after requests, the requests, and what money moved beyond multiples of their
+    amount."""
 
-    effect: Effect | None
-    before: list[Exchange]
-    after: list[Exchange]
+    before: Snapshot
+    after: Snapshot
     sent: Sequence[Exchange]
-    fresh: list[str] = field(default_factory=list)
     fee: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """An effect came again each time that the requests did."""
+
+    evidence: Evidence
+
+
+@dataclass(frozen=True)
+class NotConfirmed:
+    """An effect did not come again, or also came without the requests."""
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """The requests could not be repeated, or no snapshot showed their effect."""
+
+    reason: NotSeen
 
 
 def anew(run: RunContext, calls: Sequence[Call]) -> list[Call]:
@@ -67,19 +85,18 @@ def _asking(call: Call, amount: str) -> Call:
     return call.with_field("amount", amount)
 
 
-def confirmed(watch: Watch, first: Shown, again: Again | None, *, of_refusals: bool) -> Shown:
-    """The effect, if it comes again each time the requests do; none where it does not, and an unknown one
-    where they cannot be repeated. `of_refusals` says that they must be refused each time."""
-    assert first.effect is not None
+def confirm(
+    watch: Watch, effect: Effect, first: Evidence, again: Again | None, *, of_refusals: bool
+) -> Confirmed | NotConfirmed | Unknown:
+    """Confirms a doubtful effect by repeating the requests, which must all be refused if `of_refusals`."""
     if again is None:
-        watch.unseen = ("what others do as well cannot be told from what requests do once", None, "")
-        first.effect = None
-        return first
+        return Unknown(NotSeen("what others do as well cannot be told from what requests do once"))
     repetition = _Repetition(watch, again, of_refusals)
-    if isinstance(first.effect.signature, dict) and watch.moves_money:
-        return repetition.of_money(first)
-    first.effect = repetition.of(first.effect)
-    return first
+    try:
+        found = repetition.of_money(first) if watch.kind is Balances else repetition.of(effect, first)
+    except NotSeen as reason:
+        return Unknown(reason)
+    return NotConfirmed() if found is None else Confirmed(found)
 
 
 class _Repetition:
@@ -88,79 +105,52 @@ class _Repetition:
         self.again = again
         self.of_refusals = of_refusals
 
-    def _repeated(self) -> list[Exchange] | None:
-        """The answers to the requests once more; None, noted, where one is accepted that must be refused."""
+    def _repeated(self) -> tuple[Effect, Evidence]:
+        """The effect of the requests once more. Raises NotSeen, also where one is accepted that must be
+        refused."""
+        self.watch.start()
         repeated = self.again()
         answers = [repeated] if isinstance(repeated, Exchange) else list(repeated)
         accepted = next((answer for answer in answers if answer.succeeded), None)
         if self.of_refusals and accepted is not None:
-            self.watch.unseen = (
-                "which refused them before, accepted the requests when they came again",
-                accepted,
-                "",
-            )
-            return None
-        return answers
+            raise NotSeen("which refused them before, accepted the requests when they came again", accepted)
+        effect = self.watch.effect([request.call for request in answers])
+        return effect, self.watch.evidence(answers)
 
-    def of(self, first: Effect) -> Effect | None:
-        """The effect, if each repetition has it and no pause does."""
+    def of(self, effect: Effect, first: Evidence) -> Evidence | None:
+        """The first evidence, if each repetition has its effect and no pause does."""
         rounds = []
         for _ in range(ROUNDS):
             begun = time.monotonic()
-            self.watch.start()
-            repeated = self._repeated()
-            effect = None if repeated is None else self.watch.effect([request.call for request in repeated])
-            if not effect:
-                return effect
-            pause = self._pause(begun)
-            if pause is None:
+            repeated, _ = self._repeated()
+            if not repeated:
                 return None
-            rounds.append((effect, pause))
-        return first if effects.repeated(first, rounds) else NONE
+            rounds.append((repeated, self._pause(begun)))
+        return first if effects.repeated(effect, rounds) else None
 
-    def _pause(self, begun: float) -> Effect | None:
-        """What happens without the requests in as much time as they took."""
+    def _pause(self, begun: float) -> Effect:
+        """The effect of nothing in as much time as the requests took. Raises NotSeen."""
         time.sleep(min(time.monotonic() - begun, _LONGEST_PAUSE))
         self.watch.start()
         return self.watch.effect([])
 
-    def of_money(self, first: Shown) -> Shown:
-        """The effect as the last repetition shows it, if money follows the amounts that are asked for."""
-        assert first.effect is not None
+    def of_money(self, first: Evidence) -> Evidence | None:
+        """The evidence of the last repetition, if money follows the amounts that are asked for."""
         payments: list[Payment] = []
         last, found = first, None
         for number in range(PAYMENTS):
-            repeated = self._payment(payments)
-            if repeated is None:
-                return replace(first, effect=None)
-            last, found = repeated, effects.paid(payments)
-            if not last.effect or (found is None and number > 0):
+            begun = time.monotonic()
+            effect, last = self._repeated()
+            asked = [amount for each in last.sent if (amount := effects.asked_amount(each.call)) is not None]
+            if not effect or not asked:
+                return None
+            again = any(asked[0] == payment.amount for payment in payments)
+            pause = self._pause(begun).signature if again else None
+            payments.append(Payment(effect.signature, asked[0], len(asked), pause or {}))
+            found = effects.paid(payments)
+            if found is None and number > 0:
                 break
-        if found is None or not last.effect:
-            return replace(first, effect=NONE)
-        effect = Effect(f"{last.effect.found}; each time it is repeated: {found}", doubtful=True)
+        if found is None:
+            return None
         originals = [request for request in first.sent[:1] if request.succeeded and not self.of_refusals]
-        return replace(last, effect=effect, sent=[*originals, *last.sent], fee=found.fee)
-
-    def _payment(self, payments: list[Payment]) -> Shown | None:
-        """What a repetition shows, added to the payments where money moved; None where it cannot be told."""
-        begun = time.monotonic()
-        self.watch.start()
-        repeated = self._repeated()
-        if repeated is None:
-            return None
-        effect = self.watch.effect([request.call for request in repeated])
-        if effect is None:
-            return None
-        shown = Shown(effect, self.watch.looks_before, self.watch.looks, repeated)
-        amounts = [
-            amount for request in repeated if (amount := effects.asked_amount(request.call)) is not None
-        ]
-        if not effect or not amounts:
-            return replace(shown, effect=NONE)
-        again = any(amounts[0] == payment.amount for payment in payments)
-        pause = self._pause(begun) if again else NONE
-        if pause is None:
-            return None
-        payments.append(Payment(effect.signature, amounts[0], len(amounts), pause.signature or {}))
-        return shown
+        return replace(last, sent=[*originals, *last.sent], fee=found.fee)

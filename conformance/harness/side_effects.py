@@ -1,7 +1,7 @@
-"""Whether requests had an effect, as the owner of the resources sees it: in lists, reads and balances.
+"""Effects of requests, as the owner of the resources sees them: in lists, reads and balances.
 
-`Watch` looks before and after; what counts as an effect is said in judge/effects.py. `SideEffects` judges
-within a check:
+`Watch` takes snapshots before and after; judge/effects.py defines an effect. `SideEffects` judges within a
+check:
 
     with SideEffects(ctx, fixture) as effects:
         answers = [ctx.send(call, "a request that must be refused")]
@@ -12,30 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
-from typing import Any, TypeVar
 
 from conformance.contract.traits import TRAITS
 from conformance.harness.context import CheckContext
-from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
-from conformance.harness.repetition import Again, Shown, confirmed
+from conformance.harness.repetition import Again, Confirmed, Evidence, Unknown, confirm
+from conformance.harness.snapshots import Listed, NoEffect, NotSeen, Requests, Snapshot, snapshot_of
 from conformance.judge import effects
-from conformance.judge.effects import NONE, Effect, Money
-from conformance.judge.expectations import Expectation, NoEffect, predicate, unusable
+from conformance.judge.effects import Effect
+from conformance.judge.expectations import Expectation, predicate, unusable
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import MAX_SIZE, Send, page_of, query, walk
+from conformance.wire.pages import Send, page_of
 from conformance.world.account import AccountFixture, call
 from conformance.world.furnishing import added
-from conformance.world.lateness import look_until
 from conformance.world.run_context import RunContext
-
-T = TypeVar("T")
 
 UNTOUCHED = "refusal.changes-nothing"
 
 #: The name of the probe that looks for effects, before requests and after them.
 EFFECTS = "what they changed"
-
-_FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 
 
 def owner(fixture: AccountFixture) -> str:
@@ -44,7 +38,7 @@ def owner(fixture: AccountFixture) -> str:
 
 
 class Watch:
-    """Looks at what an operation may change in a fixture, before requests and after them.
+    """Takes snapshots of what an operation may change in a fixture, before requests and after them.
 
     `send` sends a look. `accepted` holds ids of resources that were rightly created meanwhile. `ids` are
     the path parameters of the resource that is looked at, where they are not the fixture's.
@@ -63,105 +57,104 @@ class Watch:
         self.fixture = fixture
         self.operation = operation
         self.accepted: set[str] = set()
+        self.kind = snapshot_of(operation)
+        self.before: Snapshot | None = None
+        self.after: Snapshot | None = None
+        #: The ids that looks up to the start have shown.
+        self.seen: set[str] = set()
         self._traits = TRAITS[operation]
         self._ids = ids
-        self._before: Any = None
         self._started = 0
-        #: The look that did not show what it was for, and why it could not.
-        self.unseen: tuple[str, Exchange | None, str] | None = None
-        #: The looks at the start, and those that show what has changed since.
-        self.looks_before: list[Exchange] = []
-        self.looks: list[Exchange] = []
-        #: The ids of accounts that are new, although the looks before do not show it.
-        self.fresh: list[str] = []
-        #: The ids of accounts that some look showed, and of those that looks before the start did.
-        self._shown: set[str] = set()
-        self._old: set[str] = set()
+        #: The reason that there is no snapshot to compare with.
+        self._unseen: NotSeen | None = None
         #: The ids of what the server itself has put beside.
         self._own: set[str] = set()
 
     @property
-    def visible(self) -> bool:
-        """Whether some operation shows the effects at all: beneficiaries are in no list."""
-        traits = self._traits
-        return bool(traits.listed_by or traits.moves_money or traits.changes)
+    def ids(self) -> Mapping[str, str]:
+        """The path parameters of the resource that is looked at."""
+        return self._ids or self.fixture.ids(self._traits.read_by)
 
-    @property
-    def moves_money(self) -> bool:
-        """Whether the effects show in balances."""
-        return bool(self._traits.moves_money)
+    def look(self) -> Snapshot:
+        """Takes a snapshot. Raises NotSeen."""
+        if self.kind is None:
+            raise NotSeen("nothing shows the effect of requests")
+        return self.kind.look(self)
 
     def start(self) -> None:
-        """Takes the present state as the one to compare with."""
-        self.unseen = None
-        self.looks = []
-        self._before = self._look() if self.visible else None
-        self.looks_before, self.looks = self.looks, []
-        self._old = set(self._shown)
+        """Takes a snapshot to compare with."""
+        for taken in (self.before, self.after):
+            self.seen |= set(ids_on(taken.looks)) if taken is not None else set()
+        self.before = self.after = self._unseen = None
+        try:
+            self.before = self.look()
+        except NotSeen as reason:
+            self._unseen = reason
+        else:
+            self.seen |= set(ids_on(self.before.looks))
         self._started = max(self.run.record, default=0)
 
-    def effect(self, sent: Sequence[Call]) -> Effect | None:
-        """What has changed since the start, of which `sent` may be the cause; None where it cannot be
-        told."""
-        if self._before is None:
-            return None
-        self.looks = []
-        before, after = self._before, self._look()
-        if after is None:
-            return None
-        if self._traits.moves_money:
-            return effects.in_balances(self.operation, before, after)
-        if self._traits.changes:
-            read = self._traits.read_by
-            found = effects.in_resource(read, before, after)
-            answered = [exchange.document for exchange in self.answered()]
-            return found and effects.in_resource(read, before, after, answered)
-        if self._traits.shared:
-            return self._accounts(before, after, sent)
-        found = effects.in_list(self.operation, before, after, self.accepted)
-        if not found:
-            return found
-        self._own |= added(self.run, self._traits.listed_by, after.values(), before)
-        return effects.in_list(self.operation, before, after, self.accepted | self._made() | self._own)
+    def looks(self) -> list[Exchange]:
+        """The last look at the start and another one now, also where they do not show what they were for."""
+        start = self._unseen.look if self._unseen is not None else None
+        if self.before is not None:
+            start = self.before.looks[-1]
+        now: Exchange | None
+        try:
+            now = self.look().looks[-1]
+        except NotSeen as reason:
+            now = reason.look
+        return [look for look in (start, now) if look is not None]
 
-    def moved(self) -> Money:
-        """By how much each amount moved in the operation's direction since the start."""
-        self.looks = []
-        after = self._look()
-        if not isinstance(self._before, dict) or not isinstance(after, dict):
-            return {}
-        return effects.movement(self.operation, self._before, after)
+    def effect(self, sent: Sequence[Call]) -> Effect:
+        """What has changed since the start, of which `sent` may be the cause. Raises NotSeen."""
+        if self.before is None:
+            raise self._unseen or NotSeen("no snapshot was taken before the requests")
+        self.after = self.look()
+        effect = self.after.compare(self.before, self._requests(sent))
+        if effect and self.kind is Listed:
+            items = self.after.read().values()
+            self._own |= added(self.run, self._traits.listed_by, items, self.before.read())
+            effect = self.after.compare(self.before, self._requests(sent))
+        return effect
+
+    def _requests(self, sent: Sequence[Call]) -> Requests:
+        fresh = self.after.fresh if self.after is not None else ()
+        answered = self.answered() if self._traits.changes else []
+        return Requests(self.operation, sent, self._known(), fresh, answered)
+
+    def evidence(self, sent: Sequence[Exchange]) -> Evidence:
+        """What the snapshots show of requests, answered as `sent`."""
+        assert self.before is not None and self.after is not None
+        return Evidence(self.before, self.after, sent)
 
     def expectation(
-        self,
-        what: str,
-        sent: Sequence[Exchange],
-        *,
-        doubtful: bool,
-        of_refusals: bool = True,
-        looks: tuple[list[Exchange], list[Exchange]] | None = None,
-        fee: str = "0",
+        self, what: str, evidence: Evidence, *, confirmed: bool, of_refusals: bool = True
     ) -> tuple[Expectation, list[Exchange]]:
-        """The expectation that `what`, answered as `sent`, had no effect, and the exchanges that it
-        judges."""
-        before, after = looks or (self.looks_before, self.looks)
-        answered = self.answered() if self._traits.changes else []
-        others = self.accepted | self._made() | self._own if self._traits.listed_by else set()
-        made = {str(exchange.get("id")) for exchange in sent if exchange.succeeded} & self.accepted
+        """The expectation that `what` had no effect, and the exchanges that it judges."""
+        known, made = self._known(), {str(each.get("id")) for each in evidence.sent if each.succeeded}
+        made &= self.accepted
+        exchanges: list[Exchange] = []
+        groups: dict[str, list[int]] = {}
+        for name, group in (
+            ("before", evidence.before.looks),
+            ("after", evidence.after.looks),
+            ("answered", self.answered() if self._traits.changes else []),
+        ):
+            groups[name] = list(range(len(exchanges), len(exchanges) + len(group)))
+            exchanges += group
         expectation = NoEffect(
             what,
             self.operation,
-            len(before),
-            len(after),
-            len(answered),
-            [identifier for identifier in ids_on(after) if identifier in others - made],
-            self.fresh if doubtful else [],
-            doubtful=doubtful,
+            groups,
+            [identifier for identifier in ids_on(evidence.after.looks) if identifier in known - made],
+            [identifier for identifier in evidence.after.fresh if identifier not in known] * confirmed,
+            doubtful=confirmed,
             of_refusals=of_refusals,
             first_accepted=bool(made),
-            fee=fee,
+            fee=format(evidence.fee, "f"),
         )
-        return expectation, [*before, *after, *answered, *sent]
+        return expectation, [*exchanges, *evidence.sent]
 
     # ------------------------------------------------------------------ what was accepted before
 
@@ -172,103 +165,17 @@ class Watch:
             if number <= self._started and exchange.succeeded and exchange.method != "GET"
         ]
 
-    def _made(self) -> set[str]:
-        """The ids of all that was created before the start: a list may show it late."""
-        return {str(exchange.get("id")) for exchange in self._earlier()}
+    def _known(self) -> set[str]:
+        """The ids in lists that are no effect: what was accepted, or the server's own, and all that was
+        created before the start, as a list may show it late."""
+        if not self._traits.listed_by:
+            return set()
+        return self.accepted | self._own | {str(exchange.get("id")) for exchange in self._earlier()}
 
     def answered(self) -> list[Exchange]:
         """The accepted changes of the resource before the start: a read may show them late."""
-        identifier = self._path()["beneficiary_id"]
+        identifier = self.ids["beneficiary_id"]
         return [exchange for exchange in self._earlier() if exchange.get("id") == identifier]
-
-    # ------------------------------------------------------------------ looking
-
-    def _path(self) -> Mapping[str, str]:
-        return self._ids or self.fixture.ids(self._traits.read_by)
-
-    def _look(self) -> Any:
-        """What `effect` compares; None where it is not shown, and then `unseen` says why."""
-        if self._traits.moves_money:
-            return self._balances_now()
-        if self._traits.changes:
-            reading = call(self._traits.read_by, dict(self._path()))
-            look = look_until(
-                self.run.cache,
-                self._traits.read_by,
-                lambda: self.send(reading, "the beneficiary as it is"),
-                lambda seen: seen.status != 404,
-            )
-            shown = look.document if look.succeeded and isinstance(look.document, dict) else None
-            return self._seen(look, shown)
-        if self._traits.shared:
-            return self._accounts_now()
-        listing = self.fixture.call(self._traits.listed_by)
-        done = walk(lambda call, _: self.send(call, "what is in the list?"), listing)
-        last = done.exchanges[-1]
-        self.looks += done.exchanges[:-1]
-        return self._seen(last, effects.by_id(done.items) if done.broken is None else None)
-
-    def _seen(self, look: Exchange, shown: T, reason: str = "", remedy: str = "") -> T:
-        if look not in self.looks:
-            self.looks.append(look)
-        if shown is None:
-            reason = reason or f"which shows the effect of requests, was answered {look.described()}"
-            self.unseen = (f"{look.operation}, {reason}", look, remedy)
-        return shown
-
-    def _balances_now(self) -> Money | None:
-        fixture = self.fixture
-        ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
-        look = self.send(call("getAccountBalances", ids), "the balances as they are")
-        shown = effects.amounts(look.get("balances")) if look.succeeded else None
-        if shown == {} and self.operation == "createPayout":
-            return self._seen(look, None, "by which payouts are watched, shows no balance", _FUNDED)
-        return self._seen(look, shown)
-
-    def _accounts_now(self) -> tuple[int, bool] | None:
-        """How many accounts there are, and whether one page holds them all."""
-        listing = self.fixture.call("listAccounts").with_query(query(1, MAX_SIZE))
-        look = self.send(listing, "how many accounts are there?")
-        page = page_of(look)
-        if page is None or page.total is None:
-            return self._seen(look, None)
-        self._seen(look, page.total)
-        self._shown |= set(page.ids)
-        return page.total, page.total <= len(page.items)
-
-    def _accounts(
-        self, before: tuple[int, bool], after: tuple[int, bool], sent: Sequence[Call]
-    ) -> Effect | None:
-        """Accounts that came since the start; others create some, too, so that their names must tell."""
-        since, all_known = before
-        if after[0] <= since:
-            return NONE
-        if "name" in self.run.samples.over("account"):
-            self.unseen = (
-                "the target file says how accounts are named, so they cannot be told apart",
-                None,
-                "",
-            )
-            return None
-        came = newest_accounts(self.run, self.send, self.fixture, since, after[0])
-        self.looks += [page.exchange for page in came.pages]
-        self._shown |= {identifier for page in came.pages for identifier in page.ids}
-        self._seen(came.last, came.items)
-        if not came.found:
-            self._seen(
-                came.last,
-                None,
-                "has too many pages to look for what a request may have added",
-                FEWER_ACCOUNTS,
-            )
-            return None
-        old = self.accepted | self._made()
-        items = [item for item in came.items if isinstance(item, dict) and str(item.get("id")) not in old]
-        unknown = items if all_known else [item for item in items if item in came.fresh]
-        # Where a list has another order than it seemed, an old account may be where new ones show.
-        fresh = [item for item in unknown if str(item.get("id")) not in self._old]
-        self.fresh = [str(item.get("id")) for item in fresh]
-        return effects.in_accounts(items, fresh, sent)
 
 
 class SideEffects(Watch):
@@ -296,7 +203,7 @@ class SideEffects(Watch):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Nothing is held while requests are watched."""
+        """Nothing to release."""
 
     # ------------------------------------------------------------------ judging
 
@@ -316,24 +223,24 @@ class SideEffects(Watch):
             return
         if self.ctx.operation.id == "createBeneficiary":
             self._judge_named(rule, what, sent)
-        if not self.visible:
+        if self.kind is None:
             return
-        shown = Shown(self.effect([exchange.call for exchange in sent]), self.looks_before, self.looks, sent)
-        shown.fresh = self.fresh
-        if shown.effect is not None and shown.effect.doubtful:
-            shown = confirmed(self, shown, again, of_refusals=rule == UNTOUCHED)
-        if shown.effect is None:
-            self._cannot_tell(rule)
+        refused = rule == UNTOUCHED
+        try:
+            effect = self.effect([exchange.call for exchange in sent])
+        except NotSeen as reason:
+            self._cannot_tell(rule, reason)
             return
-        self.fresh = shown.fresh
-        expectation, exchanges = self.expectation(
-            what,
-            shown.sent,
-            doubtful=bool(shown.effect),
-            of_refusals=rule == UNTOUCHED,
-            looks=(shown.before, shown.after),
-            fee=format(shown.fee, "f"),
-        )
+        evidence = self.evidence(sent)
+        confirmed = False
+        if effect.doubtful:
+            match confirm(self, effect, evidence, again, of_refusals=refused):
+                case Unknown(unseen):
+                    self._cannot_tell(rule, unseen)
+                    return
+                case Confirmed(evidence):
+                    confirmed = True
+        expectation, exchanges = self.expectation(what, evidence, confirmed=confirmed, of_refusals=refused)
         self.ctx.judge(rule, expectation, *exchanges)
 
     def judge_refused(
@@ -370,13 +277,10 @@ class SideEffects(Watch):
         for probe in probes or [(exchange,) for exchange in sent[-1:]]:
             self.ctx.judge(rule, expected, *probe)
 
-    def _cannot_tell(self, rule: str) -> None:
-        if self.unseen is None:
-            self.ctx.skip_judgement(rule, "nothing shows the effect of requests")
-            return
-        reason, look, remedy = self.unseen
-        if look is None or self.ctx.usable(rule, look):
-            self.ctx.skip_judgement(rule, reason, *([look] if look else []), remedy=remedy)
+    def _cannot_tell(self, rule: str, reason: NotSeen) -> None:
+        if reason.look is None or self.ctx.usable(rule, reason.look):
+            looks = [reason.look] if reason.look else []
+            self.ctx.skip_judgement(rule, reason.reason, *looks, remedy=reason.remedy)
 
 
 @predicate

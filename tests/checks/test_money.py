@@ -8,7 +8,7 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.harness.check import run_check
-from conformance.judge.expectations import NoEffect
+from conformance.harness.snapshots import NoEffect
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context

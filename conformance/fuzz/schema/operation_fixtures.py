@@ -11,6 +11,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.fuzz.schema import payees
 from conformance.harness.side_effects import Watch
+from conformance.harness.snapshots import NotSeen
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody
@@ -188,16 +189,20 @@ class OperationFixtures:
 
         self._watch = Watch(self.run, look, fixture, self.operation)
         self._watch.start()
-        return list(self._watch.looks_before)
+        return list(self._watch.before.looks) if self._watch.before is not None else []
 
     def changed(self, refusal: Exchange) -> tuple[Expectation, list[Exchange], list[Exchange]] | None:
         """The expectation that a refused request changed nothing, if that can be known, the exchanges that it
         judges, and the last looks. What others may have changed as well is nothing."""
-        effect = self._watch.effect([refusal.call]) if self._watch is not None else None
-        if effect is None or self._watch is None:
+        if self._watch is None:
             return None
-        expectation, exchanges = self._watch.expectation("a refusal", [refusal], doubtful=False)
-        return expectation, exchanges, list(self._watch.looks)
+        try:
+            self._watch.effect([refusal.call])
+        except NotSeen:
+            return None
+        evidence = self._watch.evidence([refusal])
+        expectation, exchanges = self._watch.expectation("a refusal", evidence, confirmed=False)
+        return expectation, exchanges, list(evidence.after.looks)
 
 
 def _part(fixture: Callable[[], AccountFixture], name: str) -> str:

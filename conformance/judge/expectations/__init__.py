@@ -51,7 +51,6 @@ from conformance.judge.expectations.base import (
     from_plain,
     predicate,
 )
-from conformance.judge.expectations.effects import NoEffect
 from conformance.judge.expectations.groups import (
     AtMostOne,
     SameAmongAccepted,
@@ -75,7 +74,6 @@ __all__ = [
     "ExpectationError",
     "Later",
     "Member",
-    "NoEffect",
     "Outcome",
     "Refused",
     "RefusedOrIgnored",

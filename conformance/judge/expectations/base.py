@@ -71,6 +71,7 @@ class Predicate(Generic[P]):
     them may have changed; `walk`, that the last exchanges are pages of a list, which more may follow.
     `besides` are parameters that hold ids of what may have come besides, left out by a replay where they do
     not come again. `times` is the parameter with the number of times that a replay sends the judged request.
+    `older` makes the parameters from those of files of format 2, where they were others.
     """
 
     name: str
@@ -80,6 +81,7 @@ class Predicate(Generic[P]):
     walk: bool = False
     besides: tuple[str, ...] = ()
     times: str = ""
+    older: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def __call__(self, what: str, /, *values: P.args, **parameters: P.kwargs) -> Expectation:
         """The expectation. Raises TypeError for parameters that the judge does not have."""
@@ -122,6 +124,7 @@ def predicate(
     walk: bool = False,
     besides: tuple[str, ...] = (),
     times: str = "",
+    older: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> Callable[[Judge[P]], Predicate[P]]: ...
 
 
@@ -213,8 +216,9 @@ def current(plain: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(kind, str) or kind not in PREDICATES:
             raise ExpectationError(f"there is no kind of expectation {str(kind)[:60]!r}")
         try:
+            members = PREDICATES[kind].older(members)
             told = PREDICATES[kind](what, **{name: _value(value) for name, value in members.items()})
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             raise ExpectationError(f"an expectation of kind {kind}: {error}") from None
         return told.to_plain()
     name, expected, parameters = (members.pop(key, None) for key in ("predicate", "expected", "parameters"))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance._options import Effort
 from conformance.plugin import options, selection
-from conformance.plugin.effort import Effort, in_quick
+from conformance.plugin.effort import in_quick
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -37,7 +38,7 @@ def wanted(item: pytest.Item, given: options.Options) -> bool:
     test = ours(item)
     if test is None:
         return True
-    if given.shard is not None and not selection.in_shard(item.nodeid, given.shard):
+    if given.part is not None and not selection.in_shard(item.nodeid, given.part):
         return False
     if given.effort is Effort.QUICK and not (is_check(item) and in_quick(test[0].name, test[1])):
         return False

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from conformance._options import Effort
 from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examine import latency, preflight
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.invariants import CHECK, Tally
-from conformance.plugin.effort import Effort, in_part
+from conformance.plugin.effort import in_part
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.lanes import suggested
 from conformance.plugin.limits import allowance
@@ -51,7 +52,7 @@ class Controller:
         self.options = options
         self.started = time.time()
         self.known, self.pinned = _lists(options)
-        self.folder = _report_folder(options, environment)
+        self.folder = _report_folder(options)
         self._writable()
         self.run_folder = Path(tempfile.mkdtemp(prefix="conformance-"))
         self._server: EmbeddedServer | None = None
@@ -91,7 +92,7 @@ class Controller:
     @property
     def fail_on(self) -> Level:
         """The lowest level of rules whose violation fails the run."""
-        return Level.IMPLIED if self.options.fail_on_implied else Level.REQUIRED
+        return Level(self.options.fail_on)
 
     # ------------------------------------------------------------------ beginning and end
 
@@ -322,10 +323,9 @@ def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None
     return known, pinned
 
 
-def _report_folder(options: Options, environment: Mapping[str, str]) -> Path:
-    """Where the run writes, by option, CONFORMANCE_REPORT_DIR, or the folder the user is in."""
-    chosen = options.report_dir or environment.get("CONFORMANCE_REPORT_DIR")
-    return Path(os.path.abspath(chosen)) if chosen else options.folder / "reports"
+def _report_folder(options: Options) -> Path:
+    """The folder of the report."""
+    return Path(os.path.abspath(options.report_dir)) if options.report_dir else options.folder / "reports"
 
 
 def _true(value: str) -> bool:

@@ -11,29 +11,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-
-class Effort(StrEnum):
-    """What a run does.
-
-    quick: the probes that catch most for a request, at most 1,000 requests, no generated ones. full: every
-    check, and some generated requests. deep: that, what only a wait or long lists can tell, and more
-    generated requests.
-    """
-
-    QUICK = "quick"
-    FULL = "full"
-    DEEP = "deep"
-
-
 #: Most requests of a quick run on the reference server, in one process and one lane.
 QUICK_REQUESTS = 1000
-
-#: Generated cases for each part of a deep run.
-DEEP_EXAMPLES = 250
 
 #: A check by its name, and the operation it runs on.
 Test = tuple[str, str]

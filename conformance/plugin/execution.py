@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from conformance._options import Effort
 from conformance._private import parse_one_at_a_time
 from conformance.harness.check import Check
 from conformance.harness.exploration import Exploration
 from conformance.judge.findings import Finding
 from conformance.plugin import ordering
-from conformance.plugin.effort import Effort, wants
+from conformance.plugin.effort import wants
 from conformance.plugin.lanes import Lanes, shares
 from conformance.plugin.limits import allowance
 from conformance.plugin.options import Options

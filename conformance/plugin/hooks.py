@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance._options import Effort
 from conformance.plugin import collected, options, selection
-from conformance.plugin.effort import Effort
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -231,7 +231,7 @@ def pytest_collection_modifyitems(
         items[:] = [item for item in items if not collected.deep(item)]
     if given.selected:
         items.sort(key=collected.standing)
-    if given.shard is None and given.scope.cases is None and given.effort is not Effort.QUICK:
+    if given.part is None and given.scope.cases is None and given.effort is not Effort.QUICK:
         return
     left = [item for item in items if not collected.wanted(item, given)]
     gone = set(left)

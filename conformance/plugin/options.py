@@ -1,4 +1,4 @@
-"""The options of a run: how pytest learns them, and their values, read once."""
+"""Registers the options of a run with pytest, and reads their values once."""
 
 from __future__ import annotations
 
@@ -6,41 +6,24 @@ import contextlib
 import os
 import random
 import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from conformance._options import OPTIONS, Effort, Option, Values, attribute
 from conformance.plugin import selection
-from conformance.plugin.effort import DEEP_EXAMPLES, Effort
-from conformance.plugin.option_table import MOST_LANES, OPTIONS
 
 #: Asks for the embedded reference server on purpose.
 EMBEDDED = "embedded"
 
-#: Option -> the limit of the target file that it beats.
-LIMITS: Mapping[str, str] = {
-    "rate": "requests_per_second",
-    "max-requests": "max_requests",
-    "request-timeout": "request_timeout",
-    "run-timeout": "run_timeout",
-}
+#: Generated cases for each part of a deep run.
+DEEP_EXAMPLES = 250
 
-#: Options whose values pytest mistakes for tests before it knows the options.
-FILES = (
-    "conformance_target",
-    "conformance_report_dir",
-    "conformance_fuzz_database",
-    "conformance_known_failures",
-    "conformance_write_known_failures",
-    "conformance_pinned_choices",
-    "conformance_write_pinned_choices",
-)
-
-#: The names of the suite's options, without dashes or the long form's first word.
-NAMES = tuple(OPTIONS)
+#: Attributes of pytest's options whose values it mistakes for tests before it knows the options.
+FILES = tuple(f"conformance_{attribute(name)}" for name, option in OPTIONS.items() if option.path)
 
 
 def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ()) -> None:
@@ -50,11 +33,26 @@ def register(parser: pytest.Parser, *, short: bool, taken: Collection[str] = ())
         "conformance_rules", "files of rules of your own for the conformance suite", type="paths", default=[]
     )
     group = parser.getgroup("conformance", "Financial Accounts API conformance")
-    for name, settings in OPTIONS.items():
+    for name, option in OPTIONS.items():
         names = [f"--conformance-{name}"]
         if short and f"--{name}" not in taken:
             names.append(f"--{name}")
-        group.addoption(*names, dest=f"conformance_{name.replace('-', '_')}", **{"default": None, **settings})
+        settings: dict[str, Any] = {"help": _help(option), "default": _default(option)}
+        if option.metavar:
+            settings |= {"metavar": option.metavar, "type": option.type}
+            settings |= {"choices": option.choices} if option.choices else {}
+        if not option.metavar or option.repeats:
+            settings["action"] = "append" if option.repeats else "store_true"
+        group.addoption(*names, dest=f"conformance_{attribute(name)}", **settings)
+
+
+def _help(option: Option) -> str:
+    text = option.help.replace("%", "%%")
+    return f"{text} ([limits] {option.limit})" if option.limit else text
+
+
+def _default(option: Option) -> Any:
+    return os.environ.get(option.environment) or option.usual if option.environment else option.usual
 
 
 def own_rules(config: pytest.Config) -> list[Path]:
@@ -110,40 +108,32 @@ def _split(text: str) -> list[str]:
         return []
 
 
-@dataclass(frozen=True)
-class Options:
-    """What the user asked for. `selected` says whether the run collects the suite's checks at all, `idle`
-    that it runs nothing; `given` has the options by name, as the report shows them, `selection` how they
-    narrow the run; `scope` are the cases that it is about."""
+@dataclass(frozen=True, kw_only=True)
+class Options(Values):
+    """The values of all options, and what pytest's own say of the run.
+
+    `selected`: the run collects the suite's checks; `idle`: it runs nothing; `part`: the shard as numbers;
+    `scope`: the cases that the run is about; `given`: option -> text, as reports show it; `selection`: the
+    options that narrow the run, as on a command line; `folder`: where the run was started.
+    """
 
     selected: bool
     idle: bool
     worker: bool
     installed: bool
     verbosity: int
-    target: str | None
     base_url: str | None
-    wait: float
-    limits: Mapping[str, float]
-    dry_run: bool
-    read_only: bool
-    lanes: int | None
-    effort: Effort
-    fail_on_implied: bool
-    report_dir: str | None
+    part: tuple[int, int] | None
     scope: selection.Scope
-    shard: tuple[int, int] | None
-    seed: int
-    fuzz_examples: int | None
-    fuzz_time: float | None
-    fuzz_database: str | None
-    known_failures: Path | None
-    write_known_failures: Path | None
-    pinned_choices: Path | None
-    write_pinned_choices: Path | None
     given: Mapping[str, str]
     selection: str
     folder: Path
+
+    @property
+    def limits(self) -> dict[str, float]:
+        """Key of `[limits]` in the target file -> the value that overrides it."""
+        values = {option.limit: getattr(self, attribute(name)) for name, option in OPTIONS.items()}
+        return {key: value for key, value in values.items() if key and value is not None}
 
     @property
     def controls(self) -> bool:
@@ -160,29 +150,25 @@ class Options:
     @property
     def failing(self) -> tuple[str, ...]:
         """The verdicts that fail the run."""
-        return ("failed", "warning") if self.fail_on_implied else ("failed",)
+        return ("failed", "warning") if self.fail_on == "implied" else ("failed",)
 
 
 def parse(config: pytest.Config) -> Options:
     """The options of a session. Raises pytest.UsageError."""
     option, folder = config.option, config.invocation_params.dir
-
-    def value(name: str) -> Any:
-        return getattr(option, f"conformance_{name.replace('-', '_')}")
-
-    def path(name: str) -> Path | None:
-        return Path(value(name)) if value(name) else None
-
+    values = {value.name: getattr(option, f"conformance_{value.name}") for value in fields(Values)}
     try:
-        shard = _shard(value("shard"))
-        scope = selection.Scope.parse(value("rule"), value("operation"), value("section"))
+        part = _shard(values["shard"])
+        scope = selection.Scope.parse(values["rule"], values["operation"], values["section"])
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
+    values |= {"effort": Effort(values["effort"]), "seed": _seed(config, values["seed"])}
     arguments = [str(argument) for argument in config.args]
     return Options(
+        **values,
         selected=selection.selects_checks(arguments, folder, bool(option.pyargs)) or bool(own_rules(config)),
         idle=bool(
-            value("dry-run")
+            values["dry_run"]
             or option.collectonly
             or getattr(option, "showfixtures", False)
             or getattr(option, "show_fixtures_per_test", False)
@@ -190,27 +176,10 @@ def parse(config: pytest.Config) -> Options:
         worker=hasattr(config, "workerinput"),
         installed=bool(option.pyargs),
         verbosity=getattr(option, "verbose", 0),
-        target=value("target"),
         base_url=config.getoption("base_url", None),
-        wait=value("wait"),
-        dry_run=value("dry-run"),
-        read_only=value("read-only"),
-        limits={key: value(name) for name, key in LIMITS.items() if value(name) is not None},
-        lanes=min(value("lanes"), MOST_LANES) if value("lanes") else None,
-        effort=Effort(value("effort")),
-        fail_on_implied=value("fail-on") == "implied",
-        report_dir=value("report-dir"),
+        part=part,
         scope=scope,
-        shard=shard,
-        seed=_seed(config, value("seed")),
-        fuzz_examples=value("fuzz-examples"),
-        fuzz_time=value("fuzz-time"),
-        fuzz_database=value("fuzz-database"),
-        known_failures=path("known-failures"),
-        write_known_failures=path("write-known-failures"),
-        pinned_choices=path("pinned-choices"),
-        write_pinned_choices=path("write-pinned-choices"),
-        given=_given(config, value),
+        given=_given(config, values),
         selection=selection.narrowed(config),
         folder=folder,
     )
@@ -234,31 +203,16 @@ def _seed(config: pytest.Config, given: int | None) -> int:
     return given if given is not None else random.SystemRandom().randrange(2**32)
 
 
-def _given(config: pytest.Config, value: Callable[[str], Any]) -> dict[str, str]:
-    """What the user gave, by name of the option; `value` looks one up."""
-    named = {
-        "fail-on": value("fail-on"),
-        "target": value("target"),
+def _given(config: pytest.Config, values: Mapping[str, Any]) -> dict[str, str]:
+    """Option -> what the user gave, as reports show it; several values of one are joined by spaces."""
+    given = {}
+    for name, option in OPTIONS.items():
+        value = values[attribute(name)]
+        if option.recorded and value is not None and value != option.usual:
+            given[name] = " ".join(value) if option.repeats else str(value)
+    others = {
         "base-url": config.getoption("base_url", None),
-        "fuzz-examples": value("fuzz-examples"),
-        "fuzz-time": value("fuzz-time"),
-        "lanes": value("lanes"),
-        **{name: value(name) for name in LIMITS},
-        "read-only": value("read-only"),
-        "effort": value("effort") if value("effort") != Effort.FULL else None,
-        "known-failures": value("known-failures"),
-        "pinned-choices": value("pinned-choices"),
-        "shard": value("shard"),
-        "rule": value("rule"),
-        "operation": value("operation"),
-        "section": value("section"),
         "-k": config.option.keyword,
         "-m": config.option.markexpr,
     }
-    return {
-        name: _words(given) for name, given in named.items() if given or (given is not False and given == 0)
-    }
-
-
-def _words(given: str | Iterable[str] | float) -> str:
-    return " ".join(given) if isinstance(given, list) else str(given)
+    return given | {name: str(value) for name, value in others.items() if value}

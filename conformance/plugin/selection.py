@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import os
 import shlex
 import zlib
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from conformance.harness.check import Check
 
-from conformance.plugin.effort import Effort
+from conformance._options import OPTIONS, attribute
+from conformance._options import words as as_words
 
 PACKAGE = Path(__file__).parents[1]
 CHECKS = PACKAGE / "checks"
@@ -68,36 +68,24 @@ def alone(config: Any) -> Path | None:
         return None
     if not all(within(word, folder, bool(known.pyargs)) for word in words):
         return None
-    chosen = getattr(known, "conformance_report_dir", None) or os.environ.get("CONFORMANCE_REPORT_DIR")
-    return folder / (chosen or "reports")
+    return folder / (getattr(known, "conformance_report_dir", None) or "reports")
 
 
 def narrowed(config: Any) -> str:
     """How the user narrowed the run, as on a command line; empty for a whole run."""
     option = config.option
     words = []
-    for name, values in (
-        ("-k", [option.keyword]),
-        ("-m", [option.markexpr]),
-        ("--effort", [option.conformance_effort] if option.conformance_effort == Effort.QUICK else ()),
-        ("--shard", [option.conformance_shard]),
-        ("--rule", option.conformance_rule),
-        ("--operation", option.conformance_operation),
-        ("--section", option.conformance_section),
-        ("--deselect", option.deselect),
-        ("--ignore", option.ignore),
-    ):
-        # Quoted, so that it can be pasted.
-        words += [f"{name} {shlex.quote(str(value))}" for value in values or () if value]
-    words += [
-        name
-        for name, value in (
-            ("--read-only", option.conformance_read_only),
-            ("--lf", getattr(option, "lf", False)),
-            ("-x", option.maxfail == 1),
-        )
-        if value
-    ]
+    for name, value in (("-k", option.keyword), ("-m", option.markexpr)):
+        words += [f"{name} {shlex.quote(value)}"] if value else []
+    for name, own in OPTIONS.items():
+        value = getattr(option, f"conformance_{attribute(name)}", None)
+        if own.narrows is True or (own.narrows is not None and value == own.narrows):
+            # Quoted, so that it can be pasted.
+            words += [shlex.quote(word) for word in as_words(name, value or None)]
+    for name, values in (("--deselect", option.deselect), ("--ignore", option.ignore)):
+        words += [f"{name} {shlex.quote(str(value))}" for value in values or ()]
+    words += ["--lf"] if getattr(option, "lf", False) else []
+    words += ["-x"] if option.maxfail == 1 else []
     if option.maxfail and option.maxfail > 1:
         words.append(f"--maxfail {option.maxfail}")
     folder, pyargs = config.invocation_params.dir, bool(option.pyargs)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance._options import Effort
 from conformance._private import colour_again, terminal_writer
 from conformance._text import count, printable
 from conformance.judge.findings import Finding
 from conformance.plugin import selection
 from conformance.plugin.controller import Controller
-from conformance.plugin.effort import Effort
 from conformance.plugin.interruption import Interruption
 from conformance.plugin.plan import Plan, bounded, plan
 from conformance.plugin.progress import Remaining

@@ -8,47 +8,22 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-#: Options of a run that say what is judged, in the order of a command; each may be there several times.
-_NARROWING = ("rule", "operation", "section")
-
-#: Other options that bear on what a run finds, or on its verdict.
-_OTHERS = (
-    "effort",
-    "shard",
-    "fail-on",
-    "known-failures",
-    "pinned-choices",
-    "fuzz-examples",
-    "fuzz-time",
-    "rate",
-    "max-requests",
-    "request-timeout",
-    "run-timeout",
-)
-
-#: Options without a value.
-_FLAGS = ("read-only",)
-
-#: What options are where nobody gave them.
-_DEFAULTS = {"fail-on": "required"}
+from conformance._options import OPTIONS, words
 
 
 def again(options: Mapping[str, str], seed: int | None) -> str:
     """The command that repeats a run with these options and this seed."""
-    words = ["pytest", "--pyargs", "conformance"]
-    for name in _NARROWING:
-        for value in options.get(name, "").split():
-            words += [f"--{name}", value]
-    for name in _OTHERS:
-        if options.get(name) and options[name] != _DEFAULTS.get(name):
-            words += [f"--{name}", options[name]]
-    words += [f"--{name}" for name in _FLAGS if options.get(name)]
+    command = ["pytest", "--pyargs", "conformance"]
+    for name, option in OPTIONS.items():
+        if option.again and name in options:
+            # A repeated option is recorded as one text with spaces between its values.
+            command += words(name, options[name].split() if option.repeats else options[name])
     for name in ("-k", "-m"):
         if options.get(name):
-            words += [name, options[name]]
+            command += [name, options[name]]
     if seed is not None:
-        words += ["--seed", str(seed)]
-    return shlex.join(words) + _server(options)
+        command += words("seed", seed)
+    return shlex.join(command) + _server(options)
 
 
 def rerun(rule: str, operation: str, options: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from conformance import _options as options
 from conformance.contract.traits import SAMPLE_OPERATIONS
 from conformance.target.model import TargetError
 from conformance.target.schema import closest, keys
@@ -14,7 +15,7 @@ from conformance.target.schema import closest, keys
 PREFIX = "CONFORMANCE_"
 
 #: Variables of the suite that are options, not values of the target file.
-OPTIONS = frozenset({"CONFORMANCE_TARGET", "CONFORMANCE_REPORT_DIR"})
+OPTIONS = frozenset(filter(None, (option.environment for option in options.OPTIONS.values())))
 
 _TABLES = ("primary", "secondary", "features", "lists", "limits")
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from conformance.plugin import options
+from conformance._options import OPTIONS
 from conformance.reference.serving.listener import served
 from tests.support.running import executed, faulty, run, write_target
 
 RULE = "auth.header-case@listAccounts"
 
 #: Every name that the suite uses in short.
-SHORT = [f"--{name}" for name in options.NAMES]
+SHORT = [f"--{name}" for name in OPTIONS]
 
 
 def started(

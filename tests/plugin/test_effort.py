@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 
+from conformance._options import Effort
 from conformance.checks import load_checks, plan
 from conformance.contract.rules import RULES, Level
 from conformance.harness.check import Check
@@ -19,7 +20,7 @@ from conformance.harness.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.plugin import costs, effort, execution, ordering, worker
 from conformance.plugin.execution import Executor
-from conformance.plugin.options import Options
+from conformance.plugin.options import DEEP_EXAMPLES, Options
 from conformance.plugin.session import Run
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -190,15 +191,15 @@ def test_only_deep_runs_have_the_checks_that_wait(tmp_path: Path) -> None:
 
 
 def test_deep_runs_generate_more_unless_a_number_or_a_time_is_given(tmp_path: Path) -> None:
-    def examples(level: effort.Effort, **options: Any) -> int:
+    def examples(level: Effort, **options: Any) -> int:
         usual = {"fuzz_database": None, "fuzz_examples": None, "fuzz_time": None, "seed": 1, "effort": level}
         given = Mock(spec=Options, **(usual | options))
         given.examples = Options.examples.fget(given)  # type: ignore[attr-defined]
         return worker.fuzz_settings(given, tmp_path, 0, 1).examples
 
-    assert examples(effort.Effort.DEEP) == effort.DEEP_EXAMPLES > examples(effort.Effort.FULL)
-    assert examples(effort.Effort.DEEP, fuzz_examples=3) == 3
-    assert examples(effort.Effort.DEEP, fuzz_time=9.0) == examples(effort.Effort.FULL)
+    assert examples(Effort.DEEP) == DEEP_EXAMPLES > examples(Effort.FULL)
+    assert examples(Effort.DEEP, fuzz_examples=3) == 3
+    assert examples(Effort.DEEP, fuzz_time=9.0) == examples(Effort.FULL)
 
 
 NONCES, KEYS = "test_memory.test_nonces_after_a_while", "test_memory.test_keys_after_a_while"

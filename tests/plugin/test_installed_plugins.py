@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.plugin import options
+from conformance._options import OPTIONS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
@@ -88,5 +88,5 @@ def test_everybodys_options_are_in_the_help(tmp_path: Path) -> None:
         "--alluredir",
         "--reruns=",
     )
-    for option in (*(f"--{name}" for name in options.NAMES), *theirs):
+    for option in (*(f"--{name}" for name in OPTIONS), *theirs):
         assert option in text

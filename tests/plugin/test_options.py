@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from conformance._options import OPTIONS, attribute
 from conformance.checks import plan
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
@@ -15,7 +16,7 @@ from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import costs, options
 from conformance.plugin.selection import Scope, narrowed
 from conformance.report import commands
-from tests.support.running import run
+from tests.support.running import ROOT, run
 
 
 def selected_by(scope: Scope) -> set[tuple[str, str]]:
@@ -129,14 +130,19 @@ def test_a_run_reports_exactly_what_was_asked_for(tmp_path: Path) -> None:
 
 
 def test_what_narrowed_a_run_can_be_pasted() -> None:
-    option = SimpleNamespace(
-        keyword="", markexpr="not fuzz", conformance_effort="full", conformance_shard="1/2",
-        conformance_rule=["auth.*", "list.walk"], conformance_operation=None, conformance_section=None,
-        deselect=None, ignore=None, conformance_read_only=True, lf=False, maxfail=0, pyargs=False,
-    )  # fmt: skip
+    usual = {f"conformance_{attribute(name)}": option.usual for name, option in OPTIONS.items()}
+    given = {
+        "conformance_rule": ["auth.*", "list.walk"],
+        "conformance_shard": "1/2",
+        "conformance_read_only": True,
+        "conformance_effort": "deep",
+        "conformance_rate": 5.0,
+    }
+    own = {"keyword": "", "markexpr": "not fuzz", "deselect": None, "ignore": None, "maxfail": 1}
+    option = SimpleNamespace(**{**usual, **given}, **own, lf=False, pyargs=False)
     config = SimpleNamespace(option=option, args=[], invocation_params=SimpleNamespace(dir=Path()))
     assert shlex.split(narrowed(config)) == [
-        "-m", "not fuzz", "--shard", "1/2", "--rule", "auth.*", "--rule", "list.walk", "--read-only",
+        "-m", "not fuzz", "--rule", "auth.*", "--rule", "list.walk", "--shard", "1/2", "--read-only", "-x",
     ]  # fmt: skip
 
 
@@ -149,10 +155,39 @@ def test_what_was_given_is_given_again() -> None:
         def getoption(self, name: str, default: object) -> str:
             return "http://127.0.0.1:8000"
 
-    given = options._given(Config(), lambda name: ["here"] if name in ("rule", "operation") else "here")  # type: ignore[arg-type]
+    values = {
+        attribute(name): ["here"] if option.repeats else "here" if option.metavar else True
+        for name, option in OPTIONS.items()
+    }
+    given = options._given(Config(), values)  # type: ignore[arg-type]
     words = shlex.split(commands.again(given, 7))
     left_out = [name for name in given if name not in words and f"--{name}" not in words]
     assert left_out == ["lanes"]
+    assert "read-only" in given and "wait" not in given
+
+
+def test_usual_values_are_not_given_again() -> None:
+    config = SimpleNamespace(
+        option=SimpleNamespace(keyword="", markexpr=""), getoption=lambda name, default: None
+    )
+    usual = {attribute(name): option.usual for name, option in OPTIONS.items()}
+    assert options._given(config, usual) == {}  # type: ignore[arg-type]
+    assert options._given(config, {**usual, "rate": 0.0}) == {"rate": "0.0"}  # type: ignore[arg-type]
+
+
+def test_help_has_every_option(tmp_path: Path) -> None:
+    outcome = run("--help", folder=tmp_path)
+    assert outcome.status == 0, outcome.output
+    assert [name for name in OPTIONS if f"--{name}" not in outcome.output] == []
+
+
+def test_the_readme_has_a_row_for_each_option() -> None:
+    rows = []
+    for name, option in OPTIONS.items():
+        more = f" ([more](conformance/docs/{option.page}))" if option.page else ""
+        rows.append(f"| `{' '.join(filter(None, [f'--{name}', option.metavar]))}` | {option.help}{more} |")
+    written = (ROOT / "README.md").read_text("utf-8").splitlines()
+    assert [row for row in written if row.startswith("| `--")] == rows, "\n".join(rows)
 
 
 def test_a_run_in_ci_without_a_target_is_a_mistake(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ from tests.support.running import executed, run, write_target
 #: What a session of other people's tests may import of the suite.
 LIGHT = {
     "conformance",
+    "conformance._options",
     "conformance._private",
     "conformance.plugin",
     "conformance.plugin.effort",
     "conformance.plugin.hooks",
     "conformance.plugin.collected",
-    "conformance.plugin.option_table",
     "conformance.plugin.options",
     "conformance.plugin.selection",
 }

@@ -1,0 +1,274 @@
+"""The options of a run, in one table.
+
+It is the source of parsing, the environment's variables, the text that says how a run is narrowed, the
+command that repeats a run, the values that reports show, and the rows of the README. Every pytest run of an
+environment imports this module.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+#: Most lanes of a process.
+MOST_LANES = 60
+
+
+class Effort(StrEnum):
+    """How much a run does.
+
+    quick: the probes that catch most for a request, at most 1,000 requests, no generated ones. full: every
+    check, and some generated requests. deep: that, what only a wait or long lists can tell, and more
+    generated requests.
+    """
+
+    QUICK = "quick"
+    FULL = "full"
+    DEEP = "deep"
+
+
+# ---------------------------------------------------------------------- types
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"it should be a whole number from 1, not {text[:40]!r}")
+    return int(text)
+
+
+def _lanes(text: str) -> int:
+    return min(_positive(text), MOST_LANES)
+
+
+def _number(text: str, unit: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1_000_000:
+        raise argparse.ArgumentTypeError(f"it should be a number of {unit}, not {text[:40]!r}")
+    return value
+
+
+def _seconds(text: str) -> float:
+    return _number(text, "seconds")
+
+
+def _duration(text: str) -> float:
+    value = _seconds(text)
+    if not value:
+        raise argparse.ArgumentTypeError("it should be a number of seconds above 0")
+    return value
+
+
+def _rate(text: str) -> float:
+    return _number(text, "requests a second")
+
+
+# ---------------------------------------------------------------------- the table
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option, by column."""
+
+    #: A clause, as --help and the README show it.
+    help: str
+    #: The name of its value; a flag has none.
+    metavar: str = ""
+    #: Text -> value; raises argparse.ArgumentTypeError.
+    type: Callable[[str], Any] = str
+    choices: tuple[str, ...] = ()
+    default: Any = None
+    #: The value with which a run leaves tests out; True for any.
+    narrows: Any = None
+    #: It may be given several times.
+    repeats: bool = False
+    #: It names a file or folder.
+    path: bool = False
+    #: The key of `[limits]` in the target file that it overrides.
+    limit: str = ""
+    #: The variable that has its default.
+    environment: str = ""
+    #: Reports show it.
+    recorded: bool = True
+    #: The command that repeats a run has it.
+    again: bool = True
+    #: The document that says more.
+    page: str = ""
+
+    @property
+    def usual(self) -> Any:
+        """The value without the option."""
+        return self.default if self.metavar else False
+
+
+def _option(*columns: Any, **more: Any) -> Any:
+    option = Option(*columns, **more)
+    return field(default=option.usual, metadata={"option": option})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Values:
+    """The value of each option; None, or the default of the table, where nobody gave it."""
+
+    target: str | None = _option(
+        "the target file of the server to judge, or the word embedded for the suite's own reference server; "
+        "--base-url beats the file's address (default: the embedded server)",
+        "FILE",
+        path=True,
+        environment="CONFORMANCE_TARGET",
+        again=False,
+    )
+    wait: float = _option(
+        "wait at most so long for the server to start", "SECONDS", _seconds, default=0.0, recorded=False
+    )
+    rule: list[str] | None = _option(
+        "judge only this rule, on this operation if given; patterns such as 'auth.*' (repeatable)",
+        "RULE[@OPERATION]",
+        narrows=True,
+        repeats=True,
+    )
+    operation: list[str] | None = _option(
+        "judge only this operation; patterns such as 'list*' (repeatable)",
+        "OPERATION",
+        narrows=True,
+        repeats=True,
+    )
+    section: list[str] | None = _option(
+        "judge only the rules of this section of the specification, such as 4.1 (repeatable)",
+        "SECTION",
+        narrows=True,
+        repeats=True,
+    )
+    effort: Effort = _option(
+        "how much to do: quick (at most 1,000 requests, which catch about 90% of the known kinds of "
+        "mistakes), full, or deep (waits of minutes, long lists, more generated requests) (default: full)",
+        "EFFORT",
+        choices=tuple(map(str, Effort)),
+        default=Effort.FULL,
+        narrows=Effort.QUICK,
+        page="effort.md",
+    )
+    shard: str | None = _option(
+        "run one of several parts of the suite, such as 2/5",
+        "PART/PARTS",
+        narrows=True,
+        page="gate-my-ci.md",
+    )
+    fail_on: str = _option(
+        "the lowest level of rules whose violation fails the run: required, or implied (default: required)",
+        "LEVEL",
+        choices=("required", "implied"),
+        default="required",
+    )
+    known_failures: Path | None = _option(
+        "a TOML file of failures that do not fail the run", "FILE", Path, path=True, page="gate-my-ci.md"
+    )
+    write_known_failures: Path | None = _option(
+        "write the failures of this run as such a file", "FILE", Path, path=True, recorded=False
+    )
+    pinned_choices: Path | None = _option(
+        "warn where the server no longer does what this file says of open questions",
+        "FILE",
+        Path,
+        path=True,
+        page="gate-my-ci.md",
+    )
+    write_pinned_choices: Path | None = _option(
+        "write what the server does where the specification is open", "FILE", Path, path=True, recorded=False
+    )
+    rate: float | None = _option(
+        "send at most so many requests a second, all processes and lanes together; 0 is no limit",
+        "N",
+        _rate,
+        limit="requests_per_second",
+        page="judge-my-server.md#be-gentle-with-it",
+    )
+    max_requests: int | None = _option(
+        "send at most so many requests in all; what they do not suffice for is inconclusive",
+        "N",
+        _positive,
+        limit="max_requests",
+    )
+    request_timeout: float | None = _option(
+        "wait at most so long for one answer (default: 30)", "SECONDS", _duration, limit="request_timeout"
+    )
+    run_timeout: float | None = _option(
+        "end the run after so long and report what it has found; the rest is inconclusive",
+        "SECONDS",
+        _duration,
+        limit="run_timeout",
+    )
+    read_only: bool = _option(
+        "send only reads, and requests that every conforming server refuses",
+        narrows=True,
+        page="judge-my-server.md#where-data-matters",
+    )
+    dry_run: bool = _option(
+        "send nothing; list what the run would send, by rule and, with -v, by operation", recorded=False
+    )
+    lanes: int | None = _option(
+        "run so many tests at once in each process (default: 4 to 16 by the server's latency, 1 on the "
+        "embedded server)",
+        "N",
+        _lanes,
+        again=False,
+    )
+    seed: int = _option(
+        "the seed of all generated cases (default: another one each run, printed)", "N", int, recorded=False
+    )
+    fuzz_examples: int | None = _option(
+        "generated cases for each part of the property-based tests", "N", _positive, page="fuzz-longer.md"
+    )
+    fuzz_time: float | None = _option(
+        "keep generating cases for so many seconds in all, beside what the checks take", "SECONDS", _seconds
+    )
+    fuzz_database: str | None = _option(
+        "Hypothesis's examples: a folder, redis://HOST/, github:OWNER/REPOSITORY, or none (default: in the "
+        "report's folder)",
+        "WHERE",
+        path=True,
+        recorded=False,
+    )
+    report_dir: str | None = _option(
+        "where the run writes its report (default: reports/)",
+        "DIR",
+        path=True,
+        environment="CONFORMANCE_REPORT_DIR",
+        recorded=False,
+    )
+    rules: list[str] | None = _option(
+        "add the rules of a file of your own, in the form of spec/rules.yaml (repeatable; also "
+        "conformance_rules in pytest's configuration)",
+        "FILE",
+        repeats=True,
+        recorded=False,
+        page="own-rules.md",
+    )
+
+
+#: Name, without dashes in front -> option.
+OPTIONS: Mapping[str, Option] = {
+    value.name.replace("_", "-"): value.metadata["option"] for value in fields(Values)
+}
+
+
+def attribute(name: str) -> str:
+    """The attribute of `Values` that has the value of an option."""
+    return name.replace("-", "_")
+
+
+def words(name: str, value: Any) -> list[str]:
+    """An option with its value as words of a command; none where the value is the usual one."""
+    option = OPTIONS[name]
+    if value is None or value == option.usual:
+        return []
+    if not option.metavar:
+        return [f"--{name}"]
+    values = value if option.repeats else [value]
+    return [word for one in values for word in (f"--{name}", str(one))]

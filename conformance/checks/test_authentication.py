@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
-from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
+from conformance.checks.cases import authentication as cases
+from conformance.checks.places import defective, sound
 from conformance.contract import signing
 from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, Margins, common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
-from conformance.wire.messages import Call, Exchange
+from conformance.judge.oracle.authentication import WINDOW
+from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import new_key, unknown_like
-from conformance.world.samples import digits
-
-#: Seconds that a timestamp may be off (section 8).
-WINDOW = 300
+from conformance.world.case import Case
 
 #: Where a timestamp may lie from now.
 _DIRECTIONS = (("old", -1), ("ahead", 1))
@@ -27,63 +25,19 @@ _DIRECTIONS = (("old", -1), ("ahead", 1))
 @check("auth.accepts-valid")
 def test_sound_requests_pass(ctx: CheckContext) -> None:
     """A correctly signed request passes authentication, whatever hexadecimal digits its nonce is made of."""
-    probes = AuthProbes(ctx, proven=False)
-    nonces = (
-        ("a valid request", None),
-        ("a valid request whose nonce has decimal digits only, zeros first", "00" + digits(30)),
-    )
-    for what, nonce in ctx.only_wanted(nonces):
-        answer = ctx.send(probes.valid().signed(nonce=nonce), what)
-        ctx.authenticated("auth.accepts-valid", answer, what)
+    sound(AuthProbes(ctx, proven=False)).run(cases.sound)
 
 
 @check("auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
 def test_missing_headers(ctx: CheckContext) -> None:
     """Each of the four headers is left out in turn, then all, without and with a bearer token instead."""
-    probes = AuthProbes(ctx)
-    kind, code = "authentication_error", "missing_headers"
-
-    def missing(omitted: tuple[str, ...], what: str) -> None:
-        if not ctx.wanted(what):
-            return
-        answer = probes.send(probes.call().signed(omit=omitted), what)
-        ctx.error("auth.missing-header", answer, what, type=kind, code=code)
-        probes.implied_401("auth.missing-header-status", answer, what, "auth.missing-header")
-
-    for header in signing.HEADERS:
-        missing((header,), f"a request without {header}")
-    missing(signing.HEADERS, "a request without any of the four headers")
-    bearer = (("Authorization", f"Bearer {ctx.target.primary.api_key}"),)
-    instead = (
-        ("Authorization: Bearer with the API key instead of the four headers", signing.HEADERS),
-        ("Authorization: Bearer and X-API-Key instead of the four headers", signing.HEADERS[1:]),
-    )
-    for what, omitted in ctx.only_wanted(instead):
-        answer = probes.send(probes.call().but(headers=bearer).signed(omit=omitted), what)
-        if (answer.error_type, answer.error_code) != (kind, code):
-            alone = probes.send(
-                probes.call().signed(omit=omitted), f"a control: {what}, but for Authorization"
-            )
-            if alone.described() == answer.described():
-                reason = f"{what} makes no difference: {answer.described()} without it, too"
-                ctx.skip_judgement("auth.bearer-only", reason, answer, alone, cause="auth.missing-header")
-                continue
-        # What a request is refused for that has some of the headers is for the server to say.
-        some = omitted != signing.HEADERS
-        ctx.judge("auth.bearer-only", Refused(what, 0, kind, "" if some else code), answer)
+    defective(AuthProbes(ctx)).run(cases.missing_headers)
 
 
 @check("auth.empty-header")
 def test_empty_headers(ctx: CheckContext) -> None:
     """Each of the four headers is sent empty; timestamp and nonce also signed as empty."""
-    probes = AuthProbes(ctx)
-    for header in signing.HEADERS:
-        probes.refused("auth.empty-header", probes.call().signed(empty=(header,)), f"an empty {header}")
-    for what, call in (
-        ("an empty X-Nonce, signed as empty", probes.call().signed(nonce="")),
-        ("an empty X-Timestamp, signed as empty", probes.call().signed(timestamp="")),
-    ):
-        probes.refused("auth.empty-header", call, what)
+    defective(AuthProbes(ctx)).run(cases.empty_headers)
 
 
 # ---------------------------------------------------------------------- timestamps
@@ -105,71 +59,47 @@ def _age(exchange: Exchange) -> tuple[float, float] | None:
 @check("auth.timestamp-window")
 def test_timestamps_outside_the_window(ctx: CheckContext) -> None:
     """Timestamps just over 300 seconds old and ahead, in milliseconds, 0 and of another century."""
-    probes = AuthProbes(ctx)
-    clock = ctx.run.clock
+    engine = defective(AuthProbes(ctx))
 
-    def send(what: str, **signed: int | str) -> Exchange:
-        return probes.send(probes.call().signed(**signed), what)
-
-    def judge(answer: Exchange, what: str) -> None:
-        too_old = Refused(what, 401, "authentication_error", "timestamp_too_old")
-        ctx.judge("auth.timestamp-window", too_old, answer)
+    def send(seconds: int, direction: str) -> tuple[Case, Exchange]:
+        name = f"a timestamp {abs(seconds)} s {direction}"
+        case = engine.case("auth.timestamp-window", name, auth=Auth(timestamp_offset=seconds))
+        return case, engine.send(engine.call(case), name)
 
     margins = Margins.of(ctx)
     for direction, sign in ctx.only_wanted(_DIRECTIONS):
-        seconds = WINDOW + margins.first
-        answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
+        case, answer = send(sign * (WINDOW + margins.first), direction)
         age = _age(answer)
         if not answer.refused and margins.second and not (age and (age[0] > WINDOW or age[1] < -WINDOW)):
-            seconds = WINDOW + margins.second
-            answer = send(f"a timestamp {seconds} s {direction}", timestamp_offset=sign * seconds)
-        judge(answer, f"a timestamp {seconds} s {direction}")
-    others = (
-        ("a timestamp in milliseconds", str(clock.now() * 1000)),
-        ("the timestamp 0", "0"),
-        ("a timestamp of the year 2100", "4102444800"),
-    )
-    for what, timestamp in ctx.only_wanted(others):
-        judge(send(what, timestamp=timestamp), what)
+            case, answer = send(sign * (WINDOW + margins.second), direction)
+        engine.judge(case, answer)
+    engine.run(cases.distant_timestamps)
 
 
 @check("auth.timestamp-accepted")
 def test_timestamps_inside_the_window(ctx: CheckContext) -> None:
     """Timestamps just under 300 seconds in the past and in the future pass authentication."""
-    probes = AuthProbes(ctx)
+    engine = sound(AuthProbes(ctx))
+
+    def send(seconds: int, direction: str) -> tuple[Case, Exchange]:
+        name = f"a timestamp {abs(seconds)} s {direction}"
+        case = engine.case("auth.timestamp-accepted", name, auth=Auth(timestamp_offset=seconds))
+        return case, engine.send(engine.call(case), name)
+
     margins = Margins.of(ctx)
     for direction, sign in ctx.only_wanted(_DIRECTIONS):
-        seconds = WINDOW - margins.first
-        what = f"a timestamp {seconds} s {direction}"
-        answer = ctx.send(probes.valid().signed(timestamp_offset=sign * seconds), what)
+        case, answer = send(sign * (WINDOW - margins.first), direction)
         age = _age(answer)
-        if (
-            answer.refused_authentication
-            and margins.second
-            and not (age and age[0] > -WINDOW and age[1] < WINDOW)
-        ):
-            seconds = WINDOW - margins.second
-            what = f"a timestamp {seconds} s {direction}"
-            answer = ctx.send(probes.valid().signed(timestamp_offset=sign * seconds), what)
-        ctx.authenticated("auth.timestamp-accepted", answer, what)
+        proven = age and age[0] > -WINDOW and age[1] < WINDOW
+        if answer.refused_authentication and margins.second and not proven:
+            case, answer = send(sign * (WINDOW - margins.second), direction)
+        engine.judge(case, answer)
 
 
 @check("auth.timestamp-integer")
 def test_timestamps_that_are_no_integer(ctx: CheckContext) -> None:
     """Timestamps that are no integer, near the server's time for readers that are lenient."""
-    probes = AuthProbes(ctx)
-    now = ctx.run.clock.now()
-    for what, timestamp in (
-        ("the timestamp abc", "abc"),
-        ("a timestamp with a fraction", f"{now}.5"),
-        ("a timestamp with letters after it", f"{now}abc"),
-        ("an ISO 8601 timestamp", datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")),
-        ("the timestamp NaN", "NaN"),
-        ("a timestamp with underscores between its digits", f"{now:_}"),
-        ("a timestamp with a plus sign", f"+{now}"),
-        ("a timestamp with a space between its digits", f"{str(now)[:4]} {str(now)[4:]}"),
-    ):
-        probes.refused("auth.timestamp-integer", probes.call().signed(timestamp=timestamp), what)
+    defective(AuthProbes(ctx)).run(cases.no_integers)
 
 
 # ---------------------------------------------------------------------- names and keys
@@ -178,35 +108,13 @@ def test_timestamps_that_are_no_integer(ctx: CheckContext) -> None:
 @check("auth.header-case")
 def test_header_names_in_any_case(ctx: CheckContext) -> None:
     """The four headers with their names in lower case, in upper case and with the cases swapped."""
-    probes = AuthProbes(ctx)
-    cases = (
-        ("header names in lower case", "lower"),
-        ("header names in upper case", "upper"),
-        ("header names with the cases swapped", "swapped"),
-    )
-    for what, case in ctx.only_wanted(cases):
-        answer = ctx.send(probes.valid().signed(name_case=case), what)
-        ctx.authenticated("auth.header-case", answer, what)
+    sound(AuthProbes(ctx)).run(cases.header_case)
 
 
 @check("auth.unknown-key", "auth.unknown-key-status")
 def test_unknown_keys(ctx: CheckContext) -> None:
     """API keys that nobody has, some as close to the right one as can be, signed with several secrets."""
-    probes = AuthProbes(ctx)
-    known = ctx.target.primary.api_key
-    for what, key, secret in (
-        ("an unknown API key, signed with a secret of its own", unknown_like(known), secrets.token_hex(20)),
-        ("an unknown API key, signed with the right secret", unknown_like(known), None),
-        ("an unknown API key, signed with an empty secret", unknown_like(known), ""),
-        ("the API key without its last character", known[:-1], None),
-        ("the API key with one more character", f"{known}0", None),
-        ("the API key in another letter case", known.swapcase(), None),
-    ):
-        if key == known:
-            continue  # It has no letters.
-        answer = probes.refused("auth.unknown-key", probes.call().signed(api_key=key, secret=secret), what)
-        if answer is not None:
-            probes.implied_401("auth.unknown-key-status", answer, what, "auth.unknown-key")
+    defective(AuthProbes(ctx)).run(cases.unknown_keys)
 
 
 # ---------------------------------------------------------------------- nonces

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import re
 import time
@@ -14,7 +13,7 @@ from conformance.contract.traits import TRAITS
 from conformance.harness.context import CheckContext
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import apart
-from conformance.wire.messages import Auth, Call, Exchange, to_json
+from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import AccountFixture, call, parameters, unknown_like
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext, refusal_of_valid
@@ -38,9 +37,6 @@ AGED_NONCE = Key[Exchange]("a nonce beside an old timestamp")
 
 #: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
 REMEMBERED = 240
-
-#: Bytes of a body from which on a server may refuse it for its length, of which nothing is shown (section 8).
-LONG_BODY = 4096
 
 #: How far off an old timestamp is that is still accepted, in seconds.
 AGED = -290
@@ -82,7 +78,8 @@ class AuthProbes:
     def __init__(self, ctx: CheckContext, *, proven: bool = True) -> None:
         self.ctx = ctx
         self.operation = ctx.operation.id
-        self._untouched = f"untouched by {self.operation}"
+        #: The purpose of the fixture that no accepted request of the operation has used.
+        self.untouched = f"untouched by {self.operation}"
         if proven:
             self._pass()
 
@@ -91,7 +88,13 @@ class AuthProbes:
         """Where the calls go that must be refused."""
         if self.operation == "createPayout":
             return self.ctx.run.payouts()
-        return common_fixture(self.ctx.run, self._untouched if TRAITS[self.operation].once else "")
+        return common_fixture(self.ctx.run, self.untouched if TRAITS[self.operation].once else "")
+
+    @property
+    def sound_fixture(self) -> AccountFixture:
+        """Where valid calls go, whatever they are answered after authentication."""
+        once = TRAITS[self.operation].once
+        return common_fixture(self.ctx.run, self.operation) if once else self.fixture
 
     def _pass(self) -> None:
         if self.ctx.run.read_only and self.ctx.operation.method != "GET":
@@ -108,9 +111,7 @@ class AuthProbes:
 
     def valid(self) -> Call:
         """A valid call, with a body and, on POST, an idempotency key of its own."""
-        if TRAITS[self.operation].once:
-            return common_fixture(self.ctx.run, self.operation).call(self.operation)
-        return self.call()
+        return self.sound_fixture.call(self.operation)
 
     def call(self) -> Call:
         """A valid call to make a defective one from."""
@@ -120,20 +121,7 @@ class AuthProbes:
         """Sends a defective call. If it is accepted, the next ones go elsewhere."""
         answer = self.ctx.send(call, what)
         if answer.succeeded:
-            forget_fixture(self.ctx.run, self._untouched)
-        return answer
-
-    def refused(self, rule: str, call: Call, what: str) -> Exchange | None:
-        """Sends a call and judges that it is refused, as far as it is answered otherwise than a valid one;
-        None where the run does not want this probe."""
-        if not self.ctx.wanted(what):
-            return None
-        answer = self.send(call, what)
-        if answer.refused and self.first.refused and answer.described() == self.first.described():
-            reason = f"{what} was answered {answer.described()}, just as the valid request was"
-            self.ctx.skip_judgement(rule, reason, answer, self.first)
-        else:
-            self.ctx.refused(rule, answer, what)
+            forget_fixture(self.ctx.run, self.untouched)
         return answer
 
     def passed(self, exchange: Exchange) -> Exchange:
@@ -146,27 +134,6 @@ class AuthProbes:
         ):
             raise refusal_of_valid(exchange)
         return exchange
-
-    def implied_401(self, rule: str, answer: Exchange, what: str, cause: str) -> None:
-        """Judges that a refusal has status 401; what was not refused at all broke `cause`."""
-        if answer.succeeded:
-            reason = f"{what} was not refused, but answered {answer.described()}"
-            self.ctx.skip_judgement(rule, reason, answer, cause=cause)
-        else:
-            self.ctx.status(rule, answer, what, 401)
-
-    def invalid_signature(self, rule: str, call: Call, what: str) -> None:
-        """Sends a call and judges that it is refused with 401 invalid_signature, if the run wants this
-        probe; one with a long body may be refused for that before anybody looks at its signature."""
-        if self.ctx.wanted(what):
-            answer = self.send(call, what)
-            if len(call.body or b"") > LONG_BODY and answer.refused and answer.status != 401:
-                sound = self.send(call.but(auth=Auth()), "the same long body, signed as it is sent")
-                if sound.refused and not sound.refused_authentication:
-                    return
-            self.ctx.error(
-                rule, answer, what, type="authentication_error", code="invalid_signature", status=401
-            )
 
     def nonce_replay(self, rule: str, used: Exchange, call: Call, what: str) -> None:
         """Sends a call with the nonce of an earlier exchange and judges that it is refused for it, if the run
@@ -215,19 +182,6 @@ class AuthProbes:
             return run.shared("secondary").account_id
         except Inconclusive:
             return None
-
-
-def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
-    """The same JSON object in other bytes, each with its name for a sentence."""
-    document = json.loads(body)
-    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
-    yield "with its members in another order", to_json(dict(reversed(document.items())))
-    yield (
-        "with its members sorted by name",
-        json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
-    )
-    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
-    yield "with a line feed after it", body + b"\n"
 
 
 @dataclass(frozen=True)

@@ -38,14 +38,17 @@ def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) 
     return Call(
         operation=operation,
         method=described.method,
-        # An id that a server made up may hold anything; one that is encoded already stays as it is.
-        target=described.path.format(
-            **{name: quote(value, safe=_IN_A_SEGMENT) for name, value in ids.items()}
-        ),
+        target=described.path.format(**{name: quoted(value) for name, value in ids.items()}),
         body=None if body is None else to_json(body),
         idempotency_key=new_key() if described.method == "POST" else None,
         **changes,
     )
+
+
+def quoted(identifier: str) -> str:
+    """An id as a segment of a path. One that a server made up may hold anything; one that is encoded already
+    stays as it is."""
+    return quote(identifier, safe=_IN_A_SEGMENT)
 
 
 class AccountFixture:

@@ -290,7 +290,8 @@ def test_a_request_signed_as_sent_passes() -> None:
 
 
 def test_reasons_say_rule_section_and_sentence() -> None:
-    (missing, status) = answer("createAccount", auth=Auth(omit=("X-Nonce",)), body=b'{"name": "x"}').refusals
+    body = to_json(ACCOUNT.body)
+    (missing, status) = answer("createAccount", body, ACCOUNT, auth=Auth(omit=("X-Nonce",))).refusals
     assert (missing.rule, missing.section[0]) == ("auth.missing-header", "5.2")
     assert missing.sentence == "a request without X-Nonce: any 4xx authentication_error/missing_headers"
     assert status.sentence == "a request without X-Nonce: 401"

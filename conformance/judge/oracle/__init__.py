@@ -16,8 +16,11 @@ that the request keeps. Each `Reason` has the rule, the expectation, the sentenc
 that is defective in several ways has several reasons for its refusal; which of them the server names is open
 (section 5.4), unless authentication is among them, which comes first.
 
-The generated part asks it of whatever Hypothesis drew. A request that a client sends is described by the same
-`Call`: `Auth` with API key, timestamp, nonce and signature as they came.
+A row of a table (`conformance.checks.cases`) names its rule. The engine (`conformance.checks.engine`) sends
+the case, asks the oracle, and judges by what it says of that rule. A row whose rule the oracle does
+not name raises `Disagreement`: an error of the suite, no verdict on the server. The generated part asks the
+oracle of whatever Hypothesis drew. A request that a client sends is described by the same `Call`: `Auth` with
+API key, timestamp, nonce and signature as they came.
 
 Modules: `requests` puts a request together (path, key, query, body), `authentication` reads how it is signed
 (section 5), `keys` its Idempotency-Key (section 4.0), `bodies` its body (sections 4.1 to 4.7); `reasons` has
@@ -29,6 +32,7 @@ from conformance.judge.oracle.reasons import Disagreement, Kind, Reason
 from conformance.judge.oracle.requests import (
     COUSIN,
     ENCODED,
+    ENCODED_LOWER,
     FOREIGN,
     OWN,
     RAW,
@@ -43,6 +47,7 @@ from conformance.judge.oracle.requests import (
 __all__ = [
     "COUSIN",
     "ENCODED",
+    "ENCODED_LOWER",
     "FOREIGN",
     "OWN",
     "RAW",

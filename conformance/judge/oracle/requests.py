@@ -20,8 +20,8 @@ from conformance.wire.messages import Call
 #: the same customer, an account's of the organization's other customer, another organization's, nobody's.
 OWN, SIBLING, COUSIN, FOREIGN, UNKNOWN = "own", "sibling", "cousin", "foreign", "unknown"
 
-#: An own id, one of its letters percent-encoded.
-ENCODED = "own, percent-encoded"
+#: An own id, one of its letters percent-encoded, with hexadecimal digits in upper or in lower case.
+ENCODED, ENCODED_LOWER = "own, percent-encoded", "own, percent-encoded in lower case"
 
 #: A path parameter that is raw text: "raw:" and the text as it stands in the path.
 RAW = "raw:"
@@ -49,6 +49,10 @@ _ACCOUNTS = {
     FOREIGN: ("tenancy.foreign-account", "another organization's", (403, 404)),
     COUSIN: ("tenancy.other-customer-account", "another customer's", (404,)),
 }
+
+
+#: The characters of a query (RFC 3986), and escapes.
+_QUERY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*")
 
 
 @dataclass(frozen=True)
@@ -129,27 +133,29 @@ def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAn
         *_payee_refusals(known),
     ]
     refusals = [reason for reason in refusals if operation in RULES[reason.rule].operations]
-    if failures := authentication.failures(call, target, known.now, known.nonces):
-        expected.refusals = failures
-        if refusals:
-            expected.refusals = [*failures, _comes_first(failures)]
-        return expected
-    expected.refusals = refusals
-    expected.passes = list(_passes(call, query, known))
     if known.own_path and not refusals and not call.headers:
         rule = _accepted(call, query, verdict, target)
         if rule and operation in RULES[rule].operations:
             expected.accepted = Reason(rule, _named(call, verdict), kind=Kind.ACCEPTED)
+    if failures := authentication.failures(call, target, known.now, known.nonces):
+        first = [] if expected.accepted else _comes_first(failures)
+        expected.refusals, expected.accepted = [*failures, *first], None
+        return expected
+    expected.refusals = refusals
+    expected.passes = list(_passes(call, query, known))
     return expected
 
 
-def _comes_first(failures: list[Reason]) -> Reason:
-    """Authentication comes before whatever else is wrong with a request, with the status that it has
-    anyhow."""
-    stated = {reason.statuses for reason in failures if reason.code and reason.rule != "auth.missing-header"}
-    statuses = stated.pop() if len(stated) == 1 else ()
-    what = f"{failures[0].what}, which is wrong in another way as well"
-    return Reason("auth.comes-first", what, statuses, authentication.TYPE)
+def _comes_first(failures: list[Reason]) -> list[Reason]:
+    """Authentication comes before whatever else may be wrong with a request; the status of the refusal is
+    what it is of these failures anyhow. Those that name no type of error may be refused by any 4xx."""
+    typed = [reason for reason in failures if reason.type]
+    if not typed:
+        return []
+    statuses = {reason.statuses for reason in typed}
+    what = f"{typed[0].what}, which may be wrong in another way as well"
+    both = statuses.pop() if len(statuses) == 1 else ()
+    return [Reason("auth.comes-first", what, both, authentication.TYPE)]
 
 
 # ---------------------------------------------------------------------- whose resources
@@ -162,7 +168,7 @@ def _path_refusals(path: Path) -> Iterator[Reason]:
             if at == 0 and _certainly_unknown(kind.removeprefix(RAW)):
                 yield Reason("tenancy.unknown-parent", f"the {what} id {kind.removeprefix(RAW)[:40]}")
             return
-        if kind == ENCODED:
+        if kind in (ENCODED, ENCODED_LOWER):
             # What an encoded letter means is clear enough, but not stated: nothing more is judged.
             return
         known = _PARENTS if at == 0 else _CHILDREN | _ACCOUNTS if name == "account_id" else _CHILDREN
@@ -195,15 +201,25 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
     """The rules by which the request must pass authentication."""
     kinds = [kind for _, kind in known.path or ()]
     odd = any(kind.startswith(RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(RAW)) for kind in kinds)
-    if odd or not query.readable or authentication.open_form(call, known.now):
+    if odd or not (query.readable or _plain(call.query)) or authentication.open_form(call, known.now):
         return
     rules = authentication.passed(call, known.now)
-    rules += ["auth.path-as-sent"] * (ENCODED in kinds)
+    rules += ["auth.path-as-sent"] * any(kind in (ENCODED, ENCODED_LOWER) for kind in kinds)
     rules += ["auth.query-as-sent"] * bool(call.query)
     rules += ["auth.body-as-sent"] * (bool(call.body) and known.valid is not None)
     for rule in (*rules, "auth.accepts-valid"):
         if call.operation in RULES[rule].operations:
             yield Reason(rule, "a correctly signed request", kind=Kind.AUTHENTICATED)
+
+
+def _plain(query: str) -> bool:
+    """Whether a query, which need not be understood, holds nothing that a front end could refuse: characters
+    of RFC 3986 and escapes of printable text, in pieces of which none is empty."""
+    try:
+        text = unquote_to_bytes(query).decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return bool(_QUERY.fullmatch(query)) and text.isprintable() and all(query.split("&"))
 
 
 def _accepted(call: Call, query: queries.Query, verdict: BodyVerdict, target: Target) -> str:

@@ -1,0 +1,252 @@
+"""Single requests signed for something else than is sent, or rightly signed in an odd form: section 5.3."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from conformance.checks.engine import Engine
+from conformance.contract import signing
+from conformance.contract.traits import TRAITS
+from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
+from conformance.wire.messages import MANGLES, Auth, to_json
+from conformance.world.account import parameters
+from conformance.world.case import Case
+from conformance.world.samples import marker
+
+#: Letters of two, three and four bytes in UTF-8.
+LETTERS = "é東🏦"
+
+#: Mutations of a signature: all of MANGLES but what is only restyled (open: auth.signature-upper-case).
+MUTATED = tuple(name for name in MANGLES if name not in ("", "upper"))
+
+
+def other_signatures(at: Engine) -> Iterator[Case]:
+    """Signatures made with other secrets, and the right one mutated in many ways."""
+    rule, target = "auth.signature", at.ctx.target
+    others = [
+        ("a random secret", secrets.token_hex(20)),
+        ("the API key as the secret", target.primary.api_key),
+        ("an empty secret", ""),
+    ]
+    if target.secondary is not None:
+        others.append(("another organization's secret", target.secondary.secret))
+    for what, secret in others:
+        yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
+    for mangle in MUTATED:
+        yield at.case(rule, f"a mutated signature ({mangle})", auth=Auth(mangle=mangle))
+    # Neither a bearer token nor where a request says that it is from does instead.
+    beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
+    name = "a mutated signature (flip) beside a bearer token and X-Forwarded-For: 127.0.0.1"
+    yield at.case(rule, name, headers=beside, auth=Auth(mangle="flip"))
+
+
+def methods(at: Engine) -> Iterator[Case]:
+    """Requests signed without their method, for other methods and for their own in lower case."""
+    rule = "auth.signed-method"
+    yield at.case(rule, "a request signed without its method", auth=Auth(signed_method=""))
+    own = at.ctx.operation.method
+    for method in ("GET", "POST", "PATCH", own.lower()):
+        if method != own:
+            yield at.case(rule, f"a request signed as {method}", auth=Auth(signed_method=method))
+
+
+def paths(at: Engine, other: str) -> Iterator[Case]:
+    """Requests signed for other paths than their own; `other` is that of another operation."""
+    changes: dict[str, Callable[[str], str]] = {
+        "without its path": lambda target: "",
+        "without /v1": lambda target: target.removeprefix("/v1"),
+        "with a slash after the path": lambda target: f"{target}/",
+        "without the last segment": lambda target: target.rpartition("/")[0],
+        "for the path of another operation": lambda target: other,
+    }
+    for how, change in changes.items():
+        auth = Auth(signed_target=change(at.target()))
+        yield at.case("auth.signed-path", f"a request signed {how}", auth=auth)
+    for name in at.ctx.operation.path_parameters:
+        auth = Auth(signed_target=at.target({name: UNKNOWN}))
+        yield at.case("auth.signed-path", f"a request signed for another {name}", auth=auth)
+
+
+def encoded_paths(at: Engine) -> Iterator[Case]:
+    """Paths with one character percent-encoded, in both cases; they need not be found."""
+    last = parameters(at.operation)[-1]
+    for how, whose in (("upper-case", ENCODED), ("lower-case", ENCODED_LOWER)):
+        name = f"a path percent-encoded with {how} digits, signed as sent"
+        yield at.case("auth.path-as-sent", name, whose={last: whose})
+
+
+def queries(at: Engine, first: str, second: str) -> Iterator[Case]:
+    """Requests with a query of two parameters and an escape that are signed for another query."""
+    rule, sent = "auth.signed-query", f"{first}&{second}&probe=%5F"
+    for how, query in (
+        ("without its query", ""),
+        ("for another value in the query", f"{first[:-1]}3&{second}&probe=%5F"),
+        ("for the query in reverse order", f"probe=%5F&{second}&{first}"),
+        ("for the query in alphabetical order", "&".join(sorted((first, second, "probe=%5F")))),
+        ("for the decoded query", f"{first}&{second}&probe=_"),
+        ("for the query encoded in lower case", f"{first}&{second}&probe=%5f"),
+        ("for the first parameter only", first),
+    ):
+        target = at.target() + (f"?{query}" if query else "")
+        yield at.case(rule, f"a request signed {how}", query=sent, auth=Auth(signed_target=target))
+
+
+#: Valid queries in ways that parsing and writing them again would change.
+QUERIES = (
+    "page=1&size=2",
+    "size=2&page=1",
+    "si%7Ae=2&page=1",
+    "si%7ae=2&page=1",
+    "probe=a+b%20c%2Bd&flag&empty=&probe=2&probe=1&size=2",
+    # Signs that may stand in a query as they are (RFC 3986), and that URL libraries encode all the same.
+    "probe=it's(1)*!,;:@/?$~&size=2",
+)
+DATE_QUERIES = (
+    "start_date=2020-01-01T00%3A00%3A00Z",
+    "start_date=2020-01-01T00%3a00%3a00Z",
+    "start_date=2020-01-01T00:00:00Z&page=1",
+)
+
+
+def queries_as_sent(at: Engine) -> Iterator[Case]:
+    """Parameters in several orders and encodings; they need not be understood."""
+    dates = DATE_QUERIES if "start_date" in at.ctx.operation.query_parameters else ()
+    for query in (*QUERIES, *dates):
+        yield at.case("auth.query-as-sent", f"the query {query}, signed as sent", query=query)
+
+
+def timestamps_and_nonces(at: Engine) -> Iterator[Case]:
+    """Requests signed for another timestamp or nonce, without it, and for the nonce in upper case."""
+    now = at.ctx.run.clock.now()
+    for how, signed in (
+        ("for the second before", str(now - 1)),
+        ("for the second after", str(now + 1)),
+        ("without its timestamp", ""),
+    ):
+        auth = Auth(timestamp=str(now), signed_timestamp=signed)
+        yield at.case("auth.signed-timestamp", f"a request signed {how}", auth=auth)
+    changes: dict[str, Callable[[str], str]] = {
+        "for another nonce": lambda nonce: nonce[::-1],
+        "without its nonce": lambda nonce: "",
+        "for its nonce in upper case": str.upper,
+    }
+    for how, change in changes.items():
+        nonce = "a" + signing.new_nonce()[2:] + "b"
+        auth = Auth(nonce=nonce, signed_nonce=change(nonce))
+        yield at.case("auth.signed-nonce", f"a request signed {how}", auth=auth)
+
+
+def separators(at: Engine) -> Iterator[Case]:
+    """Requests signed with separators between the parts of the signature string."""
+    for what, separator in (
+        ("line feeds", "\n"),
+        ("bars", "|"),
+        ("dots", "."),
+        ("spaces", " "),
+        ("colons", ":"),
+    ):
+        name = f"a request signed with {what} between the parts"
+        yield at.case("auth.no-separators", name, auth=Auth(separator=separator))
+
+
+# ---------------------------------------------------------------------- bodies
+
+
+def lettered(at: Engine) -> dict[str, Any]:
+    """A valid body with letters outside ASCII."""
+    return {**at.document(), TRAITS[at.operation].free_text: f"conformance {marker()} {LETTERS}"}
+
+
+def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
+    """The same JSON object in other bytes, each with its name for a sentence."""
+    document = json.loads(body)
+    yield "with white space between its tokens", json.dumps(document, ensure_ascii=False).encode()
+    yield "with its members in another order", to_json(dict(reversed(document.items())))
+    yield (
+        "with its members sorted by name",
+        json.dumps(document, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(),
+    )
+    yield "with its non-ASCII letters escaped", json.dumps(document, separators=(",", ":")).encode()
+    yield "with a line feed after it", body + b"\n"
+
+
+def bodies(at: Engine) -> Iterator[Case]:
+    """Bodies that differ from what was signed by a value, their end, white space, order or escapes only, and
+    one that is declared as text and signed as empty."""
+    rule, text = "auth.signed-body", TRAITS[at.operation].free_text
+    document = lettered(at)
+    body = to_json(document)
+    changed = to_json({**document, text: document[text].replace("conformance", "conformancE")})
+
+    def signed(name: str, sent: bytes, over: bytes) -> Case:
+        # How long a body may be is for the server to say.
+        long = len(sent) > 4096
+        control = at.case("auth.body-as-sent", "the same long body, signed as it is sent", body=sent)
+        return at.case(rule, name, body=sent, auth=Auth(signed_body=over), control=control if long else None)
+
+    yield signed("a body with one letter changed after signing", changed, body)
+    yield signed("a body with a member added after signing", to_json({**document, "x": 1}), body)
+    yield signed("a body signed as empty", body, b"")
+    # Who reads bodies of one media type only may check the signature of others over nothing.
+    name = "a body declared as text/plain, signed as empty"
+    yield at.case(rule, name, content_type="text/plain", auth=Auth(signed_body=b""))
+    yield signed("a body of which half was signed", body, body[: len(body) // 2])
+    name = "a long body with its last byte changed after signing"
+    yield signed(name, body + b" " * 9000 + b"\n", body + b" " * 9001)
+    for how, other in reworded(body):
+        if other != body:
+            yield signed(f"a body signed {how}", body, other)
+            if "members" not in how:
+                yield signed(f"a body sent {how}, signed without that", other, body)
+
+
+#: A body in chunks, without a length.
+CHUNKED = (("Transfer-Encoding", "chunked"),)
+
+
+def chunked(at: Engine) -> Iterator[Case]:
+    """Bodies in chunks that are signed as empty, and with a byte more."""
+    body = to_json(at.document())
+    for how, signed in (("signed as empty", b""), ("signed with a byte more", body + b" ")):
+        name, auth = f"a valid body sent in chunks, {how}", Auth(signed_body=signed)
+        yield at.case("auth.signed-body", name, headers=CHUNKED, body=body, auth=auth)
+
+
+def empty_bodies(at: Engine) -> Iterator[Case]:
+    """Requests without a body, signed over one; on POST also a body that is sent but not signed."""
+    rule = "auth.signed-empty-body"
+    for body in (b"{}", b"null", b" "):
+        name = f"a request without a body, signed over {body.decode()!r}"
+        yield at.case(rule, name, auth=Auth(signed_body=body))
+    if at.ctx.operation.is_post:
+        name = "a request with the body {}, signed as empty"
+        yield at.case(rule, name, body=b"{}", auth=Auth(signed_body=b""))
+
+
+def bodies_as_sent(at: Engine) -> Iterator[Case]:
+    """Bodies with white space, another order, letters outside ASCII and escapes."""
+
+    def sent(what: str, body: bytes) -> Case:
+        return at.case("auth.body-as-sent", f"{what}, signed as sent", body=body)
+
+    escaped = (
+        json.dumps(lettered(at), separators=(",", ":"))
+        .replace("\\ud83c", "\\uD83C")
+        .replace("conformance ", "conformance\\/ ")
+    )
+    apart = to_json(lettered(at)).replace(b"conformance", b"conforme\xcc\x81")
+    reversed_body = json.dumps(dict(reversed(lettered(at).items())), ensure_ascii=False, indent=2)
+    yield sent("a body with letters outside ASCII", to_json(lettered(at)))
+    yield sent("a body with escapes", escaped.encode())
+    yield sent("a body with a letter and its accent apart", apart)
+    yield sent("an indented body in another order", reversed_body.encode())
+
+
+def spaced_body(at: Engine, spaces: int) -> Case:
+    """A body with white space around it, so many spaces of it behind."""
+    body = b" \r\n\t" + to_json(lettered(at)) + b"\r\n" + b" " * spaces
+    name = "a body with much white space around it, signed as sent"
+    return at.case("auth.body-as-sent", name, body=body)

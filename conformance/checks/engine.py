@@ -1,0 +1,191 @@
+"""Sends cases to one place and judges their answers by what the oracle says of them.
+
+A check that is a table hands it over:
+
+    @check("auth.header-case")
+    def test_header_names_in_any_case(ctx):
+        AuthProbes(ctx).sound.run(authentication.header_case)
+
+A table is a function that yields cases; the engine draws the valid request that each of them changes. A case
+names its rule, and the oracle says what that rule demands of the answer (conformance.judge.oracle). Where it
+says nothing, one of the two is wrong: `Disagreement`, an error of the suite and no verdict on the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import RULES
+from conformance.harness.context import CheckContext
+from conformance.judge.oracle import (
+    ENCODED,
+    ENCODED_LOWER,
+    UNKNOWN,
+    Disagreement,
+    ExpectedAnswer,
+    Kind,
+    Known,
+    Reason,
+    ValidBody,
+    expect,
+    own_path,
+)
+from conformance.wire.messages import Call, Exchange, to_json
+from conformance.world.account import AccountFixture, quoted, unknown_like
+from conformance.world.case import Case, call_of
+
+Table = Callable[["Engine"], Iterable[Case]]
+
+
+class Engine:
+    """One place of a check: draws valid requests there, sends cases and judges their answers.
+
+    `fixture` is asked for before each request. `moved` is called when a request that must be refused was
+    accepted. `valid` is the answer to the valid request: a refusal that this one gets as well shows nothing.
+    """
+
+    def __init__(
+        self,
+        ctx: CheckContext,
+        fixture: Callable[[], AccountFixture],
+        *,
+        moved: Callable[[], None] | None = None,
+        valid: Exchange | None = None,
+    ) -> None:
+        self.ctx = ctx
+        self.operation = ctx.operation.id
+        self.valid = valid
+        #: Nonces that were used in this place; the oracle knows them.
+        self.nonces: set[str] = set()
+        self._fixture = fixture
+        self._moved = moved
+        self._drawn: ValidBody | None = None
+
+    # ------------------------------------------------------------------ making
+
+    @property
+    def fixture(self) -> AccountFixture:
+        """The account that cases are sent to."""
+        return self._fixture()
+
+    def document(self) -> dict[str, Any]:
+        """A new valid body, which the oracle takes as one that the server accepts."""
+        drawn = self.fixture.body(self.operation)
+        self._drawn = ValidBody(self.operation, drawn)
+        return drawn
+
+    def case(self, rule: str, name: str, *, whose: Mapping[str, str] | None = None, **changes: Any) -> Case:
+        """A valid request of the operation but for these changes of a Case; `whose` names path parameters
+        that are not the caller's own. Where the body is not changed it is a new one."""
+        if "body" not in changes and OPERATIONS[self.operation].request_schema is not None:
+            changes["body"] = to_json(self.document())
+        path = tuple({**dict(own_path(self.operation)), **(whose or {})}.items())
+        return Case(self.operation, name, rule, path, **changes)
+
+    def target(self, whose: Mapping[str, str] | None = None) -> str:
+        """The path of a valid request, or of one that names some resources of others."""
+        return self.call(self.case("", "", whose=whose, body=None)).path
+
+    def call(self, case: Case) -> Call:
+        """The call of a case, with ids in its path."""
+        own = {name: quoted(value) for name, value in self.fixture.ids(self.operation).items()}
+        ids = {name: _id(own[name], whose) for name, whose in case.path}
+        return call_of(case, ids, case.body)
+
+    # ------------------------------------------------------------------ sending and judging
+
+    def run(self, table: Table) -> None:
+        """Sends the cases of a table that the run wants, and judges their answers."""
+        for case in table(self):
+            if self.ctx.wanted(case.name):
+                self.perform(case)
+
+    def perform(self, case: Case) -> Exchange:
+        """Sends one case and judges its answer."""
+        call = self.call(case)
+        # Asked first: a row that the oracle does not understand is not sent.
+        self.reason(case, call)
+        answer = self.send(call, case.name)
+        self.judge(case, answer)
+        return answer
+
+    def send(self, call: Call, name: str) -> Exchange:
+        """Sends a call; where a request that must be refused is accepted, the next ones go elsewhere."""
+        answer = self.ctx.send(call, name)
+        if answer.succeeded and self._moved:
+            self._moved()
+        return answer
+
+    def expected(self, case: Case, call: Call) -> ExpectedAnswer:
+        """What the oracle says of a case."""
+        now = self.ctx.run.clock.now()
+        known = Known(case.path, valid=self._drawn, now=now, nonces=self.nonces)
+        return expect(call, self.ctx.target, known)
+
+    def reason(self, case: Case, call: Call) -> Reason:
+        """What the rule of a case says of its answer. Raises Disagreement where the oracle knows nothing of
+        it."""
+        expected = self.expected(case, call)
+        found = expected.by(case.rule)
+        if found is None:
+            rules = ", ".join(reason.rule for reason in expected.reasons) or "nothing"
+            raise Disagreement(f"{case.name} ({self.operation}): {case.rule}, but the oracle says {rules}")
+        return replace(found, what=case.name)
+
+    def judge(self, case: Case, answer: Exchange) -> None:
+        """Judges the answer to a case by its rule, and by the rules about statuses that follow from it."""
+        ctx, expected = self.ctx, self.expected(case, answer.call)
+        reason = self.reason(case, answer.call)
+        if self._shows_nothing(case, reason, answer):
+            return
+        ctx.judge(reason.rule, reason.expectation, answer)
+        for other in expected.refusals:
+            if case.rule in RULES[other.rule].follows and other.statuses and other.rule in ctx.rules:
+                if answer.succeeded:
+                    told = f"{case.name} was not refused, but answered {answer.described()}"
+                    ctx.skip_judgement(other.rule, told, answer, cause=case.rule)
+                else:
+                    ctx.judge(other.rule, replace(other, what=case.name).expectation, answer)
+
+    def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
+        """Whether a request without the defect is answered no better; if so, it is noted."""
+        ctx, valid = self.ctx, self.valid
+        if reason.kind is Kind.REFUSED and valid is not None and answer.refused and valid.refused:
+            alike = not reason.type and answer.described() == valid.described()
+            if alike or (answer.refused_authentication and valid.refused_authentication):
+                told = f"{case.name} was answered {answer.described()}, just as the valid request was"
+                ctx.skip_judgement(reason.rule, told, answer, valid)
+                return True
+        control = case.control
+        if control is None or reason.expectation.judge([answer], ctx.target).good is not False:
+            return False
+        other = self.send(self.call(control), f"a control: {control.name}")
+        holds = self.reason(control, other.call).expectation.judge([other], ctx.target).good
+        if holds is False or (other.refused and other.described() == answer.described()):
+            told = f"{control.name} was answered {other.described()}, so that {case.name} shows nothing"
+            ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)
+            return True
+        return False
+
+
+def _id(own: str, whose: str) -> str:
+    """A path parameter: the caller's own id, or one made from it."""
+    if whose == UNKNOWN:
+        return unknown_like(own)
+    if whose in (ENCODED, ENCODED_LOWER):
+        return encoded(own, lower=whose == ENCODED_LOWER)
+    return own
+
+
+def encoded(text: str, *, lower: bool = False) -> str:
+    """An id with one of its characters percent-encoded, in hexadecimal digits of that case."""
+    # A code with a letter in it, so that its case shows.
+    letter = next(
+        (character for character in text if character.isascii() and not f"{ord(character):02x}".isdigit()),
+        text[0],
+    )
+    code = f"%{ord(letter):02x}" if lower else f"%{ord(letter):02X}"
+    return text.replace(letter, code, 1)

@@ -1,0 +1,61 @@
+"""The engine judges a case by what the oracle says of its rule, and by nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from conformance.checks.cases import authentication
+from conformance.checks.places import defective
+from conformance.harness.authentication import AuthProbes
+from conformance.judge.findings import Verdict
+from conformance.judge.oracle import Disagreement
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.refusals import Refusal
+from conformance.reference.store import Organization
+from conformance.wire.messages import Auth
+from tests.support.runs import ctx_on
+
+
+class AsksNobody(Behaviour):
+    """Takes a request that cannot be authenticated for one of the organization that came before."""
+
+    known: Organization | None = None
+
+    def authenticate(self, ctx: Context) -> None:
+        try:
+            super().authenticate(ctx)
+            self.known = ctx.organization
+        except Refusal:
+            ctx.organization = self.known
+
+
+def test_a_row_that_the_oracle_does_not_understand_is_an_error_of_the_suite() -> None:
+    ctx = ctx_on("listWallets", "auth.signature")
+    engine = defective(AuthProbes(ctx))
+    sent = len(ctx.exchanges)
+    case = engine.case("auth.signature", "a valid request", auth=Auth())
+    with pytest.raises(Disagreement, match=r"auth\.signature, but the oracle says"):
+        engine.perform(case)
+    assert len(ctx.exchanges) == sent
+
+
+def test_rules_about_statuses_follow_from_the_rule_of_a_case() -> None:
+    ctx = ctx_on("listWallets", "auth.missing-header", "auth.missing-header-status", "auth.bearer-only")
+    defective(AuthProbes(ctx)).run(authentication.missing_headers)
+    assert {finding.rule: finding.verdict for finding in ctx.findings()} == {
+        "auth.missing-header": Verdict.PASSED,
+        "auth.missing-header-status": Verdict.PASSED,
+        "auth.bearer-only": Verdict.PASSED,
+    }
+    assert [finding.probes for finding in ctx.findings()] == [5, 5, 2]
+
+
+def test_a_case_whose_control_is_answered_no_better_shows_nothing() -> None:
+    rules = ("auth.bearer-only", "auth.missing-header", "auth.missing-header-status")
+    ctx = ctx_on("listWallets", *rules, behaviour=AsksNobody())
+    defective(AuthProbes(ctx)).run(authentication.missing_headers)
+    found = {finding.rule: finding for finding in ctx.findings()}
+    assert found["auth.missing-header"].verdict is Verdict.FAILED
+    assert found["auth.bearer-only"].verdict is Verdict.INCONCLUSIVE
+    assert found["auth.bearer-only"].cause == "auth.missing-header"

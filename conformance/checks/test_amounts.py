@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -13,13 +14,14 @@ from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.harness.members import judge_member
 from conformance.harness.side_effects import UNTOUCHED
 from conformance.judge.comparison import show
-from conformance.judge.expectations import At, Equal
+from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.judge.forms import not_positive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.corpora import amounts
 from conformance.world.corpora.value import Use, values
+from conformance.world.creations import creations
 from conformance.world.run_context import SAMPLE_REMEDIES
 
 #: No amount is drawn of which the account could not pay ten.
@@ -71,6 +73,10 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     Amounts beyond a tenth of the known funds are sent only where a payout beyond these funds was accepted
     before."""
     fixture = ctx.fixture()
+    if ctx.operation.id == "createPayout":
+        for made in creations(ctx.run, ctx.operation.id):
+            what = f"amount_in_usd of a payout in {made.body['currency']} above zero"
+            ctx.judge("payout.amount-in-usd", above_zero(what), made.exchange)
     first = fixture.call(ctx.operation.id)
     _judge_amount(ctx, ctx.accept(first, "a valid amount"))
     sent = first.document
@@ -115,6 +121,13 @@ def _judge_amount(ctx: CheckContext, answer: Exchange) -> None:
                 remedy="Name the currency in [samples.payout_destination.bank_account]: "
                 "USD if it can be had.",
             )
+
+
+@predicate
+def above_zero(exchanges: Sequence[Exchange]) -> str:
+    """The amount in US dollars of an accepted payout, which is positive, is not zero or less."""
+    amount = _decimal(exchanges[0].get("amount_in_usd"))
+    return show(exchanges[0].get("amount_in_usd")) if amount is not None and amount <= 0 else ""
 
 
 def _judge_value(ctx: CheckContext, rule: str, name: str, answer: Exchange, sent: str) -> None:

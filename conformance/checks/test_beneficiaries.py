@@ -27,6 +27,7 @@ from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import AcceptedBodies
 from conformance.world.creations import LETTERS, SIGNS
 from conformance.world.lateness import look_until
+from conformance.world.lists import large_list
 
 #: What some of a beneficiary's destinations are, by their places.
 _KINDS = {0: "default", 1: "wallet", 2: "IBAN", 3: "IBAN alone", 4: "unlabelled", 5: "letters and signs"}
@@ -177,6 +178,33 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         answer = look_until(ctx.run.cache, ctx.operation.id, functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
             _judge_destinations(ctx, answer, mine, foreign, what)
+    if ctx.operation.id != "disableBeneficiary" and ctx.wanted("more destinations than a page holds"):
+        _judge_many_destinations(ctx)
+
+
+def _judge_many_destinations(ctx: CheckContext) -> None:
+    """Judges that a beneficiary shows all of more destinations than the largest page of a list holds."""
+    rule = "beneficiary.destinations"
+    many = large_list(ctx.run, "listPayoutDestinations")
+    ids = dict(zip(("account_id", "beneficiary_id"), many.call.path.split("/")[3:6:2], strict=True))
+    update = ctx.operation.id == "updateBeneficiary"
+    reading = call(ctx.operation.id, ids, {"note": f"changed {samples.marker()}"} if update else None)
+    what = f"a beneficiary with {len(many.created)} destinations"
+
+    def shows_all(answer: Exchange) -> bool:
+        return not answer.succeeded or len(objects(answer.get("payout_destinations"))) >= len(many.created)
+
+    answer = look_until(ctx.run.cache, ctx.operation.id, lambda: ctx.send(reading, what), shows_all)
+    if ctx.usable(rule, answer) and answer.succeeded:
+        ctx.judge(rule, holds_destinations(f"{what}: all of them", ids=sorted(many.created)), answer)
+
+
+@predicate
+def holds_destinations(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str:
+    """A beneficiary's payout_destinations hold destinations of these ids, and maybe others."""
+    held = {element.get("id") for element in objects(exchanges[0].get("payout_destinations"))}
+    missing = [identifier for identifier in ids if identifier not in held]
+    return f"{len(held)}, without {', '.join(missing[:3])}" if missing else ""
 
 
 def _destination(

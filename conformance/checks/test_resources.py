@@ -4,16 +4,19 @@ and read alike."""
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
+from typing import Any
 
 from conformance.contract.operations import response_rules
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import TRAITS
+from conformance.harness.beneficiaries import arrived
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members, look_for
-from conformance.judge.comparison import MOVING, document, found_again, normalized, objects
+from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, show
 from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
 from conformance.judge.expectations.answers import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
@@ -38,6 +41,12 @@ FORMATS = (
     "format.bank-details",
     "format.iban",
 )
+
+#: Looks at two accounts whose balances others may change in between.
+LOOKS = 2
+
+#: Seconds between two resources whose timestamps must differ.
+APART = 2.0
 
 FUNDED = "Name an account that has balances: [primary] funded_account_id."
 
@@ -207,6 +216,43 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
             )
             continue
         ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
+    if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
+        _judge_neighbour(ctx, ctx.run.payouts(), fixtures[0][1])
+
+
+def _judge_neighbour(ctx: CheckContext, funded: AccountFixture, neighbour: AccountFixture) -> None:
+    """Judges that what a payout takes from one account shows in no other one's balances."""
+    reading = funded.call("getAccountBalances")
+    before = ctx.send(reading, "balances of the funded account, before a payout")
+    paid = ctx.send(funded.call("createPayout"), "a payout from the funded account")
+    if not paid.succeeded:
+        return
+    what = "balances of an account that pays nothing, beside one that does"
+    for _ in range(LOOKS):
+        after = ctx.send(reading, "balances of the funded account, after a payout")
+        beside = ctx.send(neighbour.call("getAccountBalances"), what)
+        if not ctx.judge("balances.of-account", not_the_payers(what), beside, after, before):
+            return
+
+
+@predicate
+def not_the_payers(exchanges: Sequence[Exchange]) -> str:
+    """An account's balances, first, are not those of another account, which a payout has just changed from
+    what they were, last."""
+    beside, after, before = (_money(exchange) for exchange in exchanges[:3])
+    for currency, money in after.items():
+        if money != before.get(currency) and beside.get(currency) == money:
+            return f"{currency} {', '.join(map(show, money))}, as in the account that paid"
+    return ""
+
+
+def _money(exchange: Exchange) -> dict[str, tuple[Any, ...]]:
+    """Currency -> its amounts in an account's balances."""
+    names = ("available_balance", "pending_payout")
+    return {
+        str(balance.get("currency")): tuple(balance.get(name) for name in names)
+        for balance in objects(exchange.get("balances"))
+    }
 
 
 @predicate
@@ -265,22 +311,30 @@ def no_balance(ctx: CheckContext, rule: str, answer: Exchange) -> None:
 
 @check("format.timestamp-current")
 def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
-    """A new resource shows a created of about now, none an updated before its created, and no balance an
-    updated_at that is still to come."""
-    operation = ctx.operation.id
+    """A new resource shows a created of about now, and another one than a resource made two seconds before;
+    none shows an updated before its created, and no balance an updated_at that is still to come."""
+    rule, operation = "format.timestamp-current", ctx.operation.id
     if ctx.operation.traits.creates:
+        earlier = creations(ctx.run, operation)[0].exchange
+        time.sleep(max(0.0, APART - (time.time() - arrived(earlier))))
         answers = [
             ctx.accept(place(ctx.run, operation).call(operation), "a new resource, to tell the time by")
         ]
+        ctx.judge(rule, another_time(f"created of a resource made {APART:g} s later"), answers[0], earlier)
     else:
         answers = [shown(ctx, "a resource that was made before")]
     for answer in answers:
         if operation == "getAccountBalances" and answer.get("balances") == []:
-            no_balance(ctx, "format.timestamp-current", answer)
+            no_balance(ctx, rule, answer)
             continue
-        ctx.judge(
-            "format.timestamp-current", tells_the_time("created of about now, updated not before it"), answer
-        )
+        ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
+
+
+@predicate
+def another_time(exchanges: Sequence[Exchange]) -> str:
+    """Two resources that were made seconds apart, the later one first, show different times."""
+    later, earlier = (exchange.get("created") for exchange in exchanges[:2])
+    return show(later) if isinstance(later, str) and later == earlier else ""
 
 
 @predicate

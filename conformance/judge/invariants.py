@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from conformance.contract import signing
 from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
@@ -30,6 +31,7 @@ INVARIANTS = (
     "http.content-type",
     "error.shape",
     "secrets.hidden",
+    "auth.signature-hidden",
     "format.fields",
     "format.object",
     "format.id",
@@ -138,6 +140,12 @@ class Invariants:
     def __init__(self, target: Target) -> None:
         self.tallies: dict[tuple[str, str], Tally] = {}
         self._secrets = telling_secrets(target)
+        #: API key -> the secret that goes with it.
+        self._secret_of = {
+            organization.api_key: organization.secret
+            for organization in (target.primary, target.secondary)
+            if organization is not None
+        }
         self._hidden = HiddenNumbers()
         #: Operation -> how many of its requests had to be sent again.
         self._lost: dict[str, int] = {}
@@ -189,6 +197,8 @@ class Invariants:
             self._body(exchange)
         if exchange.status is not None:
             self._secrets_hidden(exchange)
+            if exchange.status == 401:
+                self._signature_hidden(exchange)
 
     def _no_server_error(self, exchange: Exchange) -> bool:
         status, broken = exchange.status, ""
@@ -330,3 +340,15 @@ class Invariants:
             broken = f"the response shows the full {name} of a payout destination" if name else ""
         expected = "no signing secret and no full number of a payout destination"
         self._judge("secrets.hidden", exchange, broken, expected, maker)
+
+    def _signature_hidden(self, exchange: Exchange) -> None:
+        headers = {name.lower(): value for name, value in exchange.request_headers}
+        key, timestamp, nonce, sent = (headers.get(name.lower(), "") for name in signing.HEADERS)
+        if (secret := self._secret_of.get(key)) is None:
+            return
+        target = exchange.target.encode("utf-8", "surrogatepass")
+        string = signing.signature_string(exchange.method, target, timestamp, nonce, exchange.request_body)
+        right = signing.signature(secret, string)
+        shown = right != sent.lower() and right.encode() in exchange.response_body.lower()
+        broken = "a refusal that shows the signature that would have been right" if shown else ""
+        self._judge("auth.signature-hidden", exchange, broken, "no signature in a refusal")

@@ -23,6 +23,12 @@ DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
 
 
 faults["beneficiary.destinations"] |= {
+    "Only so many of the destinations are embedded.": seam(
+        "destinations",
+        lambda self, ctx, record: self.usual()[: self.value],
+        operations=("getBeneficiary", "updateBeneficiary"),
+        each=(20, 50, 100),
+    ),
     "payout_destinations does not hold the beneficiary's destinations, each once.": seam(
         "destinations", lambda self, *_: self.value(self.usual()), each=DESTINATIONS
     ),

@@ -235,6 +235,15 @@ class BalancesOfAnother(Faulty):
 
 
 @fault("balances.of-account")
+class BalancesOfTheCustomer(Faulty):
+    """The balances are those of all accounts of the customer."""
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        accounts = ctx.store.select("account", record["parent"])
+        return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
+
+
+@fault("balances.of-account")
 class CurrencyTwice(Faulty):
     """A currency has two balances."""
 

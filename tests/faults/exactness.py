@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from conformance.contract.rules import RULES
@@ -33,7 +33,13 @@ UPDATED = [
     if name not in ("createPayin", "getAccountBalances")
 ]
 
+#: Evaluated once, as a default in a class body would be.
+STARTED = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+
 faults["format.timestamp-current"] |= {
+    "created is the time at which the process started.": showing(
+        lambda self, ctx, document: {**document, "created": STARTED}, operations=CREATES
+    ),
     "created is local time that calls itself UTC.": showing(
         lambda self, ctx, document: {**document, "created": shifted(document["created"], hours=self.value)},
         operations=CREATES,

@@ -349,6 +349,14 @@ faults["create.amount-exact"] |= {
 }
 
 
+@fault("payout.amount-in-usd", each=("0.00", "-3.00"))
+class NoDollars(Faulty):
+    """amount_in_usd of an amount in another currency is zero or less."""
+
+    def amount_in_usd(self, ctx: Context) -> str:
+        return super().amount_in_usd(ctx) if ctx.values["currency"] == "USD" else str(self.value)
+
+
 @fault("payout.amount-in-usd", each=("2.00", "0", "fee", "missing cents"))
 class OtherDollars(Faulty):
     """amount_in_usd of an amount in US dollars is another one."""

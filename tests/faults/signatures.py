@@ -25,6 +25,21 @@ from conformance.reference.routes import ROUTES
 
 from .catalogue import Faulty, fault, faults, hook, refusal, refuse, seam
 
+
+def telling(self: Any, ctx: Context) -> None:
+    """Refuses a wrong signature with a message that shows the right one."""
+    try:
+        self.usual()
+    except Refusal as error:
+        expected = signing.signature(self.signing_secret(ctx), self.signature_string(ctx))
+        error.message = f"Expected {expected}."
+        raise
+
+
+faults["auth.signature-hidden"] |= {
+    "The refusal of a signature shows the right one.": seam("check_signature", telling),
+}
+
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
 

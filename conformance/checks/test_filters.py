@@ -12,25 +12,23 @@ from fractions import Fraction
 
 from conformance.contract.rules import RULES
 from conformance.contract.timestamps import parse, with_offset
-from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import (
     FAR_FUTURE,
     FAR_PAST,
+    Filter,
     Filtered,
-    Filters,
     absent_currencies,
     dates,
     end_date,
     start_date,
 )
-from conformance.harness.list_reading import compared, item_fields, status_filter
-from conformance.harness.pagination import walk
+from conformance.harness.lists import compared, item_fields, judge_totals, judge_whole, status_filter
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.pages import count_of_pages, keeps_what_fits, number_is
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, statuses
+from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, statuses, walk
 from conformance.world.lateness import look_until
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
@@ -226,7 +224,7 @@ def test_filters_combine(ctx: CheckContext) -> None:
     ]
     if {"start_date", "end_date"} <= valid.keys():
         _no_period(ctx, lists)
-    plain = walk(ctx, lists.call, size=_SIZE)
+    plain = walk(ctx.send, lists.call, size=_SIZE)
     if plain.broken or plain.repeated or plain.total != len(plain.ids):
         ctx.skip_judgement(
             _COMBINE,
@@ -243,7 +241,7 @@ def test_filters_combine(ctx: CheckContext) -> None:
             _walk(ctx, lists, filters)
 
 
-def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
+def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filter]:
     """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
     valid = {}
     for name, filtered in lists.filters().items():
@@ -256,7 +254,7 @@ def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
             )
             continue
         valid[name] = filtered
-        pagination.totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
+        judge_totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
         if not ctx.wanted(f"{name} without page and size"):
             continue
         kept = [element for element in lists.elements if filtered.keeps(element)]
@@ -267,21 +265,21 @@ def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filters]:
     return valid
 
 
-def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filters], what: str) -> None:
+def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filter], what: str) -> None:
     expected = [element for element in lists.elements if all(each.keeps(element) for each in filters)]
     parameters = [pair for each in filters for pair in each.parameters]
     if found := lists.keeps(_COMBINE, parameters, expected, what):
-        pagination.totals(ctx, _COMBINE, [found], len(found.ids), what)
+        judge_totals(ctx, _COMBINE, [found], len(found.ids), what)
 
 
-def _kept(lists: Filtered, filters: list[Filters], *, anew: bool = False) -> list[str]:
+def _kept(lists: Filtered, filters: list[Filter], *, anew: bool = False) -> list[str]:
     """The ids of the elements that filters keep together; `anew`, as the list shows them now."""
     if anew:
         lists.read()
     return [element.id for element in lists.elements if all(each.keeps(element) for each in filters)]
 
 
-def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
+def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filter]) -> None:
     kept = _kept(lists, filters)
     parameters = [pair for each in filters for pair in each.parameters]
     named = " and ".join(dict.fromkeys(name for name, _ in parameters))
@@ -300,11 +298,11 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     done = look_until(
         ctx.run.cache,
         ctx.operation.id,
-        lambda: walk(ctx, lists.call, size=size, filters=parameters),
+        lambda: walk(ctx.send, lists.call, size=size, filters=parameters),
         good,
     )
     kept = _kept(lists, filters)
-    if not kept or not pagination.whole(ctx, _COMBINE, done, kept, what):
+    if not kept or not judge_whole(ctx, _COMBINE, done, kept, what):
         return
     sentence = f"{what}: none but the {len(kept)} elements that fit"
     fitting = keeps_what_fits(sentence, ids=sorted(lists.ids), only_leaves_out=True)
@@ -313,7 +311,7 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filters]) -> None:
     compared(ctx, shown, lists.list_fixture.created, done.page_exchanges)
     known = len(set(done.ids)) == len(kept)
     if known:
-        pagination.totals(ctx, _COMBINE, done.pages, len(kept), what)
+        judge_totals(ctx, _COMBINE, done.pages, len(kept), what)
     for number, found in enumerate(done.pages, 1):
         ctx.judge("list.echo", number_is(what, "page", number), found.exchange)
         ctx.judge("list.echo", number_is(what, "size", size), found.exchange)

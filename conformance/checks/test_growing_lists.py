@@ -9,12 +9,11 @@ from conformance.contract.traits import ADDS_TO
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
-from conformance.harness.pagination import walk
 from conformance.harness.races import Rounds
 from conformance.judge.expectations import Expectation
 from conformance.judge.pages import Listed, no_element_twice
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import Page, page_of
+from conformance.wire.pages import Page, page_of, walk
 from conformance.world.account import AccountFixture
 from conformance.world.lateness import look_until
 
@@ -137,7 +136,7 @@ class Growth:
             total = page.total if page and page.total is not None else self.since
             came = newest_accounts(self.ctx.run, self._look, self.fixture, self.since, total)
             return came.pages, came.found, came.last
-        done = walk(self.ctx, self.fixture.call(self.ctx.operation.id), size=5)
+        done = walk(self.ctx.send, self.fixture.call(self.ctx.operation.id), size=5)
         return done.pages, not done.cut, done.exchanges[-1]
 
     def _look(self, call: Call, purpose: str) -> Exchange:

@@ -7,12 +7,18 @@ from typing import Any
 
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO
-from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import FAR_PAST, end_date
-from conformance.harness.list_reading import active, compared, documented_items, in_order, stocked
-from conformance.harness.pagination import steady, walk
+from conformance.harness.lists import (
+    active,
+    compared,
+    documented_items,
+    in_order,
+    steady,
+    stocked,
+    usable_page,
+)
 from conformance.judge.expectations import At, Documented, Equal
 from conformance.judge.findings import Inconclusive
 from conformance.judge.pages import (
@@ -23,7 +29,7 @@ from conformance.judge.pages import (
     number_is,
 )
 from conformance.wire.messages import MISSING, Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
 from conformance.world.account import AccountFixture, identifier
 from conformance.world.furnishing import furnished, only_own
 from conformance.world.lateness import look_until, told
@@ -44,10 +50,10 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
         sizes.reverse()
 
     def read() -> tuple[list[Page], bool]:
-        done = walk(ctx, list_fixture.call, size=sizes[0])
+        done = walk(ctx.send, list_fixture.call, size=sizes[0])
         pages = list(done.pages)
         if set(list_fixture.created) - set(done.ids):
-            pages += walk(ctx, list_fixture.call, size=sizes[1]).pages
+            pages += walk(ctx.send, list_fixture.call, size=sizes[1]).pages
         return pages, done.cut
 
     elements = {*list_fixture.created, *list_fixture.known}
@@ -73,7 +79,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
     else:
         known = [*list_fixture.created, *list_fixture.known]
         ctx.judge("list.complete", Listed("all that is known to be there", known), *exchanges)
-    ctx.judge("list.complete", list_fixture.only_own(ctx.run, "the list", shown), *exchanges)
+    ctx.judge("list.complete", list_fixture.expectation(ctx.run, "the list", shown), *exchanges)
     compared(ctx, [item for page in pages for item in page.items], list_fixture.created, exchanges)
     for rule in (rule for rule in _SCHEMA_RULES if rule in ctx.rules):
         ctx.judge(rule, Documented(RULES[rule].statement, rule, ctx.operation.id), *exchanges)
@@ -90,18 +96,18 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     fixture = ctx.fixture()
     listing = fixture.call("listAccounts")
     ctx.accept(listing, "the list")
-    before = walk(ctx, listing)
+    before = walk(ctx.send, listing)
     created = fixture.create("createAccount")
     after = look_until(
         ctx.run.cache,
         ctx.operation.id,
-        lambda: steady(ctx, listing, lambda: walk(ctx, listing)),
+        lambda: steady(ctx, listing, lambda: walk(ctx.send, listing)),
         lambda read: read.cut or created.get("id") in read.ids,
     )
     ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
-        pagination.page(ctx, "list.complete", after.exchanges[-1], what)
+        usable_page(ctx, "list.complete", after.exchanges[-1], what)
         return
     # What others add meanwhile moves elements to later pages: some show twice, and none is left out.
     grew = len({page.total for page in after.pages}) > 1
@@ -181,7 +187,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             functools.partial(ctx.send, looking, what),
             lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
         )
-        found = pagination.page(ctx, "list.complete", exchange, what)
+        found = usable_page(ctx, "list.complete", exchange, what)
         if found is not None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)
             own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
@@ -216,7 +222,7 @@ def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:
 
 
 def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) -> None:
-    found = pagination.page(ctx, "list.empty", exchange, what)
+    found = usable_page(ctx, "list.empty", exchange, what)
     if found is None:
         if exchange.succeeded and exchange.get("items") is not MISSING:
             ctx.judge("list.empty", Equal(f"{what}: items", At("items"), []), exchange)

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import itertools
 
-from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import holds
-from conformance.harness.list_reading import active, out_of_range, stocked
-from conformance.harness.pagination import steady, walk
+from conformance.harness.lists import (
+    active,
+    judge_number,
+    judge_size,
+    out_of_range,
+    steady,
+    stocked,
+    usable_page,
+)
 from conformance.judge import pages, queries
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query
+from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query, walk
 from conformance.world.lateness import look_until
 
 
@@ -26,7 +32,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
         if not ctx.wanted(f"size={value}"):
             continue
         exchange = ctx.send(list_fixture.call.with_query([("size", value)]), f"size={value}")
-        pagination.size_in_range(ctx, exchange, f"size={value}")
+        judge_size(ctx, exchange, f"size={value}")
         out_of_range(ctx, exchange, "size", value)
     beside = [[("page", "2"), ("size", "101")], [("page", "1"), ("size", "0")]]
     if ctx.operation.id != "listAccounts":
@@ -36,7 +42,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
         if not ctx.wanted(what):
             continue
         exchange = ctx.send(list_fixture.call.with_query(parameters), what)
-        pagination.size_in_range(ctx, exchange, what, filled=("page", "2") not in parameters)
+        judge_size(ctx, exchange, what, filled=("page", "2") not in parameters)
 
 
 @check("list.page-range", "list.out-of-range")
@@ -69,11 +75,11 @@ def test_page_out_of_range(ctx: CheckContext) -> None:
     for value, size, exchange, valid in steady(ctx, list_fixture.call, read):
         if valid is not None and exchange.get("total") != valid.get("total"):
             valid = None  # the list has grown between the two
-        pagination.page_in_range(ctx, exchange, valid, f"page={value} at size {size}")
+        judge_number(ctx, exchange, valid, f"page={value} at size {size}")
         if size == 3:
             out_of_range(ctx, exchange, "page", value)
     alone = ctx.send(list_fixture.call.with_query([("page", "0")]), "page=0 alone")
-    pagination.page_in_range(ctx, alone, None, "page=0 alone")
+    judge_number(ctx, alone, None, "page=0 alone")
 
 
 #: Pages of which every server knows that they are none.
@@ -97,7 +103,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
     known = max(len(list_fixture.created), (first and first.total) or 0)
 
     def read() -> list[tuple[str, Exchange, Walk]]:
-        done = walk(ctx, list_fixture.call)
+        done = walk(ctx.send, list_fixture.call)
         count = max(len(set(done.ids)), done.total or 0, known)
         probes = []
         for size, steps in ((DEFAULT_SIZE, (1, 2, 100)), (1, (1, 2)), (MAX_SIZE, (1,))):
@@ -125,7 +131,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
     rule = "list.page-beyond"
     for what, exchange, done in steady(ctx, list_fixture.call, read):
         expected = f"{what}: no items, or a refusal (4xx)"
-        if pagination.page(ctx, rule, exchange, what, refusable=True) is not None:
+        if usable_page(ctx, rule, exchange, what, refusable=True) is not None:
             # What does not fit the server's numbers, it may take for none and answer as another page.
             if _grown_to(exchange):
                 continue

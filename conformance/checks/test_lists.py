@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from conformance.harness import pagination
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.list_reading import PageReading, active, read_at_all_sizes, stocked
-from conformance.harness.pagination import steady
+from conformance.harness.lists import (
+    PageReading,
+    active,
+    judge_size,
+    judge_totals,
+    judge_whole,
+    read_at_all_sizes,
+    steady,
+    stocked,
+    usable_page,
+)
 from conformance.judge import pages
 from conformance.judge.pages import Listed
 from conformance.wire.messages import Exchange
@@ -49,7 +57,7 @@ def test_more_elements_than_a_page_holds(ctx: CheckContext) -> None:
             list_fixture.call.with_query([("size", value)]),
             f"size={value} of {len(list_fixture.created)} elements",
         )
-        pagination.size_in_range(ctx, probe, f"size={value} of {len(list_fixture.created)} elements")
+        judge_size(ctx, probe, f"size={value} of {len(list_fixture.created)} elements")
 
 
 @check(
@@ -82,15 +90,15 @@ def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
     known, first = reading.known, reading.walks[0]
     for done in reading.walks:
         what = f"pages of size {done.size}"
-        valid = pagination.whole(ctx, "list.walk", done, known, what)
+        valid = judge_whole(ctx, "list.walk", done, known, what)
         if valid and reading.in_order and not done.cut and "list.stable" in ctx.rules:
             order = pages.same_order(f"{what}: the order that size {MAX_SIZE} shows", first=len(first.pages))
             ctx.judge("list.stable", order, *first.page_exchanges, *done.page_exchanges)
         if not any(walk.cut for walk in reading.walks):
-            pagination.totals(ctx, "list.walk", done.pages, len(known), what)
+            judge_totals(ctx, "list.walk", done.pages, len(known), what)
     for size, number, exchange in reading.samples:
         what = f"page {number} of size {size}"
-        found = pagination.page(ctx, "list.walk", exchange, what)
+        found = usable_page(ctx, "list.walk", exchange, what)
         part = first.ids[(number - 1) * size : number * size]
         if found is not None and reading.in_order and (part or not first.cut):
             sentence = f"{what}: the {len(part)} elements that follow those of page {number - 1}"
@@ -103,7 +111,7 @@ def _judge_grown(ctx: CheckContext, reading: PageReading) -> None:
     first walk showed is still there, and no total is less than that."""
     first = reading.walks[0]
     if first.broken is not None:
-        pagination.page(ctx, "list.walk", first.broken, "a page of a list")
+        usable_page(ctx, "list.walk", first.broken, "a page of a list")
         return
     for done in reading.walks[1:]:
         if done.broken is None and not done.cut and not first.cut:
@@ -167,7 +175,7 @@ def test_defaults(ctx: CheckContext) -> None:
         return answers
 
     for what, number, size, exchange, explicit in steady(ctx, list_fixture.call, read):
-        found = pagination.page(ctx, "list.defaults", exchange, what)
+        found = usable_page(ctx, "list.defaults", exchange, what)
         if found is not None:
             _judge_defaults(ctx, found, explicit, what, number, size)
 
@@ -224,7 +232,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         return answers
 
     for what, exchanges in steady(ctx, list_fixture.call, read).items():
-        found = [pagination.page(ctx, "list.stable", exchange, what) for exchange in exchanges]
+        found = [usable_page(ctx, "list.stable", exchange, what) for exchange in exchanges]
         # Of a list that grew meanwhile only answers of one total can be compared.
         totals = Counter(page.total for page in found if page is not None)
         usual = max(totals, key=lambda total: totals[total]) if totals else None

@@ -14,7 +14,6 @@ from conformance.contract import signing
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
-from conformance.harness.pagination import walk
 from conformance.harness.races import Rounds
 from conformance.harness.side_effects import SideEffects
 from conformance.judge.comparison import objects
@@ -28,6 +27,7 @@ from conformance.judge.expectations import (
     predicate,
 )
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.pages import walk
 from conformance.world.account import identifier
 
 #: Simultaneous requests, and how often: the first round also opens the connections for the second one.
@@ -172,7 +172,7 @@ def test_one_wallet(ctx: CheckContext) -> None:
         answers = rounds.race(calls, "simultaneous creates of one wallet")
         answered, succeeded = _answered(answers), [answer for answer in answers if answer.succeeded]
         what = f"{WALLETS} simultaneous creates of one currency and network"
-        done = walk(ctx, fixture.call("listWallets"))
+        done = walk(ctx.send, fixture.call("listWallets"))
         listed, found = done.exchanges[-1], None
         if done.broken is None:
             of_pair = [

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
-from conformance.harness import pagination
 from conformance.harness.context import CheckContext
-from conformance.harness.list_reading import status_filter, stocked
+from conformance.harness.lists import status_filter, stocked, usable_page
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
 from conformance.judge.pages import keeps_what_fits
@@ -34,7 +33,7 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Filters:
+class Filter:
     """One filter: its parameters, what it keeps, and the rule that says so."""
 
     rule: str
@@ -103,12 +102,12 @@ class Filtered:
         of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
         fitting = keeps_what_fits(f"{what}: {of}", ids=sorted(self.ids))
         exchange = self.looked(exchange, lambda answer: holds(fitting, self.unfiltered, answer))
-        found = pagination.page(self.ctx, rule, exchange, what)
+        found = usable_page(self.ctx, rule, exchange, what)
         if found is None:
             return None
         self.ctx.judge(rule, fitting, self.unfiltered, exchange)
         if "list.complete" in self.ctx.rules:
-            own = self.list_fixture.only_own(self.ctx.run, what, found.ids)
+            own = self.list_fixture.expectation(self.ctx.run, what, found.ids)
             self.ctx.judge("list.complete", own, exchange)
         return found
 
@@ -128,43 +127,43 @@ class Filtered:
             self.read()
             yield self.ctx.send(exchange.call, exchange.purpose)
 
-    def shows(self, exchange: Exchange, kept: Filters | set[str]) -> Exchange:
+    def shows(self, exchange: Exchange, kept: Filter | set[str]) -> Exchange:
         """The answer to a request as it shows just those elements of the list that a filter keeps, or the
         last one."""
 
         def good(answer: Exchange) -> bool:
-            expected = kept.kept(self.elements) if isinstance(kept, Filters) else kept
+            expected = kept.kept(self.elements) if isinstance(kept, Filter) else kept
             page = page_of(answer)
             return page is not None and set(page.ids) & self.ids == expected
 
         return self.looked(exchange, good)
 
-    def filters(self) -> dict[str, Filters]:
+    def filters(self) -> dict[str, Filter]:
         """Filters to combine, by name; of each kind one keeps some elements, others keep all or none."""
         early, late, currency = self._telling()
         unused = self._unused()
         found = {
-            "start_date": Filters(
+            "start_date": Filter(
                 "list.start-date", start_date(early.text), lambda element: element.created >= early.created
             ),
-            "start_date in the past": Filters("list.start-date", start_date(FAR_PAST), lambda element: True),
-            "end_date": Filters(
+            "start_date in the past": Filter("list.start-date", start_date(FAR_PAST), lambda element: True),
+            "end_date": Filter(
                 "list.end-date", end_date(late.text), lambda element: element.created < late.created
             ),
-            "end_date in the future": Filters("list.end-date", end_date(FAR_FUTURE), lambda element: True),
-            "status": Filters(
+            "end_date in the future": Filter("list.end-date", end_date(FAR_FUTURE), lambda element: True),
+            "status": Filter(
                 "list.status-filter",
                 status_filter(self.ctx, "active"),
                 lambda element: element.status == "active",
             ),
-            "status that nothing has": Filters(
+            "status that nothing has": Filter(
                 "list.status-filter",
                 status_filter(self.ctx, unused),
                 lambda element: element.status == unused,
             ),
         }
         if "currency" in self.ctx.operation.query_parameters:
-            found["currency"] = Filters(
+            found["currency"] = Filter(
                 "list.currency-filter", [("currency", currency)], lambda element: element.currency == currency
             )
         return found

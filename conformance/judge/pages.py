@@ -8,7 +8,7 @@ a list is read is the business of wire/pages, how a query is read that of judge/
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from conformance.contract.rules import RULES
@@ -315,23 +315,6 @@ def one_total(exchanges: Sequence[Exchange]) -> str:
 
 
 # ---------------------------------------------------------------------- which elements, shown how
-
-
-def only_own(
-    what: str,
-    shown: Collection[str],
-    created: Iterable[str],
-    strangers: Mapping[str, str] | None = None,
-    *,
-    exact: bool,
-) -> Expectation:
-    """A list, which showed the ids `shown`, shows nothing of another parent: see `none_of_another`."""
-    seen = set(shown)
-    others = [[identifier, whose] for identifier, whose in (strangers or {}).items() if identifier in seen]
-    own = [identifier for identifier in created if identifier in seen]
-    return none_of_another(
-        f"{what}: only elements that were created there", created=own, strangers=others, exact=exact
-    )
 
 
 @predicate(walk=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.traits import ADDS_TO
-from conformance.judge import pages
 from conformance.judge.comparison import objects
 from conformance.judge.effects import marked
 from conformance.judge.expectations import Expectation
+from conformance.judge.pages import none_of_another
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, page_of, query
 from conformance.world.cache import Key
@@ -84,7 +84,16 @@ def only_own(
         exact = False
         elsewhere = dict.fromkeys(others & made_by(run, operation), "another account's")
         strangers = {**elsewhere, **(strangers or {})}
-    return pages.only_own(what, shown, created, strangers, exact=exact)
+    seen = set(shown)
+    others_shown = [
+        [identifier, whose] for identifier, whose in (strangers or {}).items() if identifier in seen
+    ]
+    return none_of_another(
+        f"{what}: only elements that were created there",
+        created=[identifier for identifier in created if identifier in seen],
+        strangers=others_shown,
+        exact=exact,
+    )
 
 
 def added(

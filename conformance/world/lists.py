@@ -118,7 +118,7 @@ class ListFixture:
         self.created[created] = exchange
         return True
 
-    def only_own(self, run: RunContext, what: str, shown: Collection[str]) -> Expectation:
+    def expectation(self, run: RunContext, what: str, shown: Collection[str]) -> Expectation:
         """The list, which showed the ids `shown`, shows nothing of another parent, and nothing else either
         where all that is in it is known."""
         operation = str(self.call.operation)

@@ -134,7 +134,7 @@ class Machine(RuleBasedStateMachine):
         things = self.model.listed(operation, payee)
         if (wish.start or wish.end) and not all(thing.listed for thing in things):
             self.driver.learn(operation, payee)
-        self.driver.walk(operation, size, wish.filters(things), payee)
+        self.driver.judge_list(operation, size, wish.filters(things), payee)
 
     def payee(self, place: int) -> Payee:
         return self.model.payees[place % len(self.model.payees)]

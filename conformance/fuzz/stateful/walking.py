@@ -10,7 +10,7 @@ from conformance.fuzz.stateful.sender import Sender
 from conformance.judge import pages, queries
 from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import Accepted
-from conformance.judge.pages import Listed, element_shows, no_other_labelled, number_is, only_own
+from conformance.judge.pages import Listed, element_shows, no_other_labelled, none_of_another, number_is
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Walk, walk
 from conformance.world.account import call
@@ -47,7 +47,7 @@ class Reading:
 class Walker(Sender):
     """Reads lists, whole or filtered, page by page."""
 
-    def walk(self, operation: str, size: int, filters: Filters, payee: Payee | None = None) -> None:
+    def judge_list(self, operation: str, size: int, filters: Filters, payee: Payee | None = None) -> None:
         """Walks a list from its first page to its last and compares it with the model, again for a while
         until both agree: how soon a list shows a write is open."""
         if self.lost:
@@ -170,16 +170,21 @@ class Walker(Sender):
             known = [str(post.answer.get("id")) for post in twins]
             once = no_other_labelled("a replayed request done once", label=label, known=known)
             self.judge("idempotency.replay", str(twins[0].call.operation), once, *shown)
-        belongs = only_own("a list of what the requests made", reading.walk.ids, reading.expected, exact=True)
+        belongs = none_of_another(
+            "a list of what the requests made: only elements that were created there",
+            created=[each for each in reading.expected if each in reading.walk.ids],
+            strangers=[],
+            exact=True,
+        )
         self.judge(rule, operation, belongs, *shown)
 
     def final(self, operation: str, payee: Payee | None = None) -> None:
         """Walks a list as it is at the end, then from and up to the moment in which one element was
         created."""
         self.learn(operation, payee)
-        self.walk(operation, 100, Filters(), payee)
+        self.judge_list(operation, 100, Filters(), payee)
         things = self.model.listed(operation, payee)
         if things and all(thing.listed for thing in things):
             created = str(things[self.model.changes % len(things)].shown.get("created"))
-            self.walk(operation, 100, Filters(start_date=created), payee)
-            self.walk(operation, 100, Filters(end_date=created), payee)
+            self.judge_list(operation, 100, Filters(start_date=created), payee)
+            self.judge_list(operation, 100, Filters(end_date=created), payee)

@@ -110,6 +110,12 @@ def _same(value: Any, default: Any) -> bool:
 #: Name -> predicate, in the order of their definition.
 PREDICATES: dict[str, Predicate[Any]] = {}
 
+#: Name in older files -> the present name.
+RENAMED = {
+    "list_reading.shown_as_created": "lists.shown_as_created",
+    "list_reading.documented_items": "lists.documented_items",
+}
+
 
 @overload
 def predicate(judge: Judge[P]) -> Predicate[P]: ...
@@ -211,7 +217,8 @@ def current(plain: Mapping[str, Any]) -> dict[str, Any]:
     if "kind" in members:
         kind, what = members.pop("kind"), members.pop("what", "")
         if kind == "holds":
-            own = {"predicate": members.get("name"), "parameters": members.get("parameters", {})}
+            name = members.get("name")
+            own = {"predicate": RENAMED.get(str(name), name), "parameters": members.get("parameters", {})}
             return current({**own, "expected": what})
         if not isinstance(kind, str) or kind not in PREDICATES:
             raise ExpectationError(f"there is no kind of expectation {str(kind)[:60]!r}")

@@ -9,17 +9,17 @@ from pathlib import Path
 from conformance._files import written
 from conformance.cli.main import UsageError
 from conformance.report.comparison import compare, names
-from conformance.report.comparison_formats import comparison_html, comparison_markdown
+from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
 from conformance.report.view import DocumentError, load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
     parser.description = (
-        "Compares the results of several implementations, or of two versions of one: what broke, what was "
-        "mended, where they choose differently. Without --html or --markdown the Markdown goes to standard "
-        "output. Exit status: 0; with "
-        "--gate 1 when a rule that held in the first results is violated in the last."
+        "Compares the results of several implementations, or of two versions of one: the verdict of each, "
+        "the rules that they do not keep alike, the choices that differ. Without --html or --markdown the "
+        "Markdown goes to standard output. Exit status: 0; with --gate 1 when a rule that held in the first "
+        "results is violated in the last."
     )
     parser.add_argument(
         "results",
@@ -35,7 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="the name of the first, second, ... results",
     )
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write the table as a page")
+    parser.add_argument(
+        "--html",
+        type=Path,
+        metavar="PATH",
+        help="write a page if PATH ends in .html, else a folder of pages, with the report of each result",
+    )
     parser.add_argument(
         "--markdown", type=Path, metavar="FILE", help="write the table as Markdown; - is standard output"
     )
@@ -64,9 +69,12 @@ def run(options: argparse.Namespace) -> int:
         columns = names([str(path) for path in options.results], documents, options.name)
         found = compare(dict(zip(columns, documents, strict=True)))
         markdown = comparison_markdown(found)
-        page = comparison_html(found) if options.html else ""
-        if options.html:
-            print(written(options.html, page))
+        if options.html and options.html.suffix.lower() in (".html", ".htm"):
+            print(written(options.html, comparison_html(found)))
+        elif options.html:
+            for name, page in comparison_pages(found).items():
+                written(options.html / name, page)
+            print(options.html / "index.html")
         if options.markdown and str(options.markdown) != "-":
             print(written(options.markdown, markdown))
         elif options.markdown or not options.html:

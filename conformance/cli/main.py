@@ -23,7 +23,6 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("conformance.cli.report", "make the reports of a run anew from its results.json"),
     "merge": ("conformance.cli.merge", "put the parts of one run together (--shard)"),
     "compare": ("conformance.cli.compare", "compare the results of several implementations or versions"),
-    "site": ("conformance.cli.site", "make a site that compares implementations over time"),
     "rules": ("conformance.cli.rules", "list the rules"),
     "explain": ("conformance.cli.explain", "say all about one rule: text, checks, an example exchange"),
     "replay": ("conformance.cli.replay", "send the requests of a failure again"),

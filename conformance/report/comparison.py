@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from conformance._text import clean
+from conformance._text import clean, listed
 from conformance.judge.findings import HELD, VIOLATIONS
 from conformance.report import view
 from conformance.report.document import CaseRecord, Document, RuleRecord
@@ -58,6 +58,21 @@ class Comparison:
     def two(self) -> bool:
         """Whether there is a before and an after."""
         return len(self.documents) == 2
+
+    @property
+    def headline(self) -> str:
+        """How many results conform, do not conform, and do not tell: a sentence without numbers of 0."""
+        tones = [view.tone(document) for document in self.documents]
+        conform, broken = tones.count("good"), tones.count("bad") + tones.count("known")
+        numbers = {
+            "conforms" if conform == 1 else "conform": conform,
+            "does not" if broken == 1 else "do not": broken,
+            "is undecided" if len(tones) - conform - broken == 1 else "are undecided": len(tones)
+            - conform
+            - broken,
+        }
+        told = [f"{number} {verb}" for verb, number in numbers.items() if number]
+        return f"Of {len(tones)} results {listed(told)}."
 
 
 def compare(documents: Mapping[str, Document]) -> Comparison:

@@ -1,15 +1,16 @@
-"""A comparison as Markdown and as a page."""
+"""A comparison as Markdown, as a page, and as a folder of pages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 
 from conformance._text import count, listed
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.report import view
 from conformance.report.comparison import ABSENT, Change, Comparison
-from conformance.report.document import RuleRecord
-from conformance.report.html import render
+from conformance.report.document import Document, RuleRecord
+from conformance.report.html import html, render
 from conformance.report.markdown import code, plain
 
 _SIGNS: dict[str, str] = {**{str(verdict): sign for verdict, sign in view.SIGNS.items()}, ABSENT: " "}
@@ -20,8 +21,8 @@ def comparison_markdown(found: Comparison) -> str:
     return "\n".join(_lines(found)) + "\n"
 
 
-def comparison_html(found: Comparison) -> str:
-    """The comparison as a page that loads nothing."""
+def comparison_html(found: Comparison, pages: Sequence[str] = ()) -> str:
+    """The comparison as a page that loads nothing; `pages` are the reports of the results, to link to."""
     rules = [
         {"rule": row.rule, "cells": [_column(row.rule, column) for column in row.cells]}
         for row in found.rules
@@ -29,18 +30,55 @@ def comparison_html(found: Comparison) -> str:
     return render(
         "compare.html.j2",
         {
+            "headline": found.headline,
             "names": found.names,
-            "documents": found.documents,
+            "columns": ["exit", *_NUMBERS],
+            "results": [
+                {
+                    "name": name,
+                    "page": page,
+                    "tone": view.tone(document),
+                    "title": document.verdict.title or document.verdict.name,
+                    "sentence": document.verdict.sentence,
+                    "numbers": [document.verdict.exit_status, *_numbers(document)],
+                    "started": document.run.started[:16].replace("T", " "),
+                    "suite": document.suite.version,
+                }
+                for name, document, page in zip(
+                    found.names, found.documents, pages or [""] * len(found.names), strict=True
+                )
+            ],
             "two": found.two,
             "rules": rules,
             "choices": found.choices,
             "broke": _grouped(found.broke),
             "mended": _grouped(found.mended),
             "moved": _grouped(found.moved),
-            "signs": _SIGNS,
             "operations": found.documents[0].operations,
         },
     )
+
+
+def comparison_pages(found: Comparison) -> dict[str, str]:
+    """The comparison as the pages of a folder: path -> text; index.html, and the report of each result."""
+    paths: list[str] = []
+    for name in found.names:
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip(".-")[:60] or "results"
+        taken = {"index.html", *(path.lower() for path in paths)}
+        numbered = (f"{stem}{number}.html" for number in ("", *map("-{}".format, range(2, len(taken) + 3))))
+        paths.append(next(path for path in numbered if path.lower() not in taken))
+    reports = {path: html(document) for path, document in zip(paths, found.documents, strict=True)}
+    return {"index.html": comparison_html(found, paths), **reports}
+
+
+#: What is counted of each document, in the order of the columns.
+_NUMBERS = ("required failed", "required passed", "warnings", "inconclusive")
+
+
+def _numbers(document: Document) -> tuple[int, ...]:
+    required, implied = document.counts["required"], document.counts["implied"]
+    inconclusive = sum(row["inconclusive"] for row in document.counts.values())
+    return required["failed"], required["passed"], implied["warning"], inconclusive
 
 
 def _column(rule: RuleRecord, column: dict[str, list[str]]) -> dict[str, object]:
@@ -75,8 +113,10 @@ def _row(values: list[str]) -> str:
 def _lines(found: Comparison) -> Iterator[str]:
     yield "## Financial Accounts API conformance, compared"
     yield ""
+    yield found.headline
+    yield ""
     yield from _facts(found)
-    if found.two:
+    if found.broke or found.mended or found.moved:
         yield from _changes("What broke", found.broke, found)
         yield from _changes("What was mended", found.mended, found)
         yield from _changes("What changed otherwise", found.moved, found)
@@ -90,12 +130,10 @@ def _facts(found: Comparison) -> Iterator[str]:
     facts = {
         "verdict": [document.verdict.title or document.verdict.name for document in found.documents],
         "exit status": [str(document.verdict.exit_status) for document in found.documents],
-        "required failed": [str(document.counts["required"]["failed"]) for document in found.documents],
-        "required passed": [str(document.counts["required"]["passed"]) for document in found.documents],
-        "warnings": [str(document.counts["implied"]["warning"]) for document in found.documents],
-        "inconclusive": [
-            str(sum(row["inconclusive"] for row in document.counts.values())) for document in found.documents
-        ],
+        **{
+            name: [str(_numbers(document)[index]) for document in found.documents]
+            for index, name in enumerate(_NUMBERS)
+        },
         "started": [document.run.started[:16].replace("T", " ") for document in found.documents],
         "suite": [document.suite.version for document in found.documents],
     }
@@ -105,9 +143,12 @@ def _facts(found: Comparison) -> Iterator[str]:
 
 
 def _rules(found: Comparison) -> Iterator[str]:
-    yield f"### {count(len(found.rules), 'rule')} judged differently, or broken somewhere"
-    yield ""
-    if found.rules:
+    if not found.rules:
+        yield "No rule is judged differently, and none is broken."
+        yield ""
+    else:
+        yield f"### {count(len(found.rules), 'rule')} judged differently, or broken somewhere"
+        yield ""
         yield _row(["rule", "level", *map(plain, found.names)])
         yield "|---|---|" + "---|" * len(found.names)
         for row in found.rules:
@@ -120,9 +161,12 @@ def _rules(found: Comparison) -> Iterator[str]:
 
 
 def _choices(found: Comparison) -> Iterator[str]:
-    yield f"### {count(len(found.choices), 'open question')} answered differently"
-    yield ""
-    if found.choices:
+    if not found.choices:
+        yield "No open question is answered differently."
+        yield ""
+    else:
+        yield f"### {count(len(found.choices), 'open question')} answered differently"
+        yield ""
         yield _row(["rule", "operations", "question", *map(plain, found.names)])
         yield "|---|---|---|" + "---|" * len(found.names)
         for choice in found.choices:

@@ -14,12 +14,9 @@ from msgspec.structs import replace
 
 from conformance.judge.findings import Verdict
 from conformance.report.comparison import compare
-from conformance.report.comparison_formats import comparison_html
-from conformance.report.document import Document
-from conformance.report.history import Implementation
+from conformance.report.comparison_formats import comparison_html, comparison_pages
 from conformance.report.html import html
 from conformance.report.model import Results
-from conformance.report.site import site
 from tests.ecosystem import tools
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -98,18 +95,11 @@ def pages() -> dict[str, str]:
     bad = replace(bad, replays={REPLAY["path"]: REPLAY["replay"]})
     assert "as a Python script" in html(bad)
 
-    def earlier(found: Document, day: int) -> Document:
-        return replace(found, run=replace(found.run, started=f"2026-11-{day:02}T00:00:00.000Z"))
-
-    history = [
-        Implementation("a-rather-long-name-of-an-implementation", (earlier(bad, 1), earlier(good, 2))),
-        Implementation("other", (earlier(good, 1), earlier(bad, 3))),
-        Implementation("third", (earlier(good, 4),)),
-    ]
+    long = "a-rather-long-name-of-an-implementation"
     return {
         "report": html(bad),
         "comparison": comparison_html(compare({"before": good, "after": bad})),
-        "site": site(history)["index.html"],
+        "folder": comparison_pages(compare({long: good, "other": bad, "third": good}))["index.html"],
     }
 
 
@@ -147,7 +137,7 @@ def looked_at(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", ["report", "comparison", "site"])
+@pytest.mark.parametrize("name", ["report", "comparison", "folder"])
 def test_axe_finds_nothing(name: str, look: str, looked_at: Any) -> None:
     page = looked_at(name, look)
     width = LOOKS[look][0]

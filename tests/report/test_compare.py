@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from conformance.cli.main import main
 from conformance.judge.findings import Verdict
 from conformance.report.comparison import Comparison, compare
-from conformance.report.comparison_formats import comparison_html, comparison_markdown
+from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
+from conformance.report.document import Document
 from conformance.report.write import FORMATS
 from tests.support.report_samples import document, finding, whole_run
 
@@ -31,6 +32,52 @@ def two(before: dict[tuple[str, str], Verdict], after: dict[tuple[str, str], Ver
 def test_two_equal_runs_differ_in_nothing() -> None:
     found = two({}, {})
     assert (found.rules, found.choices, found.broke, found.mended, found.moved) == ([], [], [], [], [])
+
+    assert comparison_markdown(found).partition("| suite |")[2].splitlines()[1:] == [
+        "",
+        "No rule is judged differently, and none is broken.",
+        "",
+        "No open question is answered differently.",
+        "",
+    ]
+
+
+GOOD, BAD = document(whole_run()), document(whole_run({WALK: Verdict.FAILED}))
+PART = replace(GOOD, verdict=replace(GOOD.verdict, name="partial"))
+
+
+@pytest.mark.parametrize(
+    ("documents", "headline"),
+    [
+        ((GOOD, GOOD), "Of 2 results 2 conform."),
+        ((GOOD, BAD), "Of 2 results 1 conforms and 1 does not."),
+        ((BAD, BAD), "Of 2 results 2 do not."),
+        ((PART, BAD), "Of 2 results 1 does not and 1 is undecided."),
+        ((GOOD, PART, BAD, BAD), "Of 4 results 1 conforms, 2 do not and 1 is undecided."),
+    ],
+)
+def test_a_comparison_begins_with_how_many_conform(documents: tuple[Document, ...], headline: str) -> None:
+    found = compare({f"server {index}": document for index, document in enumerate(documents)})
+    assert f'<p class="lead">{headline}</p>' in comparison_html(found)
+    assert comparison_markdown(found).splitlines()[2] == headline
+
+
+@pytest.mark.parametrize(
+    ("names", "paths"),
+    [
+        (("acme", "other"), ["acme.html", "other.html"]),
+        (("index", "../../etc"), ["index-2.html", "etc.html"]),
+        (("a b/c", "A-b-c"), ["a-b-c.html", "A-b-c-2.html"]),
+        (("…", "!"), ["results.html", "results-2.html"]),
+        (("<script>alert(1)</script>", "b"), ["script-alert-1-script.html", "b.html"]),
+    ],
+)
+def test_a_folder_has_the_comparison_and_each_report(names: tuple[str, ...], paths: list[str]) -> None:
+    pages = comparison_pages(compare(dict(zip(names, (GOOD, BAD), strict=True))))
+    assert list(pages) == ["index.html", *paths]
+    assert re.findall(r'<a href="([^"]*)"', pages["index.html"]) == paths
+    assert "<script>alert" not in pages["index.html"]
+    assert ['id="cause-list.walk"' in pages[path] for path in paths] == [False, True]
 
 
 def test_what_broke_and_what_was_mended() -> None:
@@ -146,6 +193,10 @@ def test_the_table_goes_to_standard_output_or_into_files(
     assert markdown.read_text("utf-8") == text
     assert "list.walk" in page.read_text("utf-8")
     assert capsys.readouterr().out.split() == [str(page), str(markdown)]
+    folder = tmp_path / "pages"
+    assert main(["compare", *runs, "--name", "one", "--name", "two", "--html", str(folder)]) == 0
+    assert capsys.readouterr().out.split() == [str(folder / "index.html")]
+    assert sorted(path.name for path in folder.iterdir()) == ["index.html", "one.html", "two.html"]
 
 
 def test_a_gate_fails_when_something_broke_and_not_when_it_was_mended(
@@ -180,4 +231,4 @@ def test_names_stand_above_the_columns(runs: list[str], capsys: pytest.CaptureFi
     assert main(["compare", *runs, "--name", "one", "--name", "two"]) == 0
     assert "|  | one | two |" in capsys.readouterr().out
     assert main(["compare", *runs]) == 0
-    assert "before" in capsys.readouterr().out.splitlines()[2]
+    assert "before" in capsys.readouterr().out.splitlines()[4]

@@ -26,7 +26,16 @@ from conformance.wire.messages import MANGLES, Auth, Call, Exchange, Failure
 from conformance.wire.mutations import NAME_CASES
 from conformance.wire.nonces import Nonces
 from conformance.wire.throttle import Pace, Patience
-from conformance.wire.transport import FRESH, bytes_received, deadline, wire_target
+from conformance.wire.transport import (
+    FRESH,
+    DeadlineTransport,
+    bytes_received,
+    deadline,
+    gated,
+    pass_gate,
+    seconds_held,
+    wire_target,
+)
 
 #: Names the suite and its version, so that whoever runs the server knows what is talking to it.
 USER_AGENT = f"financial-accounts-conformance/{__version__}"
@@ -258,13 +267,17 @@ class Client:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
             exchange.failure = _failure(error)
             exchange.silent = not isinstance(error, _UNSENDABLE) and not bytes_received()
-        exchange.elapsed = time.perf_counter() - begin
+        held = seconds_held()
+        exchange.started = exchange.begun = exchange.started + held
+        exchange.elapsed = time.perf_counter() - begin - held
         if last and exchange.failure is Failure.TIMED_OUT:
             # Not the server took too long: the run is over.
             exchange.error, exchange.failure = self.pace.allowance.over, Failure.WITHHELD
             exchange.silent = False
 
     def _receive(self, request: httpx.Request, exchange: Exchange) -> None:
+        if not isinstance(self.transport, DeadlineTransport):
+            pass_gate()
         response = self.transport.handle_request(request)
         try:
             receive(response, exchange)
@@ -314,7 +327,9 @@ def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
     exchanges of each script, in order.
 
     All clients share one rate limiter, which admits the whole race before it begins: no request waits for
-    its turn while others are under way. A request that is lost is sent once more.
+    its turn while others are under way. Each request has a connection of its own: those that are kept alive
+    may all end in one of the server's processes. The first requests of all scripts are written when all have
+    connected. A request that is lost is sent once more.
     """
     number = sum(map(len, scripts))
     turn = scripts[0][0][0].pace.take_turn(number)
@@ -323,11 +338,12 @@ def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
     ]
     for client, request in (pair for script in prepared for pair in script):
         client.admit(request, turn)
-    barrier = threading.Barrier(len(scripts))
+        request.request.extensions[FRESH] = True
+    gate = threading.Barrier(len(scripts))
 
     def deliver(script: Sequence[tuple[Client, Prepared]]) -> list[list[Exchange]]:
-        barrier.wait()
-        return [client.deliver(request) for client, request in script]
+        with gated(gate):
+            return [client.deliver(request) for client, request in script]
 
     with ThreadPoolExecutor(len(scripts)) as pool:
         delivered = list(pool.map(deliver, prepared))

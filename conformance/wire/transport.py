@@ -19,16 +19,51 @@ _this_thread = threading.local()
 #: Extension of a request that goes out on a connection of its own, which no idle time has made stale.
 FRESH = "fresh_connection"
 
+#: Seconds that one thread waits at a gate for connections of others. A server may shake hands with a client
+#: only after it has answered another one.
+GATE_TIMEOUT = 1.0
+
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
     """Within it, network operations of this thread end after so many seconds at the latest, as timeouts."""
     _this_thread.end, _this_thread.seconds = time.monotonic() + seconds, seconds
-    _this_thread.received = 0
+    _this_thread.received, _this_thread.held = 0, 0.0
     try:
         yield
     finally:
         _this_thread.end = None
+
+
+@contextlib.contextmanager
+def gated(gate: threading.Barrier) -> Iterator[None]:
+    """Holds the first request of this thread at `gate`, once its connection is ready, until those of all
+    other threads are there; a thread that never comes lets the others go."""
+    _this_thread.gate = gate
+    try:
+        yield
+    finally:
+        if _this_thread.gate is not None:
+            _this_thread.gate = None
+            gate.abort()
+
+
+def pass_gate() -> None:
+    """Waits at the gate of this thread, if it has one that it has not passed."""
+    gate = getattr(_this_thread, "gate", None)
+    if gate is None:
+        return
+    _this_thread.gate = None
+    with contextlib.suppress(threading.BrokenBarrierError):
+        gate.wait(GATE_TIMEOUT)
+    held = time.monotonic() - (_this_thread.end - _this_thread.seconds)
+    _this_thread.held = held
+    _this_thread.end += held
+
+
+def seconds_held() -> float:
+    """Seconds from the begin of this thread's last deadline until it passed its gate; 0 without a gate."""
+    return getattr(_this_thread, "held", 0.0)
 
 
 def bytes_received() -> int:
@@ -57,6 +92,7 @@ class _Stream(httpcore.NetworkStream):
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        pass_gate()
         self._stream.write(buffer, _left(timeout, httpcore.WriteTimeout))
 
     def close(self) -> None:

@@ -9,10 +9,12 @@ import time
 
 import pytest
 
+from conformance.wire import transport
 from conformance.wire.allowance import Allowance, Kind
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Exchange
 from conformance.wire.throttle import Pace
+from conformance.wire.transport import GATE_TIMEOUT
 from tests.support.callers import connect, list_accounts
 from tests.support.wire import OK, answering, wire
 
@@ -83,6 +85,42 @@ def exchange_at(started: float, elapsed: float, status: int | None = 200) -> Exc
 )
 def test_simultaneous_requests_are_counted(spans: list[tuple[float, float]], most: int) -> None:
     assert simultaneous(exchange_at(*span) for span in spans) == most
+
+
+def test_requests_of_a_race_have_connections_of_their_own() -> None:
+    opened: list[int] = []
+
+    def reply(connection: socket.socket, index: int) -> None:
+        opened.append(id(connection))
+        connection.sendall(OK)
+
+    with wire(reply) as server:
+        client = connect(server)
+        client.send(list_accounts())
+        client.race([list_accounts()] * 8)
+    assert len(set(opened)) == 9
+
+
+def test_race_goes_on_without_a_request_that_is_never_written() -> None:
+    with wire() as server:
+        client = connect(server)
+        there = client.prepare(list_accounts())
+        nowhere = list_accounts().but(headers=(("Bad\nname", "x"),))
+        begin = time.monotonic()
+        exchanges = client.race([nowhere, *[there.call] * 3])
+    assert [exchange.status for exchange in exchanges] == [None, 200, 200, 200]
+    assert time.monotonic() - begin < GATE_TIMEOUT
+
+
+def test_gate_lets_go_of_those_that_wait_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "GATE_TIMEOUT", 0.05)
+    gate = threading.Barrier(2)
+    with wire() as server:
+        client = connect(server)
+        with transport.gated(gate):
+            exchange = client.send(list_accounts())
+            again = client.send(list_accounts())
+    assert (exchange.status, again.status, gate.broken) == (200, 200, True)
 
 
 def test_redirects_are_not_followed() -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Self
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
@@ -37,14 +37,14 @@ from conformance.wire.messages import Call, Exchange, to_json
 from conformance.world.account import AccountFixture, quoted, unknown_like
 from conformance.world.case import Case, call_of
 
-Table = Callable[["Engine"], Iterable[Case]]
+P = ParamSpec("P")
 
 
 class Engine:
     """One place of a check: draws valid requests there, sends cases and judges their answers.
 
     `fixture` is asked for before each request. `moved` is called when a request that must be refused was
-    accepted. `valid` is the answer to the valid request: a refusal that this one gets as well shows nothing.
+    accepted. `beside` is the answer to the valid request: a refusal that this one gets as well shows nothing.
     """
 
     def __init__(
@@ -53,11 +53,11 @@ class Engine:
         fixture: Callable[[], AccountFixture],
         *,
         moved: Callable[[], None] | None = None,
-        valid: Exchange | None = None,
+        beside: Exchange | None = None,
     ) -> None:
         self.ctx = ctx
         self.operation = ctx.operation.id
-        self.valid = valid
+        self.beside = beside
         #: Nonces that were used in this place; the oracle knows them.
         self.nonces: set[str] = set()
         self._fixture = fixture
@@ -70,6 +70,11 @@ class Engine:
     def fixture(self) -> AccountFixture:
         """The account that cases are sent to."""
         return self._fixture()
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The path parameters of the operation's own resources."""
+        return self.fixture.ids(self.operation)
 
     def document(self) -> dict[str, Any]:
         """A new valid body, which the oracle takes as one that the server accepts."""
@@ -91,15 +96,17 @@ class Engine:
 
     def call(self, case: Case) -> Call:
         """The call of a case, with ids in its path."""
-        own = {name: quoted(value) for name, value in self.fixture.ids(self.operation).items()}
+        own = {name: quoted(value) for name, value in self.ids.items()}
         ids = {name: _id(own[name], whose) for name, whose in case.path}
         return call_of(case, ids, case.body)
 
     # ------------------------------------------------------------------ sending and judging
 
-    def run(self, table: Table) -> None:
+    def run(
+        self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
+    ) -> None:
         """Sends the cases of a table that the run wants, and judges their answers."""
-        for case in table(self):
+        for case in table(self, *args, **kwargs):
             if self.ctx.wanted(case.name):
                 self.perform(case)
 
@@ -152,7 +159,7 @@ class Engine:
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
         """Whether a request without the defect is answered no better; if so, it is noted."""
-        ctx, valid = self.ctx, self.valid
+        ctx, valid = self.ctx, self.beside
         if reason.kind is Kind.REFUSED and valid is not None and answer.refused and valid.refused:
             alike = not reason.type and answer.described() == valid.described()
             if alike or (answer.refused_authentication and valid.refused_authentication):

@@ -17,5 +17,5 @@ def defective(probes: AuthProbes) -> Engine:
         probes.ctx,
         lambda: probes.fixture,
         moved=lambda: forget_fixture(probes.ctx.run, probes.untouched),
-        valid=probes.first,
+        beside=probes.first,
     )

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from conformance.checks.bodies import DefectiveBodies
+from conformance.checks.cases import fields as cases
 from conformance.contract.resources import initial_state
 from conformance.contract.rules import RULES
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.harness.members import judge_member
 from conformance.harness.side_effects import UNTOUCHED
 from conformance.judge.comparison import show
 from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
-from conformance.judge.forms import not_positive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.corpora import amounts
@@ -40,22 +40,18 @@ _SMALL = Decimal(2)
 def test_amount_that_is_no_positive_decimal(ctx: CheckContext) -> None:
     """A valid body whose amount is zero, negative, no plain decimal or a JSON number is refused; that a
     payin's must be positive is implied."""
-    with InvalidBodies(ctx) as invalid:
-        for wrong in amounts.REFUSED:
-            body = invalid.having("amount", wrong.value)
-            implied = ctx.operation.id == "createPayin" and not_positive(wrong.value)
-            rule = "fields.payin-amount-positive" if implied else "fields.amount"
-            invalid.refused(rule, body, f"amount {amounts.named(wrong)}")
+    with DefectiveBodies(ctx) as engine:
+        engine.run(cases.amounts)
 
 
 @check("fields.amount-odd")
 def test_odd_amount(ctx: CheckContext) -> None:
     """Whether an amount with an exponent, a plus sign or very many digits is accepted is recorded."""
-    invalid = InvalidBodies(ctx)
-    invalid.must_accept()
+    engine = DefectiveBodies(ctx)
+    engine.must_accept()
     for odd in amounts.OPEN:
         if Use.CHECK in odd.use:
-            answer = invalid.send(invalid.having("amount", odd.value), f"an amount with {odd.reason}")
+            answer = engine.send_body(engine.having("amount", odd.value), f"an amount with {odd.reason}")
             if ctx.usable("fields.amount-odd", answer):
                 shown = "accepted" if answer.succeeded else "refused"
                 ctx.observe("fields.amount-odd", f"an amount with {odd.reason}", shown, answer)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.checks.bodies import DefectiveBodies
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import InvalidBodies
 from conformance.wire.messages import Exchange
 from conformance.world.account import call
 from conformance.world.bodies import AcceptedBodies
@@ -23,7 +23,7 @@ _SHOWN = {
 }
 
 
-def _observe(ctx: CheckContext, rule: str, question: str, invalid: InvalidBodies, body: Any) -> Exchange:
+def _observe(ctx: CheckContext, rule: str, question: str, invalid: DefectiveBodies, body: Any) -> Exchange:
     answer = ctx.send(call(ctx.operation.id, invalid.ids, body), question)
     if ctx.usable(rule, answer):
         ctx.observe(rule, question, "accepted" if answer.succeeded else "refused", answer)
@@ -44,7 +44,7 @@ def test_unknown_field(ctx: CheckContext) -> None:
 def test_lenient_values(ctx: CheckContext) -> None:
     """Whether lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are
     accepted is recorded."""
-    invalid = InvalidBodies(ctx)
+    invalid = DefectiveBodies(ctx)
     for question, name, value in (
         ("a lower-case country code", "country_code", str(invalid.good("country_code")).lower()),
         ("an e-mail address without @", "email", f"{marker()}.example.com"),
@@ -61,7 +61,7 @@ def test_lenient_values(ctx: CheckContext) -> None:
 @check("fields.null-optional")
 def test_optional_field_null(ctx: CheckContext) -> None:
     """Whether an optional field may be sent as null is recorded, for those that a response shows as null."""
-    invalid = InvalidBodies(ctx)
+    invalid = DefectiveBodies(ctx)
     shown = response_schema("getBeneficiary")["properties"]
     for field in request_fields(ctx.operation.id):
         if not field.required and field.name != "company_name" and _nullable(shown[field.name]):
@@ -78,7 +78,7 @@ def _nullable(schema: Any) -> bool:
 @check("fields.address-members")
 def test_address_without_a_member(ctx: CheckContext) -> None:
     """Which members of an address may be missing is recorded."""
-    invalid = InvalidBodies(ctx)
+    invalid = DefectiveBodies(ctx)
     whole = invalid.good("address")
     incomplete: dict[str, dict[str, Any]] = {
         name: {key: value for key, value in whole.items() if key != name} for name in whole
@@ -91,7 +91,7 @@ def test_address_without_a_member(ctx: CheckContext) -> None:
 @check("format.inapplicable-fields")
 def test_destination_fields_that_do_not_apply(ctx: CheckContext) -> None:
     """Whether destination fields that were not sent are null, absent or filled in is recorded."""
-    invalid = InvalidBodies(ctx)
+    invalid = DefectiveBodies(ctx)
     shapes = AcceptedBodies(ctx.run, ctx.operation.id)
     required = response_schema(ctx.operation.id).get("required", ())
     for shape in shapes.names:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.checks.bodies import DefectiveBodies, in_each_shape
+from conformance.checks.cases import fields as cases
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.harness.invalid_bodies import InvalidBodies, elsewhere
 from conformance.harness.side_effects import UNTOUCHED
 from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
@@ -22,7 +23,6 @@ from conformance.world.corpora.fields import (
     letters,
     longest,
     plain,
-    too_long,
 )
 
 #: Letters of a short text.
@@ -41,21 +41,8 @@ def _limited(ctx: CheckContext) -> dict[str, list[Field]]:
 def test_longer_than_maximum(ctx: CheckContext) -> None:
     """A valid body in which a field is one character too long, in ASCII and in other letters, or far too long
     is refused, each field in turn; one character too long in each other kind of body as well."""
-    for shape, fields in _limited(ctx).items():
-        with InvalidBodies(ctx, shape) as invalid:
-            for field in fields:
-                for kind, value in too_long(field):
-                    invalid.refused(
-                        "fields.max-length",
-                        invalid.having(field.name, value),
-                        f"{field.name} of {kind} (at most {field.max_length})",
-                    )
-    limited = [field for fields in _limited(ctx).values() for field in fields]
-    for invalid, where, fields in elsewhere(ctx, limited):
-        for field in fields:
-            kind, value = next(too_long(field))
-            what = f"{field.name} of {kind} (at most {field.max_length}) in {where}"
-            invalid.refused("fields.max-length", invalid.having(field.name, value), what)
+    shapes = _limited(ctx)
+    in_each_shape(ctx, cases.lengths, shapes, [field for fields in shapes.values() for field in fields])
 
 
 @check("fields.max-length-accepted", "fields.other-scripts")
@@ -64,14 +51,14 @@ def test_exactly_the_maximum(ctx: CheckContext) -> None:
     comes back whole. A server that refuses a short text in such letters takes as many in ASCII. An e-mail
     address of 254 characters will do where the server keeps the limits of RFC 5321."""
     for shape, fields in _limited(ctx).items():
-        invalid = InvalidBodies(ctx, shape)
+        invalid = DefectiveBodies(ctx, shape)
         for field in fields:
             value = longest(field)
             if value is not None and ctx.wanted(field.name):
                 _judge_longest(ctx, invalid, field, value)
 
 
-def _judge_longest(ctx: CheckContext, invalid: InvalidBodies, field: Field, value: str) -> None:
+def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, value: str) -> None:
     rule, what = "fields.max-length-accepted", f"{field.name} of {len(value)} characters, its maximum,"
     if not value.isascii():
         what = f"{field.name} of {len(value)} non-ASCII letters, its maximum,"
@@ -105,7 +92,7 @@ def _judge_longest(ctx: CheckContext, invalid: InvalidBodies, field: Field, valu
         ctx.judge(rule, comes_back_whole(f"{what} to come back whole", name=field.name), answer)
 
 
-def _takes_other_scripts(ctx: CheckContext, invalid: InvalidBodies, field: Field) -> bool:
+def _takes_other_scripts(ctx: CheckContext, invalid: DefectiveBodies, field: Field) -> bool:
     """Judges a short text in letters outside ASCII; the answer says whether it was accepted."""
     what = f"{field.name} of {SHORT} non-ASCII letters"
     answer = ctx.send(_call(ctx, invalid, {field.name: letters(SHORT)}), what)
@@ -126,7 +113,7 @@ def comes_back_whole(exchanges: Sequence[Exchange], name: str) -> str:
     return "other letters" if len(got) == len(value) and ("?" in got or "\ufffd" in got) else ""
 
 
-def _call(ctx: CheckContext, invalid: InvalidBodies, changes: dict[str, Any]) -> Call:
+def _call(ctx: CheckContext, invalid: DefectiveBodies, changes: dict[str, Any]) -> Call:
     """A valid call with some fields changed; each wallet in an account of its own."""
     if ctx.operation.id == "updateBeneficiary":
         return call(ctx.operation.id, invalid.ids, changes or invalid.valid())
@@ -140,7 +127,7 @@ def _call(ctx: CheckContext, invalid: InvalidBodies, changes: dict[str, Any]) ->
 def test_characters_outside_the_basic_plane(ctx: CheckContext) -> None:
     """Whether a character outside the basic plane counts once or twice towards a maximum is recorded."""
     rule, limit = "fields.max-length-astral", 255
-    invalid = InvalidBodies(ctx)
+    invalid = DefectiveBodies(ctx)
     for count in (limit, limit // 2):
         what = f"{count} characters outside the basic plane, {limit} being the maximum"
         answer = ctx.send(_call(ctx, invalid, {"name": _ASTRAL * count}), what)

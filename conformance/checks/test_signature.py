@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-
 from conformance.checks.cases import signature as cases
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
@@ -42,7 +40,7 @@ def test_path_is_signed(ctx: CheckContext) -> None:
     """Requests signed without /v1, with a slash more, cut short, for other resources and the decoded path."""
     engine = defective(AuthProbes(ctx))
     other = "listVirtualAccounts" if ctx.operation.id.endswith(("Wallet", "Wallets")) else "listWallets"
-    engine.run(functools.partial(cases.paths, other=common_fixture(ctx.run).call(other).target))
+    engine.run(cases.paths, common_fixture(ctx.run).call(other).target)
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
     if not ctx.wanted(name):
         return
@@ -74,7 +72,7 @@ def test_query_is_signed(ctx: CheckContext) -> None:
     engine = defective(probes)
     try:
         probes.passed(valid)
-        engine.run(functools.partial(cases.queries, first=first, second=second))
+        engine.run(cases.queries, first, second)
     except Inconclusive:
         # A server that leaves the query out refuses the valid request, and accepts others.
         for case in cases.queries(engine, first, second):

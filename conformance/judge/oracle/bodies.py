@@ -34,6 +34,9 @@ PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})
 #: Characters that a text without a stated maximum may have to be plain.
 UNSTATED_LENGTH = 100
 
+#: Currencies that a resource is surely not held in: virtual accounts are fiat, wallets are crypto.
+OTHER_CURRENCIES = {"createVirtualAccount": ("BTC", "USDC"), "createWallet": ("USD", "EUR")}
+
 #: Members of an address that are free text.
 FREE_ADDRESS = frozenset({"address_line", "city"})
 
@@ -168,9 +171,9 @@ def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
         yield Reason("fields.address", what)
     elif field.name == "amount" and isinstance(value, (int, float)) and not isinstance(value, bool):
         yield Reason("fields.amount", what)
-    elif field.required:
+    if field.required:
         yield Reason("fields.type", what)
-    elif isinstance(value, list) or (isinstance(value, dict) and field.type != "object"):
+    elif isinstance(value, list) or (isinstance(value, dict) != (field.type == "object")):
         # What a lenient server could read as the right type is left to it.
         yield Reason("fields.optional-type", what)
 
@@ -190,8 +193,11 @@ def _wrong_text(operation: str, field: Field, value: str, document: dict[str, An
         and document.get("type", "bank_account") == "bank_account"
     ):
         yield Reason("fields.currency-code", f"{field.name} {show(value)}")
-    if field.code and value == UNASSIGNED_CODES[field.code] and document.get("type") != "wallet":
+    fiat = field.code != "currency" or document.get("type") != "wallet"
+    if field.code and fiat and value == UNASSIGNED_CODES[field.code]:
         yield Reason("fields.unassigned-code", f"{field.name} {show(value)}")
+    if field.name == "currency" and value in OTHER_CURRENCIES.get(operation, ()):
+        yield Reason("fields.currency-kind", f"currency {value}")
     if field.name == "amount" and surely_no_amount(value):
         implied = operation == "createPayin" and not_positive(value)
         yield Reason("fields.payin-amount-positive" if implied else "fields.amount", f"amount {show(value)}")

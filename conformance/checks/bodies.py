@@ -1,18 +1,19 @@
-"""Where requests with one defect are sent: beside a valid request that the server accepts, and in a place
-that shows whether a refused request had an effect.
+"""An engine for defective bodies: beside a valid request that the server accepts, and in an account that
+shows the effects of refused requests.
 
-    with InvalidBodies(ctx) as invalid:
-        invalid.refused("fields.required", invalid.without("name"), "a request without name")
+    with DefectiveBodies(ctx) as engine:
+        engine.run(fields.required)
 
 Leaving the block judges refusal.changes-nothing, where the check cites it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from conformance.checks.engine import Engine
 from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
 from conformance.harness.context import CheckContext
@@ -20,10 +21,12 @@ from conformance.harness.repetition import anew
 from conformance.harness.side_effects import EFFECTS, UNTOUCHED, SideEffects
 from conformance.judge.expectations import Accepted
 from conformance.judge.findings import Inconclusive, LeftOut
-from conformance.wire.messages import Call, Exchange
+from conformance.judge.oracle import Reason
+from conformance.wire.messages import Call, Exchange, to_json
 from conformance.world.account import AccountFixture, call, identifier, new_key
 from conformance.world.bodies import OTHER_SHAPES, AcceptedBodies, Body, shape_of
 from conformance.world.cache import Key
+from conformance.world.case import Case
 from conformance.world.samples import marker
 
 _FIXTURE = Key[AccountFixture]("the account of invalid bodies")
@@ -39,7 +42,9 @@ _PLACES = {
 }
 
 
-def elsewhere(ctx: CheckContext, fields: Iterable[Field]) -> Iterator[tuple[InvalidBodies, str, list[Field]]]:
+def elsewhere(
+    ctx: CheckContext, fields: Iterable[Field]
+) -> Iterator[tuple[DefectiveBodies, str, list[Field]]]:
     """The other kinds of body that the server accepts, one after another, each with its name and those of the
     fields that mean something in it and are not tried in it first.
 
@@ -51,10 +56,10 @@ def elsewhere(ctx: CheckContext, fields: Iterable[Field]) -> Iterator[tuple[Inva
     for shape in OTHER_SHAPES.get(operation, ()):
         if not shapes.accepted(shape):
             continue
-        with InvalidBodies(ctx, shape) as invalid:
-            body = invalid.valid()
+        with DefectiveBodies(ctx, shape) as engine:
+            body = engine.valid()
             yield (
-                invalid,
+                engine,
                 _PLACES[shape],
                 [
                     field
@@ -64,18 +69,17 @@ def elsewhere(ctx: CheckContext, fields: Iterable[Field]) -> Iterator[tuple[Inva
             )
 
 
-class InvalidBodies:
-    """The place of a check for requests that must be refused.
+class DefectiveBodies(Engine):
+    """The engine of a check for bodies that must be refused.
 
-    `shape` says which valid body they derive from. `stop` says why the server refuses the valid request, too:
-    then a defective one that it accepts is still a violation, and one that it refuses shows nothing. Raises
-    Inconclusive when that is so of the sample, unless it is a payout: most are refused for lack of funds, but
-    one of zero may slip through.
+    `shape` names the valid body that they derive from. `stop` is the reason why the server refuses the valid
+    request, too: then a defective one that it accepts is still a violation, and one that it refuses shows
+    nothing. Raises Inconclusive when that is so of the sample, unless it is a payout: most are refused for
+    lack of funds, but one of zero may slip through.
     """
 
     def __init__(self, ctx: CheckContext, shape: str = "sample") -> None:
-        self.ctx = ctx
-        self.operation = ctx.operation.id
+        super().__init__(ctx, self._account)
         self.shape = shape
         self.stop: Inconclusive | None = None
         self._shapes = AcceptedBodies(ctx.run, self.operation)
@@ -89,8 +93,7 @@ class InvalidBodies:
                 raise
             self.stop = stop
 
-    @property
-    def fixture(self) -> AccountFixture:
+    def _account(self) -> AccountFixture:
         """The fixture of the operation's defective requests, one for the run; that of wallets has none."""
         if TRAITS[self.operation].shared or self.ctx.run.read_only:
             return self.ctx.run.fixture_for(self.operation)
@@ -116,7 +119,6 @@ class InvalidBodies:
 
     @property
     def ids(self) -> dict[str, str]:
-        """The path parameters of the bench's calls."""
         if self.operation != "updateBeneficiary":
             return self.fixture.ids(self.operation)
         return {"account_id": self.fixture.account_id, "beneficiary_id": identifier(self._beneficiary)}
@@ -155,24 +157,28 @@ class InvalidBodies:
 
     # ------------------------------------------------------------------ sending
 
-    def send(self, body: Any, what: str) -> Exchange:
-        """Sends a body whatever comes of it, and records what it may have done."""
-        exchange = self.ctx.send(call(self.operation, self.ids, body), what)
-        if exchange.refused:
-            self._refused.append(exchange)
-        elif exchange.succeeded:
-            self._move_on()
-        return exchange
+    def defective(self, rule: str, name: str, body: Body) -> Case:
+        """A case with this body."""
+        return self.case(rule, name, body=to_json(body))
 
-    def refused(self, rule: str, body: Any, what: str) -> None:
-        """Sends a body and judges that it was refused, if the run wants this probe."""
-        if not self.ctx.wanted(what):
-            return
-        exchange = self.send(body, what)
-        if self.stop and exchange.refused:
-            self.skip_judgement(rule, what, exchange)
-        else:
-            self.ctx.refused(rule, exchange, what)
+    def send(self, call: Call, name: str) -> Exchange:
+        """Sends a call; notes a refused one for its effects, and leaves a place where it was accepted."""
+        answer = self.ctx.send(call, name)
+        if answer.refused:
+            self._refused.append(answer)
+        elif answer.succeeded:
+            self._move_on()
+        return answer
+
+    def send_body(self, body: Any, name: str) -> Exchange:
+        """Sends a body that is not judged as a case."""
+        return self.send(call(self.operation, self.ids, body), name)
+
+    def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
+        if self.stop and answer.refused:
+            self.skip_judgement(case.rule, case.name, answer)
+            return True
+        return super()._shows_nothing(case, reason, answer)
 
     def skip_judgement(self, rule: str, what: str, exchange: Exchange) -> None:
         """Notes that a refusal shows nothing because the valid request is refused, too."""
@@ -192,7 +198,7 @@ class InvalidBodies:
 
     # ------------------------------------------------------------------ effects
 
-    def __enter__(self) -> InvalidBodies:
+    def __enter__(self) -> DefectiveBodies:
         self._start()
         return self
 
@@ -251,3 +257,27 @@ class InvalidBodies:
 
 def _with_own_key(repeated: Call) -> Call:
     return repeated.but(idempotency_key=repeated.idempotency_key and new_key())
+
+
+#: A table of one value a field at least: engine, fields, and the words for a kind of body beside the sample.
+FieldTable = Callable[["DefectiveBodies", Sequence[Field], str], Iterable[Case]]
+
+
+def in_each_body(
+    ctx: CheckContext, table: FieldTable, fields: Sequence[Field], others: Sequence[Field] | None = None
+) -> None:
+    """Runs a table of fields in the sample, then in the other kinds of body that the server accepts, there
+    with `others` (the same fields if None)."""
+    in_each_shape(ctx, table, {"sample": list(fields)}, fields if others is None else others)
+
+
+def in_each_shape(
+    ctx: CheckContext, table: FieldTable, shapes: Mapping[str, Sequence[Field]], others: Sequence[Field]
+) -> None:
+    """Runs a table of fields, each in the shape of body where it means something, then those of `others` in
+    the other kinds of body that the server accepts."""
+    for shape, fields in shapes.items():
+        with DefectiveBodies(ctx, shape) as engine:
+            engine.run(table, fields, "")
+    for engine, where, fields in elsewhere(ctx, others):
+        engine.run(table, fields, where)

@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from conformance.harness.invalid_bodies import InvalidBodies
+from conformance.checks.bodies import DefectiveBodies
 from conformance.harness.side_effects import UNTOUCHED
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
@@ -75,9 +75,10 @@ FIELD = {
 def finding(behaviour: Behaviour, operation: str) -> Finding:
     """What is found out about refusals after a value that is too long and one of another type."""
     ctx = ctx_on(operation, "fields.max-length", UNTOUCHED, behaviour=behaviour)
-    with InvalidBodies(ctx) as invalid:
-        invalid.refused("fields.max-length", invalid.having(FIELD[operation], "x" * 1000), "a long value")
-        invalid.send(invalid.having(FIELD[operation], [1]), "a value of another type")
+    with DefectiveBodies(ctx) as engine:
+        long = engine.having(FIELD[operation], "x" * 1000)
+        engine.perform(engine.defective("fields.max-length", "a long value", long))
+        engine.send_body(engine.having(FIELD[operation], [1]), "a value of another type")
     return next(finding for finding in ctx.findings() if finding.rule == UNTOUCHED)
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
+pytest_plugins = ["tests.sampling"]
+
+
 def pytest_configure() -> None:
     """Lets Ctrl-C through, which shells have commands in the background ignore, and these their children."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -1,7 +1,7 @@
 """Every deliberately faulty server is caught by the checks of the rule that it breaks.
 
 Here every kind of fault runs on one operation, and every rule on every operation with one kind at least; the
-whole catalogue, and all checks on each fault, run by `python -m tests.faults` (see its --help).
+whole catalogue, and all checks on each fault, run by `python -m tests.prove faults`.
 """
 
 from __future__ import annotations

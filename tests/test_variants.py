@@ -49,7 +49,7 @@ def test_drawn_server_is_not_blamed(number: int) -> None:
 
 
 def sampled() -> list[tuple[Variant, str, str]]:
-    """Explorations of conforming servers, drawn from FIRST: `python -m tests.variants` runs them all."""
+    """Explorations of conforming servers, drawn from FIRST: `python -m tests.prove variants` runs all."""
     servers = [*VARIANTS, drawn(FIRST)]
     source = random.Random(FIRST)
     return [(source.choice(servers), *source.choice(parts())) for _ in range(SAMPLED)]

@@ -1,6 +1,6 @@
 """How much a run does: quick, full or deep.
 
-What each test is worth comes from `kills.json` beside this module, which `python -m tests.kill_matrix
+What each test is worth comes from `kills.json` beside this module, which `python -m tests.prove kill_matrix
 --write` makes: every test of a check, that which catches most new faulty servers for a request first, with
 how many faulty servers trip it, how many kinds of them trip no other test, and how many kinds are first
 caught by it. It also says what a quick run runs: some of the tests, and of those the probes that catch most.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
-from tests import pictures
+from tests.prove import pictures
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -28,7 +28,7 @@ from conformance.reference.serving.listener import served
 from conformance.target.file import Target, build
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import judge
-from tests.kill_probes import Watched
+from tests.prove.kill_probes import Watched
 from tests.support.running import faulty, run, write_target
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -37,7 +37,7 @@ from tests.variants.hurry import hurried
 
 
 def test_the_table_names_the_tests_that_there_are() -> None:
-    """`python -m tests.kill_matrix --write` makes it anew; until then a new check is in no quick run."""
+    """`python -m tests.prove kill_matrix --write` makes it anew; until then no quick run has a new check."""
     there = {(check.name, operation) for check, operation in plan()}
     known = set(effort.kills().worth)
     assert known <= there
@@ -62,7 +62,7 @@ def test_a_quick_run_says_something_of_each_operation_and_of_all_that_matters_mo
 
 
 def test_a_quick_run_names_probes_that_there_are(quiet: None) -> None:
-    """`python -m tests.kill_matrix --write` names them anew after a check has changed its words."""
+    """`python -m tests.prove kill_matrix --write` names them anew after a check has changed its words."""
     run, gone = run_on(), []
     with hurried():
         for check, operation in quick_plan():
@@ -161,7 +161,7 @@ def test_a_violation_in_a_quick_run_is_told_as_one(tmp_path: Path) -> None:
 
 
 def test_quick_runs_catch_most_kinds_of_mistakes(quiet: None) -> None:
-    """Each on one of its operations; a sample: `python -m tests.kill_matrix --prove N` tries more."""
+    """Each on one of its operations; a sample: `python -m tests.prove quick` tries more."""
     tests: dict[str, list[tuple[Check, str]]] = {}
     for check, operation in quick_plan():
         tests.setdefault(operation, []).append((check, operation))

@@ -1,4 +1,4 @@
-"""A run comes to the same verdicts however it is spread; `python -m tests.equality` tries more servers."""
+"""A run comes to the same verdicts however it is spread; `python -m tests.prove equality` tries more."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import pytest
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from tests import equality
-from tests.equality import SPREADS, Judged, differences, main, named, servers, serving_behaviour
+from tests.prove import equality
+from tests.prove.__main__ import main
+from tests.prove.equality import SPREADS, Judged, differences, named, servers, serving_behaviour
 from tests.variants.catalogue import VARIANTS, Variant
 from tests.variants.serving import serving
 
@@ -52,10 +53,11 @@ def test_servers_are_chosen_by_their_names(
     assert [judged.name for judged in named(["late"])] == ["late"]
     assert {"late", "nobody twice"} < {judged.name for judged in named(["late", "e"])}
     monkeypatch.setattr(equality, "differences", lambda judged, *told: [str(told)])
-    assert main(["--only", "nobody twice", "--spread", "-n 2", "--options=--lf"]) == 1
+    assert main(["equality", "--only", "nobody twice", "--spread", "-n 2", "--options=--lf"]) == 1
     assert str((["--lf"], ("one lane", "-n 2"))) in capsys.readouterr().out
-    assert main(["--only", "no such server"]) == 2
-    assert "No server has a name" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["equality", "--only", "no such server"])
+    assert "The options leave no server." in capsys.readouterr().err
 
 
 def test_a_run_that_comes_to_nothing_is_told(
@@ -65,7 +67,7 @@ def test_a_run_that_comes_to_nothing_is_told(
         raise RuntimeError("late, one lane: exit status 3")
 
     monkeypatch.setattr(equality, "verdicts", fail)
-    assert main(["--only", "late"]) == 1
+    assert main(["equality", "--only", "late"]) == 1
     assert "late, one lane: exit status 3\nlate: 1 differ" in capsys.readouterr().out
 
 

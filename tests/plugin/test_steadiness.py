@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.steadiness import Job, Ran, Tally
+from tests.prove.steadiness import Job, Ran, Tally
 
 CASE = ("list.order", "listAccounts")
 

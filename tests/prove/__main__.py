@@ -15,7 +15,22 @@ from pathlib import Path
 from typing import Protocol
 
 #: The proofs by their names, each a module of this package.
-NAMES = ("baseline", "compare")
+NAMES = (
+    "faults",
+    "variants",
+    "replays",
+    "equality",
+    "steadiness",
+    "hostile",
+    "answers",
+    "judgements",
+    "quick",
+    "kill_matrix",
+    "baseline",
+    "compare",
+    "benchmarks",
+    "pictures",
+)
 
 
 class Proof(Protocol):

@@ -26,7 +26,7 @@ from conformance.harness.check import Check
 from conformance.harness.exploration import FuzzSettings
 from tests.faults.harness import catch
 from tests.prove import pool, selection
-from tests.replays import try_replay
+from tests.prove.replays import try_replay
 from tests.variants.catalogue import VARIANTS
 from tests.variants.judging import Judged, judge, parts
 
@@ -139,7 +139,7 @@ def _facts(judged: Judged, rule: str) -> Facts:
 
 
 def _faults(options: argparse.Namespace) -> Section:
-    ids = [fault.id for fault in selection.chosen(options)]
+    ids = [fault.id for fault in selection.matching(options)]
     return dict(pool.mapped(_caught, ids, options.processes, "faults", chunk=4))
 
 
@@ -153,7 +153,7 @@ def _caught(identifier: str) -> Facts:
 
 
 def _replays(options: argparse.Namespace) -> Section:
-    ids = [fault.id for fault in selection.chosen(options)]
+    ids = [fault.id for fault in selection.matching(options)]
     return dict(pool.mapped(_replayed, ids, options.processes, "replays", chunk=2))
 
 

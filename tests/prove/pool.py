@@ -7,7 +7,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from multiprocessing import get_context
 from typing import TypeVar
 
@@ -42,7 +41,7 @@ def mapped(
             yield job, function(job)
             progress.advance()
         return
-    with closing(get_context("fork").Pool(processes)) as pool:
+    with get_context("fork").Pool(processes) as pool:
         for job, result in zip(jobs, pool.imap(function, jobs, chunksize=chunk), strict=True):
             yield job, result
             progress.advance()

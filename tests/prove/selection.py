@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 import functools
-import os
 import random
+import sys
 import time
+from typing import TypeVar
 
 from tests.faults.catalogue import Fault, load
+
+One = TypeVar("One")
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -23,15 +26,26 @@ def options(parser: argparse.ArgumentParser) -> None:
     seed(parser)
 
 
-def seed(parser: argparse.ArgumentParser) -> None:
-    """Declares the seed of what is drawn."""
-    drawn = int(os.environ.get("SEED") or time.time_ns() % 10**9)
-    parser.add_argument(
-        "--seed", type=int, default=drawn, metavar="N", help="what is drawn (default: SEED, or the clock)"
-    )
+def seed(parser: argparse.ArgumentParser, usual: int | None = None) -> None:
+    """Declares the seed of what is drawn; without a usual one, the clock's."""
+    value = usual if usual is not None else time.time_ns() % 10**9
+    parser.add_argument("--seed", type=int, default=value, metavar="N", help="the seed of what is drawn")
+
+
+def some(found: list[One], what: str) -> list[One]:
+    """What was found; ends the program as wrong usage where that is nothing."""
+    if not found:
+        print(f"The options leave no {what}.", file=sys.stderr)
+        raise SystemExit(2)
+    return found
 
 
 def chosen(options: argparse.Namespace) -> list[Fault]:
+    """The faults that the options select, which are some; prints the seed of a sample."""
+    return some(matching(options), "fault")
+
+
+def matching(options: argparse.Namespace) -> list[Fault]:
     """The faults that the options select; prints the seed of a sample."""
     faults = [
         fault

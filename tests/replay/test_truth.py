@@ -1,7 +1,7 @@
 """Replay files say "reproduced" of the faulty server that they were made on, and of no valid one.
 
 Here for some faults, drawn by the printed seed (SEED in the environment draws the same again); for all of
-them by `python -m tests.replays` (see its --help).
+them by `python -m tests.prove replays`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import random
 import pytest
 
 from tests.faults.catalogue import Fault, load
-from tests.replays import kinds, tried
+from tests.prove.replays import tried
+from tests.prove.selection import each_kind
 
 #: Faults that are drawn.
 DRAWN = 24
@@ -23,7 +24,7 @@ SEED = int(os.environ.get("SEED") or 1)
 
 def _drawn() -> list[Fault]:
     # Which requests meet in a race is not for a replay to bring about.
-    faults = [fault for fault in kinds(load()) if not fault.rule.endswith("race")]
+    faults = [fault for fault in each_kind(load()) if not fault.rule.endswith("race")]
     return random.Random(SEED).sample(faults, DRAWN)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from conformance.judge.invariants import INVARIANTS
 from tests.faults.catalogue import load
-from tests.judgements import (
+from tests.prove.judgements import (
     EVERY_RESPONSE,
     Line,
     Measure,
@@ -14,10 +14,10 @@ from tests.judgements import (
     Rounds,
     Work,
     all_places,
-    chosen,
     measured,
     places,
 )
+from tests.prove.selection import each_kind
 
 
 def test_places_are_calls_that_judge() -> None:
@@ -65,7 +65,7 @@ def seen(rule: str, judged: Line, *tripped: Line) -> Measure:
 def test_rules_without_unproven_places_take_no_further_part() -> None:
     faults = [fault for fault in load() if fault.rule in ("list.stable", "http.content-type")]
     rounds = Rounds(
-        chosen(faults, 1),
+        each_kind(faults),
         [Place("checks/test_lists.py", 1, 1), Place("checks/test_hostile.py", 1, 1)],
         "checks/",
     )
@@ -87,10 +87,3 @@ def test_helper_lines_are_places_of_their_own() -> None:
         Place("checks/test_lists.py", 3, 5),
         Place("checks/test_lists.py", 9, 9),
     ]
-
-
-def test_so_many_faults_of_each_kind() -> None:
-    faults = load()
-    kinds = {(fault.rule, fault.kind) for fault in faults}
-    assert len(chosen(faults, 1)) == len(kinds)
-    assert len(chosen(faults, 10**6)) == len(faults)

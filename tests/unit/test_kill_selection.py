@@ -6,9 +6,9 @@ from pathlib import Path
 
 from conformance.checks import load_checks
 from tests.faults.catalogue import load
-from tests.kill_matrix import stored
-from tests.kill_probes import SETUP, Watched
-from tests.kill_selection import (
+from tests.prove.kill_matrix import stored
+from tests.prove.kill_probes import SETUP, Watched
+from tests.prove.kill_selection import (
     Kills,
     Tried,
     Unit,
@@ -19,7 +19,7 @@ from tests.kill_selection import (
     rows,
     without_needless,
 )
-from tests.kill_table import describe
+from tests.prove.kill_table import describe
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 

@@ -64,7 +64,7 @@ def test_run_says_which_tests_it_draws(
     monkeypatch.chdir(TESTS.parent)
     config = Mock(args=arguments, option=Mock(keyword=keyword))
     assert said in pytest_report_header(config)
-    items = [Mock(nodeid=name) for name in IDS]
+    items: list[pytest.Item] = [Mock(nodeid=name) for name in IDS]
     pytest_collection_modifyitems(config, items)
     assert (len(items) < len(IDS)) == ("slow tests" in said)
 

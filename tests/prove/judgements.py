@@ -1,11 +1,11 @@
-"""Does each judgement earn its place? `python -m tests.judgements`, from the root of a checkout.
+"""Trips each place that judges, by some faulty server.
 
 A place is a call in conformance/checks, conformance/harness or conformance/fuzz that judges, or that has a
 helper judge, and a call in conformance/judge/invariants.py by which every response is judged; one that only
 notes that a rule holds is none. Faults of the catalogue meet the checks of their rules (with --explore also
 the explorations of their operations), in rounds of one kind for each rule; a rule whose checks have no
 unproven place left takes no further part. A place that no faulty server trips is unproven and is printed: it
-needs a fault, or goes. Exit status 1 says that there is one.
+needs a fault, or goes.
 """
 
 from __future__ import annotations
@@ -14,14 +14,11 @@ import argparse
 import ast
 import contextlib
 import functools
-import logging
 import random
 import sys
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -35,8 +32,9 @@ from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge import invariants, losses, recorder
 from conformance.judge.invariants import INVARIANTS, Invariants
 from conformance.wire.messages import Exchange
-from tests.faults.catalogue import Fault, load
+from tests.faults.catalogue import Fault
 from tests.faults.harness import catch, checks_of, judge, run_on_fault
+from tests.prove import pool, selection
 from tests.variants.hurry import hurried
 
 PACKAGE = Path(conformance.__file__).parent
@@ -207,17 +205,6 @@ def _judges(call: ast.Call) -> bool:
 # ---------------------------------------------------------------------- faults
 
 
-def chosen(faults: Iterable[Fault], operations: int) -> list[Fault]:
-    """So many faults of each kind, on operations that differ."""
-    taken: Counter[tuple[str, str]] = Counter()
-    kept = []
-    for fault in faults:
-        if taken[fault.rule, fault.kind] < operations:
-            taken[fault.rule, fault.kind] += 1
-            kept.append(fault)
-    return kept
-
-
 def spread(faults: Iterable[Fault]) -> list[Fault]:
     """First one fault of each sentence, then a second one of each, and so on."""
     times: Counter[tuple[str, str]] = Counter()
@@ -241,7 +228,7 @@ class Work:
 
 def measured(work: Work) -> Measure:
     """What the checks of a fault's rule, and the explorations, judge on its server."""
-    fault = _FAULTS[work.fault]
+    fault = selection.by_id()[work.fault]
     with measuring() as measure, hurried():
         if work.checks and fault.rule in INVARIANTS:
             catch(fault)
@@ -272,8 +259,6 @@ def _raced() -> set[str]:
     folder = PACKAGE / "fuzz" / "histories"
     return {rule for path in folder.glob("*.py") for rule in _named(path.relative_to(PACKAGE).as_posix())}
 
-
-_FAULTS = {fault.id: fault for fault in load()}
 
 load_checks()  # Registers the explorations, too.
 
@@ -335,64 +320,34 @@ def _files_of(rule: str) -> set[str]:
 # ---------------------------------------------------------------------- the command
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what the command line asks for; returns the exit status."""
-    options = _parser().parse_args(arguments)
-    logging.disable(logging.CRITICAL)
-    faults = [fault for fault in _FAULTS.values() if fault.rule.startswith(options.rule)]
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
+    selection.options(parser)
+    parser.add_argument("--file", default="", metavar="PREFIX", help="only places in files that begin so")
+    parser.add_argument(
+        "--explore", type=int, default=0, metavar="N", help="explorations, too, with N examples a part"
+    )
+    pool.options(parser)
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Runs rounds of faults; whether each place is tripped."""
+    faults = selection.chosen(options)
     # In a random order, so that kinds and operations come as they may.
     random.Random(options.seed).shuffle(faults)
-    rounds, begin = Rounds(chosen(faults, options.operations), places(), options.file), time.perf_counter()
+    rounds = Rounds(faults, places(), options.file)
     tried = 0
     with contextlib.suppress(KeyboardInterrupt):
-        while (batch := rounds.next()) and not 0 < options.sample <= tried:
-            batch = batch[: options.sample - tried] if options.sample else batch
+        while batch := rounds.next():
             work = [Work(fault.id, not options.file.startswith("fuzz"), options.explore) for fault in batch]
-            for seen in _measured(work, options.processes):
+            name = f"{len(rounds.unproven)} places unproven after {tried} faults; next"
+            for _, seen in pool.mapped(measured, work, options.processes, name, chunk=4):
                 rounds.measure.add(seen)
             tried += len(batch)
-            print(f"{tried} faults, {len(rounds.unproven)} places unproven", file=sys.stderr, flush=True)
     unproven = rounds.unproven
     for place in unproven:
         reached = place.hits(rounds.measure.judged)
         told = f"judged {reached} times, never tripped" if reached else "never judged"
         print(f"{place.file}:{place.first}: {told}")
-    took = time.perf_counter() - begin
-    print(f"{tried} faults, {len(rounds.places)} places that judge, {len(unproven)} unproven; {took:.0f} s")
-    return 1 if unproven else 0
-
-
-def _measured(work: list[Work], processes: int) -> Iterator[Measure]:
-    if processes == 1:
-        yield from map(measured, work)
-        return
-    with get_context("fork").Pool(processes) as pool:
-        yield from pool.imap_unordered(measured, work, chunksize=4)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.judgements",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--rule", default="", metavar="PREFIX", help="only faults of rules that begin so")
-    parser.add_argument("--file", default="", metavar="PREFIX", help="only places in files that begin so")
-    parser.add_argument(
-        "--operations",
-        type=int,
-        default=16,
-        metavar="N",
-        help="faults of each kind at most, each on an operation of its own (default: all)",
-    )
-    parser.add_argument(
-        "--explore", type=int, default=0, metavar="N", help="explorations, too, with N examples a part"
-    )
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N faults, at random")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="the order of the faults")
-    parser.add_argument("--processes", type=int, default=1, metavar="N", help="processes to share the work")
-    return parser
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    print(f"{tried} faults, {len(rounds.places)} places that judge, {len(unproven)} unproven")
+    return not unproven

@@ -1,11 +1,10 @@
-"""Are verdicts the same however a run is spread? `python -m tests.equality`, from the root of a checkout.
+"""Compares the verdicts of runs that are spread over lanes, processes and shards.
 
 Judges the same server with one lane, with 16 lanes, in two processes (-n 2) and in three shards that are
 merged, each time new and with nothing in it, and prints each case that comes to another verdict than with one
 lane. The servers are faults of the catalogue, drawn by --seed, and conforming variants. Generated requests
 depend on what meets by chance, so that they are left out by default. A server takes some two minutes;
---only, --spread and, with more options of the runs, --options make it less. Exit status 1 says that verdicts
-differed, 2 that no server has the name.
+--only, --spread and, with more options of the runs, --options make it less.
 """
 
 from __future__ import annotations
@@ -13,9 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 import shlex
-import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -28,6 +25,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.report import view
 from tests.faults.catalogue import Fault, load
+from tests.prove import pool, selection
 from tests.support.running import run, write_target
 from tests.variants.catalogue import VARIANTS, Variant
 from tests.variants.serving import serving
@@ -132,45 +130,17 @@ def named(words: Sequence[str]) -> list[Judged]:
     ]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what the command line asks for; returns the exit status."""
-    options = _parser().parse_args(arguments)
-    differed = 0
-    drawn = (options.faults, options.variants, options.seed)
-    chosen = named(options.only) if options.only else servers(*drawn)
-    if not chosen:
-        print(f"No server has a name with {' or '.join(options.only)} in it.", file=sys.stderr)
-        return 2
-    for judged in chosen:
-        begin = time.monotonic()
-        try:
-            lines = list(differences(judged, options.options, ("one lane", *(options.spread or OTHERS))))
-        except RuntimeError as error:
-            lines = [str(error)]
-        print(
-            "\n".join([*lines, f"{judged.name}: {len(lines)} differ, {time.monotonic() - begin:.0f} s"]),
-            flush=True,
-        )
-        differed += len(lines)
-    print(f"{differed} verdicts differ")
-    return 1 if differed else 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.equality",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
     parser.add_argument("--faults", type=int, default=5, metavar="N", help="faulty servers (5)")
     parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all)")
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="which are drawn (1)")
+    selection.seed(parser, 1)
     parser.add_argument(
         "--only",
         action="append",
         default=[],
         metavar="TEXT",
-        help="in their place the server of this name, or those whose names hold it (repeatable)",
+        help="in their place the server of this name, or those with this in their name (repeatable)",
     )
     parser.add_argument(
         "--spread", action="append", choices=OTHERS, help="compare one lane with this only (repeatable)"
@@ -182,8 +152,24 @@ def _parser() -> argparse.ArgumentParser:
         metavar="TEXT",
         help="options of the runs (default: -m 'not fuzz')",
     )
-    return parser
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def prove(options: argparse.Namespace) -> bool:
+    """Judges the servers; whether no verdict differs."""
+    drawn = (options.faults, options.variants, options.seed)
+    chosen = selection.some(named(options.only) if options.only else servers(*drawn), "server")
+    spreads = ("one lane", *(options.spread or OTHERS))
+    differed = 0
+    # One at a time: each runs processes of its own.
+    for judged, lines in pool.mapped(lambda one: _lines(one, options.options, spreads), chosen, 1, "servers"):
+        print("\n".join([*lines, f"{judged.name}: {len(lines)} differ"]), flush=True)
+        differed += len(lines)
+    print(f"{differed} verdicts differ")
+    return not differed
+
+
+def _lines(judged: Judged, options: Sequence[str], spreads: Sequence[str]) -> list[str]:
+    try:
+        return list(differences(judged, options, spreads))
+    except RuntimeError as error:
+        return [str(error)]

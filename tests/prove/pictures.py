@@ -1,4 +1,4 @@
-"""The pictures of the documents, made anew: `python -m tests.pictures [--folder DIR]`, from a checkout.
+"""Makes the pictures of the documents anew.
 
 The suite judges a reference server with three mistakes; the end of what it says on a terminal becomes an SVG,
 the first screen of its report a PNG. That needs rich and playwright (the `test` extra) and a Chromium.
@@ -26,7 +26,7 @@ from tests.support.running import executed, faulty, write_target
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ViewportSize
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance" / "docs" / "pictures"
 
 #: What the pictured run judges.
@@ -116,15 +116,17 @@ def make(browser: Browser, folder: Path, options: Sequence[str] = JUDGED) -> lis
     return [folder / name for name in pictures]
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Makes the pictures; returns the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m tests.pictures", description=__doc__)
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where they go (default: the documents')")
-    options = parser.parse_args(arguments)
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Makes the pictures; False where there is no browser."""
     path = chromium()
     if path is None:
         print(MISSING)
-        return 1
+        return False
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -132,8 +134,4 @@ def main(arguments: list[str] | None = None) -> int:
         for picture in make(browser, options.folder):
             print(f"{picture} ({picture.stat().st_size:,} bytes)")
         browser.close()
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return True

@@ -1,19 +1,20 @@
-"""`python -m tests.hostile [MODE ...]`: runs pytest against hostile servers and prints a table.
+"""Runs the suite against servers that break, hang, lie or attack; prints a table.
 
-Each mode (all of them unless some are named, by parts of their names) is a whole run of the checks in a
-process of its own. The table has time to verdict, peak memory of the largest process, exit status, and the
-verdict's sentence; what a run did that it may not do stands below. Exit status: 1 if there is any.
+Each mode (all of them unless some are named) is a whole run of the checks in a process of its own. The table
+has the time to the verdict, the peak memory of the largest process, the exit status, and the verdict's
+sentence; what a run did that it may not do is printed below.
 """
 
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.hostile.modes import MODES
+from tests.hostile.modes import MODES, Mode
 from tests.hostile.runs import Outcome, run
+from tests.prove import pool, selection
 
 #: Characters of a sentence in the table.
 SHOWN = 150
@@ -29,15 +30,10 @@ def row(outcome: Outcome) -> str:
     )
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.hostile", description="Runs pytest against hostile servers."
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
     parser.add_argument("modes", nargs="*", metavar="MODE", help="parts of names of modes (default: all)")
     parser.add_argument("--list", action="store_true", help="list the modes, and run none")
-    parser.add_argument(
-        "--shard", default="1/1", metavar="PART/PARTS", help="one of several parts of the modes"
-    )
     parser.add_argument(
         "--fuzz", action="store_true", help="with the generated requests, which take twice the time"
     )
@@ -49,23 +45,22 @@ def main() -> int:
         help="only its checks: a tenth of the time",
     )
     parser.add_argument("--show", action="store_true", help="print the output of runs with a problem")
-    options = parser.parse_args()
-    part, parts = map(int, options.shard.split("/"))
-    chosen = [
-        mode
-        for mode in MODES.values()
-        if not options.modes or any(word in mode.name for word in options.modes)
-    ][part - 1 :: parts]
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Runs the modes; whether no run did what it may not do."""
+    words = options.modes or [""]
+    found = [mode for mode in MODES.values() if any(word in mode.name for word in words)]
+    chosen = selection.some(found, "mode")
     if options.list:
         print("\n".join(mode.name for mode in chosen))
-        return 0
+        return True
     print("| mode | s | MB | exit | requests | verdict |\n|---|---|---|---|---|---|", flush=True)
     wrong: list[Outcome] = []
     chosen_tests = [] if options.fuzz else ["-m", "not fuzz"]
     chosen_tests += [word for operation in options.only for word in ("--operation", operation)]
-    for mode in chosen:
-        with tempfile.TemporaryDirectory() as folder:
-            outcome = run(mode, Path(folder), *chosen_tests)
+    # One at a time: seconds and memory are measured.
+    for _, outcome in pool.mapped(lambda mode: _outcome(mode, chosen_tests), chosen, 1, "modes"):
         print(row(outcome), flush=True)
         if outcome.problems:
             wrong.append(outcome)
@@ -73,8 +68,9 @@ def main() -> int:
         print(f"\n{outcome.mode.name}: {'; '.join(outcome.problems)}")
         if options.show:
             print(outcome.output[-6000:])
-    return 1 if wrong else 0
+    return not wrong
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def _outcome(mode: Mode, options: Sequence[str]) -> Outcome:
+    with tempfile.TemporaryDirectory() as folder:
+        return run(mode, Path(folder), *options)

@@ -11,8 +11,8 @@ from typing import Any
 from conformance.checks import plan
 from conformance.plugin import effort
 from conformance.plugin.effort import Test
-from tests.kill_probes import SETUP, Watched
-from tests.kill_selection import Kills, Selection, rows
+from tests.prove.kill_probes import SETUP, Watched
+from tests.prove.kill_selection import Kills, Selection, rows
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 

@@ -1,10 +1,10 @@
-"""What the suite costs: `python -m tests.benchmarks`, from the root of a checkout.
+"""Measures what the suite costs; proves nothing.
 
 Prints a Markdown table of ratios, a row as soon as it is measured. What is compared is measured in turns, in
 one run, so that a busy machine changes both. Parts: near (the suite's own time), whole (the default run on a
 server that answers after 30 ms), growth (memory and report), prism (the reference server beside Prism),
 throughput (generated cases beside plain `st run`); only where they are named: lanes (seconds by lanes and
-latency) and detection (which faults are found by whom, and how soon). README.md beside this module says what
+latency) and detection (which faults are found by whom, and how soon). tests/benchmarks/README.md says what
 each takes, and how to narrow it.
 """
 
@@ -15,17 +15,16 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from conformance.contract.operations import OPERATIONS
-
-from . import detection, far, growth, near, prism, throughput
-from .table import HEAD, Row
+from tests.benchmarks import detection, far, growth, near, prism, throughput
+from tests.benchmarks.table import HEAD, Row
+from tests.prove import selection
 
 PARTS = ("near", "whole", "growth", "prism", "throughput")
 FURTHER = ("lanes", "detection")
 
 
-def main() -> None:
-    """Runs what the command line asks for."""
-    options = _parser().parse_args()
+def prove(options: argparse.Namespace) -> bool:
+    """Measures the parts asked for; True."""
     parts: list[str] = options.only or list(PARTS)
     for number, row in enumerate(_rows(parts, options)):
         print("\n".join([*([] if number else HEAD), row.markdown]), flush=True)
@@ -35,6 +34,7 @@ def main() -> None:
     if "detection" in parts:
         print("\nfaults found:")
         detection.report(options.faults, options.examples, options.seed)
+    return True
 
 
 def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
@@ -55,12 +55,8 @@ def _narrowed(options: argparse.Namespace) -> list[str]:
     return [*options.options, *(word for name in options.operation or () for word in ("--operation", name))]
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.benchmarks",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
     parser.add_argument(
         "--only", action="append", choices=(*PARTS, *FURTHER), help="one of the parts (repeatable)"
     )
@@ -102,20 +98,15 @@ def _parser() -> argparse.ArgumentParser:
         f"({growth.SMALLEST})",
     )
     parser.add_argument("--examples", type=int, default=25, help="generated cases for each part (25)")
-    parser.add_argument("--seed", type=int, default=1, help="the seed of everything that is drawn (1)")
+    selection.seed(parser, 1)
     parser.add_argument(
         "--faults",
         type=int,
         default=12,
         help="faulty servers to look at, one of each required rule first (12)",
     )
-    return parser
 
 
 def _list(kind: type[int] | type[float]) -> Callable[[str], tuple[float, ...]]:
     """Reads numbers between commas."""
     return lambda text: tuple(kind(word) for word in text.split(","))
-
-
-if __name__ == "__main__":
-    main()

@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.plugin.effort import Test
 from tests.faults.catalogue import Fault
-from tests.kill_probes import SETUP
+from tests.prove.kill_probes import SETUP
 
 #: Rule and kind of a fault, whatever the operation.
 Kind = tuple[str, str]

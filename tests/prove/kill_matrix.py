@@ -1,12 +1,10 @@
-"""Which check, on which operation, is tripped by which faulty servers? `python -m tests.kill_matrix`, from
-the root of a checkout.
+"""Finds which faulty servers trip which check, and what a quick run runs.
 
 Every fault of the catalogue, one of each kind first, meets each check of its own rule alone; for a rule of
 every response these are the checks that together see every kind of answer. What each check trips on goes to
 --store, a line for each fault: the command goes on where it was stopped (--seconds, Ctrl-C), and begins anew
 only what is not there yet. --write makes conformance/plugin/kills.json of it, from which `--effort quick`
-and the order of a run come. --prove N runs what a quick run runs on the faulty servers of N kinds
-drawn at random, and says how many kinds it catches.
+and the order of a run come. `python -m tests.prove quick` says how many kinds of faults that catches.
 """
 
 from __future__ import annotations
@@ -14,13 +12,9 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import logging
-import os
 import random
-import sys
 import time
-from collections.abc import Iterator, Sequence
-from multiprocessing import get_context
+from collections.abc import Sequence
 from pathlib import Path
 
 from conformance.checks import load_checks, plan
@@ -29,10 +23,11 @@ from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import costs, effort
 from conformance.plugin.effort import Test
 from conformance.world.run_context import RunContext
-from tests.faults.catalogue import Fault, load
-from tests.faults.harness import Outcome, checks_of, run_on_fault, run_one
-from tests.kill_probes import SETUP, Watched, broken
-from tests.kill_selection import (
+from tests.faults.catalogue import Fault
+from tests.faults.harness import checks_of, run_on_fault
+from tests.prove import pool, selection
+from tests.prove.kill_probes import SETUP, Watched
+from tests.prove.kill_selection import (
     Kills,
     Known,
     Selection,
@@ -44,12 +39,9 @@ from tests.kill_selection import (
     ordered,
     without_needless,
 )
-from tests.kill_table import describe, write
+from tests.prove.kill_table import describe, write
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
-
-#: Faults between two words of progress.
-PROGRESS = 500
 
 #: Requests that a quick run should keep below the most that it may send: servers differ a little.
 SPARE = 30
@@ -57,7 +49,7 @@ SPARE = 30
 #: Rounds of looking for a better selection.
 ROUNDS = 2
 
-_FAULTS = {fault.id: fault for fault in load()}
+STORE = Path("reports/kill-matrix.jsonl")
 
 
 # ---------------------------------------------------------------------- which checks a fault trips
@@ -93,7 +85,7 @@ def meet(work: Work) -> tuple[str, Tried]:
     """What a fault trips. Where no check of its own sees a broken rule of every response, others are tried
     until one does."""
     identifier, names = work
-    fault, checks = _FAULTS[identifier], load_checks()
+    fault, checks = selection.by_id()[identifier], load_checks()
     run, found = run_on_fault(fault.make()), Tried()
     for check in [checks[name] for name in names] or candidates(fault):
         if not check.deep or not found.tripped:
@@ -124,14 +116,14 @@ def stored(path: Path) -> Known:
         with contextlib.suppress(ValueError, AttributeError):
             identifier, tried, tripped = json.loads(line)
             record = Tried(set(tried), {name: set(probes) for name, probes in tripped.items()})
-            if identifier in _FAULTS:
+            if identifier in selection.by_id():
                 found.setdefault(identifier, Tried()).take(record)
     return found
 
 
 def _met(identifier: str, known: Known) -> bool:
     """Whether a fault has met the checks of its own rule."""
-    return identifier in known and own(_FAULTS[identifier]) <= known[identifier].tried
+    return identifier in known and own(selection.by_id()[identifier]) <= known[identifier].tried
 
 
 def in_turn(seed: int) -> list[str]:
@@ -148,7 +140,7 @@ def in_turn(seed: int) -> list[str]:
 def kinds() -> dict[tuple[str, str], list[str]]:
     """The ids of all faults by their kinds."""
     found: dict[tuple[str, str], list[str]] = {}
-    for fault in _FAULTS.values():
+    for fault in selection.by_id().values():
         found.setdefault((fault.rule, fault.kind), []).append(fault.id)
     return found
 
@@ -157,34 +149,22 @@ def extend(path: Path, known: Known, work: Sequence[Work], options: argparse.Nam
     """Does work until there is none or the time is over, and keeps what it comes to."""
     end = time.monotonic() + options.seconds if options.seconds else float("inf")
     path.parent.mkdir(parents=True, exist_ok=True)
-    done = 0
     with path.open("a", encoding="utf-8") as store, contextlib.suppress(KeyboardInterrupt):
-        for identifier, found in _mapped(work, options.processes):
+        for _, (identifier, found) in pool.mapped(meet, work, options.processes, "faults", chunk=4):
             known.setdefault(identifier, Tried()).take(found)
             tripped = {name: sorted(probes) for name, probes in sorted(found.tripped.items())}
             store.write(json.dumps([identifier, sorted(found.tried), tripped]) + "\n")
             store.flush()
-            done += 1
-            if done % PROGRESS == 0:
-                print(f"{done} of {len(work)} faulty servers", flush=True)
             if time.monotonic() > end:
                 break
 
 
-def _mapped(work: Sequence[Work], processes: int) -> Iterator[tuple[str, Tried]]:
-    if processes == 1:
-        yield from map(meet, work)
-        return
-    with get_context("fork").Pool(processes) as pool:
-        yield from pool.imap_unordered(meet, work, chunksize=4)
-
-
-def cross(known: Known, selection: Selection, kills: Kills) -> list[Work]:
+def cross(known: Known, selected: Selection, kills: Kills) -> list[Work]:
     """What a selection seems to miss, on all its operations, with the selected tests of those that were not
     tried on it: they may see it by chance."""
-    caught, tests = kills.kinds(selection.faults), selection.tests
+    caught, tests = kills.kinds(selected.faults), selected.tests
     work = []
-    for identifier, fault in _FAULTS.items():
+    for identifier, fault in selection.by_id().items():
         tried = known[identifier].tried if identifier in known else set()
         names = {name for name, operation in tests if operation == fault.operation}
         if names - tried and kills.kind(identifier) not in caught:
@@ -193,12 +173,12 @@ def cross(known: Known, selection: Selection, kills: Kills) -> list[Work]:
     return work
 
 
-def wide(known: Known, selection: Selection, kills: Kills, cost: int) -> list[Work]:
+def wide(known: Known, selected: Selection, kills: Kills, cost: int) -> list[Work]:
     """One fault of each kind, with the tests of its operation that cost at most so much and were not tried on
     it: a cheap one may see what a dear one was made for. What a selection misses comes first."""
-    caught, work, seen = kills.kinds(selection.faults), [], set()
+    caught, work, seen = kills.kinds(selected.faults), [], set()
     for identifier in sorted(known, key=lambda name: (kills.kind(name) in caught, name)):
-        fault, kind = _FAULTS[identifier], kills.kind(identifier)
+        fault, kind = selection.by_id()[identifier], kills.kind(identifier)
         cheap = {
             check.name
             for check, operation in plan(operations={fault.operation})
@@ -239,122 +219,34 @@ def select(known: Known) -> tuple[Kills, list[Test], Selection]:
     Set-up that tests share is paid by the first of them, which in a run of few is another one than in a run
     of all: each round takes for the price of a probe what it cost in the round before.
     """
-    costs = prices()
-    kills = Kills(_FAULTS, inferred(_FAULTS, known, own))
+    costs, faults = prices(), selection.by_id()
+    kills = Kills(faults, inferred(faults, known, own))
     best: tuple[list[Test], Selection] | None = None
     for _ in range(ROUNDS):
         units = list(ordered(kills, costs))
-        selection = chosen(kills, units, effort.QUICK_REQUESTS - SPARE, costs, measured)
-        kept = list(without_needless(kills, selection.units))
-        rest = [unit for unit in units if unit not in set(selection.units)]
-        selection = chosen(kills, [*kept, *rest], effort.QUICK_REQUESTS - SPARE, costs, measured)
-        if best is None or len(kills.kinds(selection.faults)) > len(kills.kinds(best[1].faults)):
-            best = in_order(kills, units, costs), selection
-        for test, sent in prices(selection.units).items():
+        selected = chosen(kills, units, effort.QUICK_REQUESTS - SPARE, costs, measured)
+        kept = list(without_needless(kills, selected.units))
+        rest = [unit for unit in units if unit not in set(selected.units)]
+        selected = chosen(kills, [*kept, *rest], effort.QUICK_REQUESTS - SPARE, costs, measured)
+        if best is None or len(kills.kinds(selected.faults)) > len(kills.kinds(best[1].faults)):
+            best = in_order(kills, units, costs), selected
+        for test, sent in prices(selected.units).items():
             costs[test] |= sent
     assert best is not None
     return kills, *best
 
 
-# ---------------------------------------------------------------------- the proof
-
-
-@hurried()
-def caught(identifiers: Sequence[str]) -> str:
-    """The first of some faulty servers in which a quick run finds a violation; empty where it finds none."""
-    quick = effort.kills().quick
-    for identifier in identifiers:
-        run, outcome = run_on_fault(_FAULTS[identifier].make()), Outcome()
-        run.wanted = effort.wants
-        for check, operation in plan():
-            if (check.name, operation) in quick:
-                run_one(check, operation, run, outcome)
-                if outcome.broken or broken(run):
-                    return identifier
-    return ""
-
-
-def prove(number: int, known: Known, options: argparse.Namespace) -> None:
-    """Prints how many kinds a quick run catches, each on at least one of its operations, of a sample."""
-    rng, every = random.Random(options.seed), kinds()
-    drawn = rng.sample(sorted(every), min(number, len(every)))
-    quick = effort.kills().quick
-
-    def likely(identifier: str) -> bool:
-        """Whether a quick run has a test that the fault is known to trip."""
-        tripped = known.get(identifier, Tried()).tripped
-        return any((name, _FAULTS[identifier].operation) in quick for name in tripped)
-
-    work = [sorted(every[kind], key=lambda identifier: not likely(identifier)) for kind in drawn]
-    with get_context("fork").Pool(options.processes) as pool:
-        found = pool.map(caught, work, chunksize=1)
-    for identifiers, identifier in zip(work, found, strict=True):
-        if not identifier:
-            print(f"not caught by a quick run: {identifiers[0]}, nor on another operation")
-    number, hits = len(work), sum(map(bool, found))
-    low, high = interval(hits, number)
-    print(
-        f"a quick run catches {hits} of {number} kinds drawn with seed {options.seed}: {hits / number:.1%}, "
-        f"between {low:.1%} and {high:.1%} of all with a confidence of 95%"
-    )
-
-
-def interval(hits: int, number: int) -> tuple[float, float]:
-    """Wilson's interval of a share at 95%."""
-    z, share = 1.96, hits / number
-    middle, width = (
-        share + z * z / (2 * number),
-        z * (share * (1 - share) / number + z * z / (4 * number**2)) ** 0.5,
-    )
-    return (middle - width) / (1 + z * z / number), (middle + width) / (1 + z * z / number)
-
-
 # ---------------------------------------------------------------------- the command
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs what the command line asks for; returns the exit status."""
-    options = _parser().parse_args(arguments)
-    logging.disable(logging.CRITICAL)
-    known = stored(options.store)
-    if options.prove:
-        prove(options.prove, known, options)
-        return 0
-    there = in_turn(options.seed)
-    unknown: list[Work] = [(identifier, ()) for identifier in there if not _met(identifier, known)]
-    # Kinds of which nothing is known come first.
-    met = {(_FAULTS[identifier].rule, _FAULTS[identifier].kind) for identifier in known}
-    unknown.sort(key=lambda work: (_FAULTS[work[0]].rule, _FAULTS[work[0]].kind) in met)
-    extend(options.store, known, unknown, options)
-    print(f"{len(known)} of {len(_FAULTS)} faulty servers are known in {options.store}")
-    if not known:
-        return 1
-    kills, order, selection = select(known)
-    if options.cross:
-        extend(options.store, known, cross(known, selection, kills), options)
-        kills, order, selection = select(known)
-    if options.wide:
-        extend(options.store, known, wide(known, selection, kills, options.wide), options)
-        kills, order, selection = select(known)
-    for line in describe(kills, selection):
-        print(line)
-    if options.write:
-        print(write(kills, order, selection))
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.kill_matrix",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
     parser.add_argument(
         "--store",
         type=Path,
-        default=Path("reports/kill-matrix.jsonl"),
+        default=STORE,
         metavar="FILE",
-        help="where what trips what is kept (default: reports/kill-matrix.jsonl)",
+        help=f"where what trips what is kept (default: {STORE})",
     )
     parser.add_argument(
         "--seconds", type=float, default=0, metavar="N", help="stop after so many, and go on next time"
@@ -370,15 +262,31 @@ def _parser() -> argparse.ArgumentParser:
         help="try each kind on all tests of at most N requests, too",
     )
     parser.add_argument("--write", action="store_true", help="write conformance/plugin/kills.json")
-    parser.add_argument(
-        "--prove", type=int, default=0, metavar="N", help="try a quick run on N kinds of faulty servers"
-    )
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="what is drawn (1)")
-    parser.add_argument(
-        "--processes", type=int, default=os.cpu_count() or 1, metavar="N", help="processes to share the work"
-    )
-    return parser
+    selection.seed(parser, 1)
+    pool.options(parser)
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+def prove(options: argparse.Namespace) -> bool:
+    """Extends the store and makes a selection of it; whether anything is known."""
+    known = stored(options.store)
+    there, faults = in_turn(options.seed), selection.by_id()
+    unknown: list[Work] = [(identifier, ()) for identifier in there if not _met(identifier, known)]
+    # Kinds of which nothing is known come first.
+    met = {(faults[identifier].rule, faults[identifier].kind) for identifier in known}
+    unknown.sort(key=lambda work: (faults[work[0]].rule, faults[work[0]].kind) in met)
+    extend(options.store, known, unknown, options)
+    print(f"{len(known)} of {len(faults)} faulty servers are known in {options.store}")
+    if not known:
+        return False
+    kills, order, selected = select(known)
+    if options.cross:
+        extend(options.store, known, cross(known, selected, kills), options)
+        kills, order, selected = select(known)
+    if options.wide:
+        extend(options.store, known, wide(known, selected, kills, options.wide), options)
+        kills, order, selected = select(known)
+    for line in describe(kills, selected):
+        print(line)
+    if options.write:
+        print(write(kills, order, selected))
+    return True

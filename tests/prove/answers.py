@@ -1,4 +1,4 @@
-"""`python -m tests.hostile.answers`: random servers, each of which must come to a verdict.
+"""Brings random servers to a verdict.
 
 A server keeps to the rules but spoils answers at random: any status, any JSON, any bytes, any headers, on any
 operation. Each meets checks drawn at random, and one in ten a part of the generated requests. The suite's own
@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 
 import pytest
+
+from tests.prove import selection
 
 
 class _Tally:
@@ -34,24 +35,21 @@ class _Tally:
             item.session.shouldstop = "the time is over"
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.hostile.answers", description="Random servers, each of which must be judged."
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
     parser.add_argument("--servers", type=int, default=1000, help="how many (default: %(default)s)")
-    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the seed of the first of them")
     parser.add_argument("--seconds", type=float, default=3600.0, help="stop after so many seconds")
-    options = parser.parse_args()
-    os.environ["RANDOM_ANSWERS"], os.environ["RANDOM_ANSWERS_SEED"] = str(options.servers), str(options.first)
+    selection.seed(parser, 1)
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Runs the tests of random servers; whether each came to a verdict."""
+    os.environ["RANDOM_ANSWERS"], os.environ["RANDOM_ANSWERS_SEED"] = str(options.servers), str(options.seed)
     tally = _Tally(options.seconds)
     chosen = ["-q", "--tb=short", "-k", "every_check_comes", "tests/checks/test_random_answers.py"]
     pytest.main(chosen, plugins=[tally])
     print(
-        f"{tally.servers} random servers from seed {options.first} on: {tally.failed} without a verdict; "
+        f"{tally.servers} random servers from seed {options.seed} on: {tally.failed} without a verdict; "
         f"the longest took {tally.longest:.1f} s"
     )
-    return 1 if tally.failed or not tally.servers else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return bool(tally.servers) and not tally.failed

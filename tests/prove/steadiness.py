@@ -1,12 +1,12 @@
-"""Do verdicts stay the same? `python -m tests.steadiness --runs N`, from the root of a checkout.
+"""Repeats whole runs: seeds, workers, lanes and a busy machine change no verdict.
 
 Runs the whole default suite, as a user starts it, again and again: on the reference server and on conforming
 servers whose choices are drawn at random, each server in a new process with nothing in it, each run with
 another seed, with one and with two workers, in one lane and in several, with and without every core kept busy
 by other work. Of all runs on one server every rule must have the same verdict on every operation. Prints each
 that differs at once, and how many did. The reports of a run that differs or blames somebody are kept, replay
-files included, with those of the first run on its server. Exit status 1 says that a verdict differed, that a
-conforming server was blamed, or that a run came to nothing.
+files included, with those of the first run on its server. Not proven: a verdict differed, a conforming server
+was blamed, or a run came to nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ import itertools
 import multiprocessing
 import os
 import shutil
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from pathlib import Path
 
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
+from tests.prove import pool, selection
 from tests.support.running import run, write_target
 from tests.variants.catalogue import VARIANTS, Variant, drawn
 from tests.variants.policies import DailyLimit, FewOfEach
@@ -152,33 +152,9 @@ def _named(case: Case) -> str:
     return f"{case[0]} on {case[1]}"
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs what the command line asks for; returns the exit status."""
-    options = _parser().parse_args(arguments)
-    tally = Tally(Path(options.keep))
-    # Whoever stops it learns what is known so far.
-    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as name:
-        for job in itertools.islice(_jobs(options.first, options.servers), options.runs):
-            begin = time.monotonic()
-            ran = _ran(job, options.options, Path(name))
-            took = time.monotonic() - begin
-            said = tally.take(ran)
-            print(f"run {tally.runs}: {job}: {len(ran.verdicts)} verdicts, exit {ran.status}, {took:.0f} s")
-            print("".join(f"{line}\n" for line in said), end="", flush=True)
-    for (_, case), verdicts in tally.differing.items():
-        print(f"differed: {_named(case)}: {', '.join(sorted(verdicts))}")
-    print(tally)
-    return 0 if tally.steady else 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.steadiness",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
     parser.add_argument("--runs", type=int, default=8, metavar="N", help="so many runs (default 8)")
-    parser.add_argument("--first", type=int, default=1, metavar="SEED", help="the first seed (default 1)")
     parser.add_argument(
         "--servers", type=int, default=0, metavar="SEED", help="the first server: 0 the reference (default)"
     )
@@ -189,7 +165,23 @@ def _parser() -> argparse.ArgumentParser:
         help="where reports of runs that differ are kept (default reports/steadiness)",
     )
     parser.add_argument("options", nargs="*", help="further options of the suite, after --")
-    return parser
+    selection.seed(parser, 1)
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Does the runs; whether nothing went wrong."""
+    tally = Tally(Path(options.keep))
+    jobs = list(itertools.islice(_jobs(options.seed, options.servers), options.runs))
+    # Whoever stops it learns what is known so far.
+    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory() as name:
+        for job, ran in pool.mapped(lambda job: _ran(job, options.options, Path(name)), jobs, 1, "runs"):
+            said = tally.take(ran)
+            print(f"run {tally.runs}: {job}: {len(ran.verdicts)} verdicts, exit {ran.status}")
+            print("".join(f"{line}\n" for line in said), end="", flush=True)
+    for (_, case), verdicts in tally.differing.items():
+        print(f"differed: {_named(case)}: {', '.join(sorted(verdicts))}")
+    print(tally)
+    return tally.steady
 
 
 def _jobs(first: int, server: int) -> Iterator[Job]:
@@ -279,7 +271,3 @@ def _work() -> None:
     parent = os.getppid()
     while os.getppid() == parent:
         pass
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,24 +1,16 @@
-"""Whether replay files tell the truth: `python -m tests.replays [--help]`, from the root of a checkout.
+"""Reproduces the replay file of each fault on the faulty server, and on no other.
 
-For each fault of the catalogue the first violation of its rule becomes a replay file. Sent again to the
-faulty server it must say "reproduced". Sent to the reference server it must not, nor the second time, when
-there is more on the server than the file makes. Without --all each kind of fault is tried on one operation;
---sample N takes N of those at random, from the printed seed. "undecided" is counted apart, with its reasons.
-Exit status 1: a verdict was wrong.
+The first violation of a fault's rule becomes a replay file. Sent again to the faulty server it must say
+"reproduced". Sent to the reference server it must not, nor the second time, when there is more on the server
+than the file makes. "undecided" is counted apart, with its reasons.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import logging
-import os
-import random
-import sys
-import time
 from collections import Counter
 from dataclasses import dataclass
-from multiprocessing import get_context
 
 from conformance.harness.check import run_check
 from conformance.judge.findings import Finding
@@ -28,8 +20,9 @@ from conformance.replay import document_of, perform
 from conformance.replay.document import check as check_document
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from conformance.world.run_context import RunContext
-from tests.faults.catalogue import Fault, load
+from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, stimuli
+from tests.prove import pool, selection
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -98,67 +91,34 @@ def tried(fault: Fault) -> Tried:
     return Tried(fault.id, faulty.verdict, reference.verdict, reasons=reasons)
 
 
-_BY_ID: dict[str, Fault] = {}
-
-
 def try_replay(identifier: str) -> Tried:
     """What the replay file of the fault of this id comes to; a mistake of the suite is its problem."""
-    if not _BY_ID:
-        _BY_ID.update({fault.id: fault for fault in load()})
     try:
-        return tried(_BY_ID[identifier])
+        return tried(selection.by_id()[identifier])
     except Exception as error:
         return Tried(identifier, problem=f"raised {type(error).__name__}: {error}")
 
 
-def kinds(faults: list[Fault]) -> list[Fault]:
-    """Each kind of fault on one of its operations, spread over them."""
-    by_kind: dict[tuple[str, str], list[Fault]] = {}
-    for fault in faults:
-        by_kind.setdefault((fault.rule, fault.kind), []).append(fault)
-    return [some[at % len(some)] for at, some in enumerate(by_kind.values())]
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
+    selection.options(parser)
+    pool.options(parser)
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Runs what the command line asks for; returns the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m tests.replays",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--all", action="store_true", help="each fault, not each kind on one operation only")
-    parser.add_argument("--rule", default="", metavar="PREFIX", help="only faults of rules that begin so")
-    parser.add_argument("--kind", default="", metavar="TEXT", help="only kinds that hold this")
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N faults, at random")
-    parser.add_argument("--seed", type=int, default=int(os.environ.get("SEED") or time.time_ns() % 10**9))
-    parser.add_argument("--processes", type=int, default=1, metavar="N", help="processes to share the work")
-    options = parser.parse_args(arguments)
-    logging.disable(logging.CRITICAL)
-    faults = [fault for fault in load() if fault.rule.startswith(options.rule) and options.kind in fault.kind]
-    faults = faults if options.all else kinds(faults)
-    if options.sample:
-        print(f"seed {options.seed}: --seed {options.seed} tries these faults again")
-        faults = random.Random(options.seed).sample(faults, min(options.sample, len(faults)))
+def prove(options: argparse.Namespace) -> bool:
+    """Makes and sends the replay files; whether no verdict is wrong."""
     done = []
-    with get_context("fork").Pool(options.processes) as pool:
-        for proof in pool.imap(try_replay, [fault.id for fault in faults], chunksize=2):
-            done.append(proof)
-            if proof.wrong or proof.undecided:
-                verdicts = proof.problem or f"{proof.faulty} / {proof.reference}"
-                print(f"{verdicts}: {proof.fault} {'; '.join(proof.reasons)}"[:300], flush=True)
-    wrong, undecided = (
-        sum(proof.wrong for proof in done),
-        sum(proof.undecided and not proof.wrong for proof in done),
-    )
-    problems = Counter(proof.problem.partition(":")[0] for proof in done if proof.problem)
-    print(
-        f"{len(done)} replay files: {len(done) - wrong - undecided} right, {undecided} undecided, {wrong} "
-        "wrong"
-    )
+    ids = [fault.id for fault in selection.chosen(options)]
+    for _, replayed in pool.mapped(try_replay, ids, options.processes, "replay files", chunk=2):
+        done.append(replayed)
+        if replayed.wrong or replayed.undecided:
+            verdicts = replayed.problem or f"{replayed.faulty} / {replayed.reference}"
+            print(f"{verdicts}: {replayed.fault} {'; '.join(replayed.reasons)}"[:300], flush=True)
+    wrong = sum(replayed.wrong for replayed in done)
+    undecided = sum(replayed.undecided and not replayed.wrong for replayed in done)
+    right = len(done) - wrong - undecided
+    print(f"{len(done)} replay files: {right} right, {undecided} undecided, {wrong} wrong")
+    problems = Counter(replayed.problem.partition(":")[0] for replayed in done if replayed.problem)
     for problem, times in problems.most_common():
         print(f"  {times} {problem}")
-    return 1 if wrong else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return not wrong

@@ -1,0 +1,107 @@
+"""Catches each faulty server by the checks of the rule that it breaks.
+
+With --all-checks each meets all fixed checks, which takes seconds a fault, and what other rules fail on it is
+printed as a matrix of cross-talk. Not proven: a fault survives, a check raises, or reports would name more
+unrelated rules as causes than MOST_OTHERS on average.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+
+from conformance.checks import plan
+from tests.faults.bugs import Bug
+from tests.faults.catalogue import Fault
+from tests.faults.harness import Outcome, catch, judge
+from tests.prove import pool, selection
+
+#: Rules beside the broken one that a report may name as causes of their own, on average over all faults.
+MOST_OTHERS = 2.0
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
+    selection.options(parser)
+    parser.add_argument("--all-checks", action="store_true", help="all checks instead of those of the rule")
+    pool.options(parser)
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Runs the faults; whether each is caught."""
+    faults = selection.chosen(options)
+    tried = _by_all_checks if options.all_checks else _by_own_checks
+    outcomes, survivors = [], []
+    ids = [fault.id for fault in faults]
+    for identifier, outcome in pool.mapped(tried, ids, options.processes, "faults", chunk=4):
+        fault = selection.by_id()[identifier]
+        outcomes.append(outcome)
+        if not outcome.shows(fault):
+            survivors.append(fault)
+            reason = outcome.inconclusive.get((fault.rule, fault.operation), "")
+            print(f"survives: {fault.id}. {reason}".rstrip(), flush=True)
+        others = [rule for rule in outcome.causes if rule != fault.rule and rule not in fault.also]
+        if others:
+            print(f"also blamed on {fault.id}: {', '.join(others)}", flush=True)
+    errors = Counter(error for outcome in outcomes for error in outcome.errors)
+    for error, times in errors.most_common():
+        print(f"raised {times} times: {error}")
+    share = _cross_talk(faults, outcomes) if options.all_checks else 0.0
+    _summary(faults, survivors)
+    print(
+        f"{len(faults)} faults of {len(_kinds(faults))} kinds, {len(faults) - len(survivors)} caught, "
+        f"{len(survivors)} survive; {sum(outcome.sent for outcome in outcomes)} requests"
+    )
+    return not survivors and not errors and share <= MOST_OTHERS
+
+
+def _by_own_checks(identifier: str) -> Outcome:
+    return catch(selection.by_id()[identifier])
+
+
+def _by_all_checks(identifier: str) -> Outcome:
+    return judge(selection.by_id()[identifier].make(), plan())
+
+
+def _kinds(faults: list[Fault]) -> set[tuple[str, str]]:
+    return {(fault.rule, fault.kind) for fault in faults}
+
+
+def _summary(faults: list[Fault], survivors: list[Fault]) -> None:
+    """Prints, for each class of bugs, how many faults and kinds there are, and the kinds that survive."""
+    operations: dict[tuple[str, str], list[str]] = {}
+    for fault in survivors:
+        operations.setdefault((fault.rule, fault.kind), []).append(fault.operation)
+    print(f"{'bug':<18}{'faults':>8}{'kinds':>8}{'caught':>8}")
+    for bug in Bug:
+        those = [fault for fault in faults if fault.bug is bug]
+        if those:
+            caught = len(those) - sum(fault.bug is bug for fault in survivors)
+            print(f"{bug.name:<18}{len(those):>8}{len(_kinds(those)):>8}{caught:>8}")
+    for (rule, kind), where in operations.items():
+        print(f"survives on {', '.join(where)}: {rule}: {kind}")
+
+
+def _cross_talk(faults: list[Fault], outcomes: list[Outcome]) -> float:
+    """Prints which other rules a report names as causes on faults of which rule; returns how many on average.
+
+    Rules that follow from the broken one, as the catalogue of rules or the fault says, are no cross-talk.
+    """
+    tried = Counter(fault.rule for fault in faults)
+    talk: Counter[tuple[str, str]] = Counter()
+    example: dict[tuple[str, str], str] = {}
+    for fault, outcome in zip(faults, outcomes, strict=True):
+        for rule, operations in outcome.causes.items():
+            if rule != fault.rule and rule not in fault.also:
+                talk[fault.rule, rule] += 1
+                example.setdefault(
+                    (fault.rule, rule), f"{fault.operation}: {fault.kind} -> {', '.join(operations[:3])}"
+                )
+    print(
+        "cross-talk: on faults of a rule (so many of how many) another rule fails, too, as a cause of its own"
+    )
+    for (broken, rule), times in sorted(talk.items(), key=lambda item: (-item[1], item[0])):
+        print(f"  {times:4d} of {tried[broken]:4d}  {broken} -> {rule}  ({example[broken, rule]})")
+    others = sum(talk.values()) / max(1, len(faults))
+    print(f"  {others:.2f} other rules for each fault")
+    return others

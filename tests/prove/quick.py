@@ -1,0 +1,83 @@
+"""Catches a share of all kinds of faults by a quick run.
+
+Runs what a quick run runs on the faulty servers of kinds drawn at random, each on one operation after another
+until one is caught, and prints the share with its interval of confidence. Not proven: it is below LEAST.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+from conformance.checks import plan
+from conformance.plugin import effort
+from tests.faults.harness import Outcome, run_on_fault, run_one
+from tests.prove import pool, selection
+from tests.prove.kill_matrix import STORE, kinds, stored
+from tests.prove.kill_probes import broken
+from tests.prove.kill_selection import Tried
+from tests.variants.hurry import hurried
+
+#: The share of kinds that a quick run is said to catch.
+LEAST = 0.9
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
+    parser.add_argument("kinds", type=int, nargs="?", default=250, metavar="N", help="kinds to draw (250)")
+    parser.add_argument(
+        "--store", type=Path, default=STORE, metavar="FILE", help=f"what `kill_matrix` knows ({STORE})"
+    )
+    selection.seed(parser, 1)
+    pool.options(parser)
+
+
+@hurried()
+def caught(identifiers: Sequence[str]) -> str:
+    """The first of some faulty servers in which a quick run finds a violation; empty where it finds none."""
+    quick = effort.kills().quick
+    for identifier in identifiers:
+        run, outcome = run_on_fault(selection.by_id()[identifier].make()), Outcome()
+        run.wanted = effort.wants
+        for check, operation in plan():
+            if (check.name, operation) in quick:
+                run_one(check, operation, run, outcome)
+                if outcome.broken or broken(run):
+                    return identifier
+    return ""
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Tries the kinds; whether the share may be LEAST with a confidence of 95%."""
+    known, every, quick = stored(options.store), kinds(), effort.kills().quick
+    drawn = random.Random(options.seed).sample(sorted(every), min(options.kinds, len(every)))
+
+    def likely(identifier: str) -> bool:
+        """Whether a quick run has a test that the fault is known to trip."""
+        tripped = known.get(identifier, Tried()).tripped
+        return any((name, selection.by_id()[identifier].operation) in quick for name in tripped)
+
+    work = [sorted(every[kind], key=lambda identifier: not likely(identifier)) for kind in drawn]
+    hits = 0
+    for identifiers, identifier in pool.mapped(caught, work, options.processes, "kinds"):
+        hits += bool(identifier)
+        if not identifier:
+            print(f"not caught by a quick run: {identifiers[0]}, nor on another operation", flush=True)
+    low, high = interval(hits, len(work))
+    print(
+        f"a quick run catches {hits} of {len(work)} kinds drawn with seed {options.seed}: "
+        f"{hits / len(work):.1%}, between {low:.1%} and {high:.1%} of all with a confidence of 95%"
+    )
+    return high >= LEAST
+
+
+def interval(hits: int, number: int) -> tuple[float, float]:
+    """Wilson's interval of a share at 95%."""
+    z, share = 1.96, hits / number
+    middle, width = (
+        share + z * z / (2 * number),
+        z * (share * (1 - share) / number + z * z / (4 * number**2)) ** 0.5,
+    )
+    return (middle - width) / (1 + z * z / number), (middle + width) / (1 + z * z / number)

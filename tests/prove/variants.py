@@ -1,0 +1,96 @@
+"""Blames no conforming server, by any check or generated part.
+
+Each variant, and for each seed one whose choices are drawn at random, meets the fixed checks and every part
+of the explorations. A verdict that blames one is printed with the command that runs just that again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections.abc import Iterator
+
+from conformance.checks import plan
+from conformance.harness.exploration import FuzzSettings
+from tests.prove import pool, selection
+from tests.variants.catalogue import VARIANTS, Variant, drawn
+from tests.variants.judging import Judged, judge, parts
+
+#: Generated cases of each part: few, for many servers.
+EXAMPLES = 10
+
+#: The variant's name ("drawn 7" for a drawn one), "checks" or an exploration, its part, seed, examples.
+Job = tuple[str, str, str, int, int]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
+    parser.add_argument("--variant", default="", metavar="TEXT", help="only servers with this in their name")
+    parser.add_argument("--part", default="", metavar="TEXT", help="only parts with this in their name")
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="seeds of the generated parts (1)")
+    parser.add_argument("--examples", type=int, default=EXAMPLES, metavar="N", help="cases of each part")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N runs, drawn by the seed")
+    parser.add_argument("--no-checks", action="store_true", help="explorations only")
+    parser.add_argument("--only-checks", action="store_true", help="fixed checks only")
+    parser.add_argument("--inconclusive", action="store_true", help="print what stayed inconclusive, too")
+    selection.seed(parser, 1)
+    pool.options(parser)
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Judges the servers; whether none is blamed."""
+    jobs = selection.some(list(_jobs(options)), "run")
+    if 0 < options.sample < len(jobs):
+        print(f"{options.sample} of {len(jobs)} runs: --seed {options.seed} draws them again")
+        jobs = random.Random(options.seed).sample(jobs, options.sample)
+    blamed = sent = 0
+    inconclusive: set[tuple[str, str, str]] = set()
+    for job, judged in pool.mapped(_run, jobs, options.processes, "runs"):
+        sent += judged.sent
+        for summary in judged.blamed:
+            blamed += 1
+            print(f"blamed: {summary}\n  again: {_command(job)}", flush=True)
+        for rule, operation, reason in judged.inconclusive if options.inconclusive else ():
+            if (job[0], rule, operation) not in inconclusive:
+                print(f"inconclusive on {job[0]}: {rule} on {operation}: {reason}", flush=True)
+            inconclusive.add((job[0], rule, operation))
+    servers = len({job[0] for job in jobs})
+    print(
+        f"{servers} servers, {len(jobs)} runs, {sent} requests: {blamed} verdicts blame a conforming server"
+    )
+    return not blamed
+
+
+def _jobs(options: argparse.Namespace) -> Iterator[Job]:
+    for seed in range(options.seed, options.seed + options.seeds):
+        for name in (*(variant.name for variant in VARIANTS), f"drawn {seed}"):
+            if options.variant not in name:
+                continue
+            # The fixed checks draw nothing: one seed is enough for them.
+            if not options.no_checks and (seed == options.seed or name.startswith("drawn")):
+                yield (name, "checks", "", seed, options.examples)
+            for exploration, part in [] if options.only_checks else parts():
+                if options.part in f"{exploration} {part}":
+                    yield (name, exploration, part, seed, options.examples)
+
+
+def _run(job: Job) -> Judged:
+    name, kind, part, seed, examples = job
+    if kind == "checks":
+        return judge(_variant(name), plan())
+    return judge(_variant(name), explored=[(kind, part)], settings=FuzzSettings(seed, examples))
+
+
+def _variant(name: str) -> Variant:
+    word, _, number = name.partition(" ")
+    if word == "drawn":
+        return drawn(int(number))
+    return next(variant for variant in VARIANTS if variant.name == name)
+
+
+def _command(job: Job) -> str:
+    name, kind, part, seed, examples = job
+    what = (
+        "--only-checks" if kind == "checks" else f"--no-checks --part '{kind} {part}' --examples {examples}"
+    )
+    return f"python -m tests.prove variants --variant '{name}' --seed {seed} {what}"

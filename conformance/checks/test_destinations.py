@@ -11,12 +11,13 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member
 from conformance.judge.comparison import document, objects, shown
-from conformance.judge.expectations import At, Equal, predicate
+from conformance.judge.expectations import At, CannotTell, Equal, predicate
 from conformance.judge.findings import Inconclusive
-from conformance.wire.messages import MISSING, Exchange
+from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
-from conformance.world.account import call, identifier
+from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import creations, place
+from conformance.world.lateness import look_until
 from conformance.world.run_context import SAMPLE_REMEDIES
 
 Body = dict[str, Any]
@@ -241,3 +242,90 @@ def test_second_default(ctx: CheckContext) -> None:
     }
     pair = default.get(identifier(first)) is True, default.get(identifier(second)) is True
     ctx.observe("destination.second-default", "a second default destination", seen[pair], first, second, read)
+
+
+#: How often a default that moved must move again on another beneficiary: reads may lag behind writes.
+ROUNDS = 2
+
+
+@check("refusal.changes-nothing", "idempotency.replay-after-change", operations=("createPayoutDestination",))
+def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
+    """Which destination is the default stays as it is when another default is refused, and when the create of
+    an earlier default is repeated with its key."""
+    for rule, what, act in (
+        ("refusal.changes-nothing", "a refused default destination", _refused_default),
+        (
+            "idempotency.replay-after-change",
+            "an earlier default's create, with the same key",
+            _repeated_default,
+        ),
+    ):
+        for attempt in range(1, ROUNDS + 1):
+            fixture = ctx.fixture(fresh=True)
+            calls = [_default(ctx, fixture) for _ in range(2)]
+            made = [ctx.send(each, "a default destination") for each in calls]
+            if not made[0].succeeded:
+                ctx.skip_judgement(rule, f"a default destination was answered {made[0].described()}", made[0])
+                break
+            newest = str(next(answer for answer in reversed(made) if answer.succeeded).get("id"))
+            before = _defaults(ctx, fixture, holding=newest)
+            answer = act(ctx, fixture, calls[0])
+            if answer is None:
+                break
+            after = _defaults(ctx, fixture, alike=before)
+            expectation = same_defaults(f"after {what}: the same destination is the default")
+            if attempt == ROUNDS or expectation.judge([after, before, answer], ctx.target).good is not False:
+                ctx.judge(rule, expectation, after, before, answer)
+                break
+
+
+def _default(ctx: CheckContext, fixture: AccountFixture) -> Call:
+    return fixture.call("createPayoutDestination", {**ctx.run.bank_account(fixture), "is_default": True})
+
+
+def _refused_default(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
+    """A default destination of a country that is none; None where it is not refused."""
+    invalid = _default(ctx, fixture).with_field("country", "USA")
+    answer = ctx.send(invalid, "a default destination of the country USA")
+    return answer if ctx.usable("refusal.changes-nothing", answer) and answer.refused else None
+
+
+def _repeated_default(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
+    """The repeated create of the first default; None where it does not come to an answer."""
+    answer = ctx.send(first, "the first default's create, with the same key")
+    return answer if ctx.usable("idempotency.replay-after-change", answer) else None
+
+
+def _defaults(
+    ctx: CheckContext, fixture: AccountFixture, *, holding: str = "", alike: Exchange | None = None
+) -> Exchange:
+    """The list of a beneficiary's destinations, read again until it holds an id, or shows the same defaults
+    as another reading."""
+
+    def good(answer: Exchange) -> bool:
+        shown = _shown_defaults(answer)
+        return not answer.succeeded or (
+            holding in shown if alike is None else shown == _shown_defaults(alike)
+        )
+
+    reading = fixture.call("listPayoutDestinations")
+    purpose = "the destinations, and which of them is the default"
+    return look_until(ctx.run.cache, reading.operation or "", lambda: ctx.send(reading, purpose), good)
+
+
+def _shown_defaults(answer: Exchange) -> dict[str, bool]:
+    """Id -> whether a list shows the destination as the default."""
+    return {str(item.get("id")): item.get("is_default") is True for item in objects(answer.get("items"))}
+
+
+@predicate
+def same_defaults(exchanges: Sequence[Exchange]) -> str:
+    """Two lists, the later one first, show the same destinations as defaults."""
+    after, before = exchanges[:2]
+    if not after.succeeded or not before.succeeded:
+        raise CannotTell("the list of destinations was not answered")
+    shown = [
+        sorted(identifier for identifier, default in _shown_defaults(answer).items() if default)
+        for answer in (after, before)
+    ]
+    return "" if shown[0] == shown[1] else f"{', '.join(shown[0]) or 'none'}, before {', '.join(shown[1])}"

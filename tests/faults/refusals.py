@@ -174,6 +174,16 @@ def asked(ctx: Context) -> Decimal:
     return Decimal(10)
 
 
+@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
+class ClearsTheDefault(Faulty):
+    """The create of a default destination is refused for a field, after the old default was cleared."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        if ctx.beneficiary is not None and ctx.body.get("is_default") is True:
+            self.clear_default(ctx)
+
+
 faults["refusal.changes-nothing"] |= {
     "A PATCH with an invalid field changes the fields before it.": seam(
         "refused",

@@ -217,6 +217,19 @@ class PerformsAgainAfterChange(NoticesChange):
         return self.render(ctx)
 
 
+@fault("idempotency.replay-after-change", operations=("createPayoutDestination",))
+class BecomesTheDefaultAgain(Faulty):
+    """The repeated create of a default destination makes it the default again."""
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        document = json.loads(answer.body)
+        destination = self.find(ctx, "payout_destination", document["id"])
+        if destination is not None and document["is_default"] is True:
+            self.clear_default(ctx)
+            ctx.store.update({**destination, "is_default": True})
+        return super().replayed(ctx, answer)
+
+
 faults["idempotency.replay-after-change"] |= {
     "A repeated request is refused when anything has been created or changed meanwhile.": seam(
         "replayed",

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import multiprocessing
-import multiprocessing.connection
-import os
-import signal
-import socket
 import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from conformance._files import written
@@ -57,22 +49,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--write-target", type=Path, metavar="FILE", help="write the target file there, too")
     parser.add_argument("--prefix", default="", help="serve under this path, such as /api")
-    parser.add_argument(
-        "--workers", type=int, default=1, metavar="N", help="processes to serve with (default: %(default)s)"
-    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serves until a signal; 0, or 1 when a worker process died. Raises UsageError."""
+    """Serves until a signal. Raises UsageError."""
     prefix = _checked_prefix(options.prefix)
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port {options.port}: a port is a number from 0 to 65535.")
-    if options.workers < 1:
-        raise UsageError(f"--workers {options.workers}: at least one process must serve.")
     try:
         with contextlib.ExitStack() as stack:
-            path = _database(options, stack)
-            store = stack.enter_context(contextlib.closing(Store(path)))
+            store = stack.enter_context(contextlib.closing(Store(options.database)))
             if options.seed is not None and store.meta("seeded") is not None:
                 raise UsageError(
                     f"--seed {options.seed}: the organizations in {options.database} are there already and "
@@ -82,13 +68,9 @@ def run(options: argparse.Namespace) -> int:
             bound = stack.enter_context(listen(options.host, options.port))
             text = target_text(seeded, base_url(bound, options.host, prefix))
             _write_target(options.write_target, text)
-            if options.workers == 1:
-                server = Server(store, prefix=prefix, observer=log)
-                serve(server, bound, lambda: _announce(text, options.write_target))
-                return 0
-            assert path is not None
-            _announce(text, options.write_target)
-            return _supervise(Worker(path, prefix), bound, options.workers)
+            server = Server(store, prefix=prefix, observer=log)
+            serve(server, bound, lambda: _announce(text, options.write_target))
+            return 0
     except (StoreError, ListenError) as error:
         raise UsageError(str(error)) from None
 
@@ -107,15 +89,6 @@ def _checked_prefix(prefix: str) -> str:
     return prefix
 
 
-def _database(options: argparse.Namespace, stack: contextlib.ExitStack) -> Path | None:
-    """The database file; None keeps everything in memory, which several processes cannot share."""
-    given: Path | None = options.database
-    if given is not None or options.workers == 1:
-        return given
-    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="conformance-"))
-    return Path(folder) / "reference.sqlite3"
-
-
 def _write_target(path: Path | None, text: str) -> None:
     if path is None:
         return
@@ -126,7 +99,7 @@ def _write_target(path: Path | None, text: str) -> None:
 
 
 def _announce(text: str, written: Path | None) -> None:
-    """Prints the target file; what is said besides is TOML comments, so the output is a target file."""
+    """Prints the target file; the hints before it are TOML comments."""
     if written is None:
         print(f"# Save this as {TARGET_FILE}, then run the suite against this server with")
     else:
@@ -151,56 +124,3 @@ def log_line(request: Request, operation: str, response: Response) -> str:
         target = target[:_LONGEST_TARGET] + "..."
     words = [request.method, target, str(response.status), operation or "-", response.reason]
     return "".join(character for character in " ".join(words).rstrip() if character.isprintable())
-
-
-# ------------------------------------------------------------------ several processes
-
-
-@dataclass(frozen=True)
-class Worker:
-    """One of several processes that serve the same socket and database; it ends with its parent."""
-
-    path: Path
-    prefix: str
-
-    def __call__(self, bound: socket.socket, parent: int) -> None:
-        with contextlib.closing(Store(self.path)) as store:
-            serve(Server(store, prefix=self.prefix, observer=log), bound, parent=parent)
-
-
-@contextlib.contextmanager
-def _signals_as_interrupt() -> Iterator[None]:
-    def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _supervise(worker: Worker, bound: socket.socket, count: int) -> int:
-    """Runs the workers until a signal comes or one of them dies."""
-    spawn = multiprocessing.get_context("spawn")
-    processes = [spawn.Process(target=worker, args=(bound, os.getpid())) for _ in range(count)]
-    died: Sequence[object] = []
-    try:
-        # Workers inherit this until they listen for signals themselves.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        for process in processes:
-            process.start()
-        with _signals_as_interrupt():
-            died = multiprocessing.connection.wait([process.sentinel for process in processes])
-    except KeyboardInterrupt:
-        pass
-    for process in processes:
-        if process.is_alive():
-            process.terminate()
-    for process in processes:
-        if process.pid is not None:
-            process.join()
-    if died:
-        print("conformance serve: a worker process ended unexpectedly.", file=sys.stderr)
-    return 1 if died else 0

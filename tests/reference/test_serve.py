@@ -59,14 +59,13 @@ class Running:
 
 
 @contextlib.contextmanager
-def serving(*options: str, **environment: str) -> Iterator[Running]:
+def serving(*options: str) -> Iterator[Running]:
     """A running `conformance serve`, ready to accept requests."""
     process = subprocess.Popen(
         [*SERVE, *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, **environment},
     )
     try:
         yield Running(process, tomllib.loads(_until_features(process)))
@@ -172,55 +171,11 @@ def test_database_keeps_everything_across_restarts_and_kill(tmp_path: Path) -> N
     assert [file.name for file in tmp_path.iterdir()] == ["sandbox.sqlite3"]
 
 
-def test_workers_share_one_state_and_end_together(tmp_path: Path) -> None:
-    with serving("--workers", "2", TMPDIR=str(tmp_path)) as running:
-        client = running.client()
-        call = _create(running.accounts)
-        with ThreadPoolExecutor(8) as pool:
-            same_key = list(pool.map(client.send, [call] * 8))
-            same_nonce = list(pool.map(client.send, [_create(running.accounts).signed(nonce="c" * 32)] * 8))
-        assert {exchange.response_body for exchange in same_key} == {same_key[0].response_body}
-        assert sorted(exchange.status or 0 for exchange in same_nonce) == [201] + [401] * 7
-        assert list(tmp_path.iterdir())
-        children = _children(running.process.pid)
-        assert len(children) >= 2
-        running.stop()
-        assert running.process.returncode == 0
-    assert not list(tmp_path.iterdir())
-    _wait_for(lambda: not any(map(_alive, children)))
-
-
-def test_workers_end_with_their_parent(tmp_path: Path) -> None:
-    with serving("--workers", "2", "--database", str(tmp_path / "x.sqlite3")) as running:
-        client = running.client()
-        assert client.send(_create(running.accounts)).succeeded
-        children = _children(running.process.pid)
-        running.process.kill()
-        running.process.wait()
-        _wait_for(lambda: not any(map(_alive, children)))
-
-
-def _children(process: int) -> list[int]:
-    file = Path(f"/proc/{process}/task/{process}/children")
-    if not file.exists():
-        pytest.skip("this system does not list a process's children under /proc")
-    return [int(word) for word in file.read_text().split()]
-
-
-def _alive(process: int) -> bool:
-    """Whether a process runs; one that ended and was not yet waited for does not."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--port", "70000"], "0 to 65535"),
         (["--port", "http"], "invalid int value"),
-        (["--workers", "0"], "at least one"),
         (["--prefix", "api"], "a path such as /api"),
         (["--prefix", "/api/v1"], "adds /v1 itself"),
         (["--prefix", "/a b"], "a path such as /api"),

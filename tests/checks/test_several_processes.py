@@ -1,0 +1,98 @@
+"""A server of several processes over one database conforms; memories of single processes are found."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import pytest
+
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing
+from conformance.reference.messages import Response
+from conformance.world.run_context import RunContext
+from tests.faults.harness import Outcome, checks_of, run_one
+from tests.faults.races import pause
+from tests.variants.processes import several_processes
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the processes share a socket by POSIX means")
+
+
+class NoncesOfEachProcess(Behaviour):
+    """Each process remembers the nonces of its own requests."""
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return f"{super().nonce_scope(ctx)} {os.getpid()}"
+
+
+class KeysOfEachProcess(Behaviour):
+    """Each process remembers the idempotency keys of its own requests."""
+
+    def answer_scope(self, ctx: Context) -> str:
+        return f"{super().answer_scope(ctx)} {os.getpid()}"
+
+
+class TotalsOfEachProcess(Behaviour):
+    """Each process counts a list once, and then the elements that it has created itself."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        totals: dict[str, int] = self.__dict__.setdefault("totals", {})
+        return totals.setdefault(f"{ctx.operation} {self.list_parent(ctx)}", super().count(ctx, listing))
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        listed = TRAITS[ctx.operation].listed_by if ctx.operation in OPERATIONS else None
+        key = f"{listed} {next(iter(ctx.params.values()), '')}"
+        totals: dict[str, int] = self.__dict__.setdefault("totals", {})
+        if response.status == 201 and not ctx.replayed and key in totals:
+            totals[key] += 1
+        return response
+
+
+class KeysBeforeTheTransaction(Behaviour):
+    """A key is looked up before the transaction that performs the request and remembers its answer."""
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
+
+    def act(self, ctx: Context) -> None:
+        pause(0.25)
+        with ctx.store.transaction():
+            super().act(ctx)
+
+
+CASES = [
+    (NoncesOfEachProcess, "auth.nonce-race", "createPayout"),
+    (KeysOfEachProcess, "idempotency.race", "createPayout"),
+    (KeysOfEachProcess, "idempotency.race", "createBeneficiary"),
+    (TotalsOfEachProcess, "list.race", "listVirtualAccounts"),
+    (KeysBeforeTheTransaction, "idempotency.race", "createPayout"),
+]
+
+
+def judged(folder: Path, behaviour: Behaviour, *cases: tuple[str, str]) -> Outcome:
+    with several_processes(folder, behaviour) as target:
+        run, outcome = RunContext(target), Outcome()
+        for rule, operation in cases:
+            for check in checks_of(rule, operation):
+                run_one(check, operation, run, outcome)
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "rule", "operation"), CASES, ids=lambda value: getattr(value, "__name__", value)
+)
+def test_memory_of_one_process_is_found(
+    behaviour: type[Behaviour], rule: str, operation: str, tmp_path: Path
+) -> None:
+    outcome = judged(tmp_path, behaviour(), (rule, operation))
+    assert (rule, operation) in outcome.broken, outcome
+
+
+def test_several_processes_conform(tmp_path: Path) -> None:
+    cases = {(rule, operation) for _, rule, operation in CASES} | {("wallet.race", "createWallet")}
+    outcome = judged(tmp_path, Behaviour(), *sorted(cases))
+    assert (outcome.broken, outcome.inconclusive, outcome.errors) == ({}, {}, [])

@@ -11,6 +11,10 @@ from pathlib import Path
 from typing import Any
 
 
+class InputError(Exception):
+    """An input from outside cannot be used; the text is one paragraph: the thing, and the remedy."""
+
+
 def read_toml(path: Path, what: str, error: type[Exception]) -> tuple[str, dict[str, Any]]:
     """A TOML file's text and tables. Raises `error` with one paragraph: the file, and what is wrong."""
     try:

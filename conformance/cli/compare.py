@@ -1,4 +1,10 @@
-"""`conformance compare`: one table of several results."""
+"""`conformance compare`: one table of several results.
+
+Compares the results of several implementations, or of two versions of one: the verdict of each, the rules
+that they do not keep alike, the choices that differ. Without --html or --markdown the Markdown goes to
+standard output. Exit status: 0; with --gate 1 when a rule that held in the first results is violated in the
+last.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +16,11 @@ from conformance._files import written
 from conformance.cli.main import UsageError
 from conformance.report.comparison import compare, names
 from conformance.report.comparison_formats import comparison_html, comparison_markdown, comparison_pages
-from conformance.report.view import DocumentError, load
+from conformance.report.view import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.description = (
-        "Compares the results of several implementations, or of two versions of one: the verdict of each, "
-        "the rules that they do not keep alike, the choices that differ. Without --html or --markdown the "
-        "Markdown goes to standard output. Exit status: 0; with --gate 1 when a rule that held in the first "
-        "results is violated in the last."
-    )
     parser.add_argument(
         "results",
         type=Path,
@@ -64,25 +64,20 @@ def run(options: argparse.Namespace) -> int:
         )
     if len(set(options.name)) != len(options.name):
         raise UsageError("--name: the names should differ from one another.")
-    try:
-        documents = [load(source) for source in options.results]
-        columns = names([str(path) for path in options.results], documents, options.name)
-        found = compare(dict(zip(columns, documents, strict=True)))
-        markdown = comparison_markdown(found)
-        if options.html and options.html.suffix.lower() in (".html", ".htm"):
-            print(written(options.html, comparison_html(found)))
-        elif options.html:
-            for name, page in comparison_pages(found).items():
-                written(options.html / name, page)
-            print(options.html / "index.html")
-        if options.markdown and str(options.markdown) != "-":
-            print(written(options.markdown, markdown))
-        elif options.markdown or not options.html:
-            sys.stdout.write(markdown)
-    except DocumentError as error:
-        raise UsageError(str(error)) from None
-    except OSError as error:
-        raise UsageError(f"{error.filename}: the comparison cannot be written ({error.strerror}).") from None
+    documents = [load(source) for source in options.results]
+    columns = names([str(path) for path in options.results], documents, options.name)
+    found = compare(dict(zip(columns, documents, strict=True)))
+    markdown = comparison_markdown(found)
+    if options.html and options.html.suffix.lower() in (".html", ".htm"):
+        print(written(options.html, comparison_html(found)))
+    elif options.html:
+        for name, page in comparison_pages(found).items():
+            written(options.html / name, page)
+        print(options.html / "index.html")
+    if options.markdown and str(options.markdown) != "-":
+        print(written(options.markdown, markdown))
+    elif options.markdown or not options.html:
+        sys.stdout.write(markdown)
     broke = (
         found.broke if found.two else compare({columns[0]: documents[0], columns[-1]: documents[-1]}).broke
     )

@@ -1,4 +1,8 @@
-"""`conformance doctor`: whether a target can be judged, and what is wrong with it if not."""
+"""`conformance doctor`: whether a target can be judged, and what is wrong with it if not.
+
+Sends a dozen requests and says whether the target can be judged: what is wrong, and the remedy. Exit status
+0: it can, 4: it cannot, 6: some rules would stay inconclusive.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,10 @@ import statistics
 import textwrap
 
 from conformance._text import count, milliseconds
-from conformance.cli.main import UsageError
-from conformance.cli.target_options import add_base_url, add_target
+from conformance.cli.main import add_base_url, add_target
 from conformance.diagnosis.examine import examine, sentences
 from conformance.diagnosis.model import Examination
-from conformance.target.file import TargetError, load
+from conformance.target.file import load
 
 #: Exit status where nothing could be judged, as in a run; and where only some rules could not.
 UNUSABLE, INCOMPLETE = 4, 6
@@ -20,11 +23,6 @@ UNUSABLE, INCOMPLETE = 4, 6
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.description = (
-        "Sends a dozen requests and says whether the target can be judged: what is wrong, and the remedy. "
-        "Exit status "
-        "0: it can, 4: it cannot, 6: some rules would stay inconclusive."
-    )
     add_target(parser)
     add_base_url(parser)
 
@@ -32,10 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Examines the target and prints what was found. Raises UsageError for a target file that cannot be
     used."""
-    try:
-        target = load(options.target, os.environ, options.base_url)
-    except TargetError as error:
-        raise UsageError(str(error)) from None
+    target = load(options.target, os.environ, options.base_url)
     print(f"Examining {target.base_url} ...", flush=True)
     examination = examine(target)
     for diagnosis in sentences(examination):

@@ -1,4 +1,8 @@
-"""`conformance explain-signature METHOD URL`: which usual mistake a wrong signature shows."""
+"""`conformance explain-signature METHOD URL`: which usual mistake a wrong signature shows.
+
+Says which usual mistake leads to the signature that a client sent, from the request as it was sent; sends
+nothing. Exit status: 0 the signature is right, 1 it is not, 2 wrong usage.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +22,6 @@ WINDOW = 300
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `conformance explain-signature`."""
-    parser.description = (
-        "Says which usual mistake leads to the signature that a client sent, from the request as it was "
-        "sent; sends nothing. Exit status: 0 the signature is right, 1 it is not, 2 wrong usage."
-    )
     signed_request.add_arguments(parser)
     parser.add_argument("--timestamp", required=True, metavar="TEXT", help="X-Timestamp as it was sent")
     parser.add_argument("--nonce", required=True, metavar="TEXT", help="X-Nonce as it was sent")

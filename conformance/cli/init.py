@@ -1,4 +1,7 @@
-"""`conformance init`: writes a commented target file, by asking or from options."""
+"""`conformance init`: writes a commented target file, by asking or from options.
+
+Writes a target file. What no option says is asked for, where somebody is there to answer.
+"""
 
 from __future__ import annotations
 
@@ -69,9 +72,6 @@ _MORE = """
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.description = (
-        "Writes a target file. What no option says is asked for, where somebody is there to answer."
-    )
     parser.add_argument("file", type=Path, nargs="?", default=Path("target.toml"), metavar="FILE")
     parser.add_argument("--force", action="store_true", help="write over a file that is there")
     for question in _QUESTIONS:
@@ -85,10 +85,7 @@ def run(options: argparse.Namespace) -> int:
     ask = _asker() if sys.stdin.isatty() else None
     tables = _tables(options, ask)
     _validate(tables)
-    try:
-        written(options.file, _text(tables), private=True)
-    except OSError as error:
-        raise UsageError(f"{options.file}: the target file cannot be written ({error.strerror}).") from None
+    written(options.file, _text(tables), private=True)
     print(f"{options.file} is written. Next: conformance doctor --target {options.file}")
     return 0
 

@@ -1,46 +1,71 @@
 """The `conformance` command: finds the subcommand's module, imports only that, and runs it.
 
-A subcommand's module has `add_arguments(parser)` and `run(options) -> int`, which returns the exit
-status and raises UsageError for anything the user can put right.
+The module of a subcommand has its name, with `_` for `-`; its docstring, but for the headline, is the help's
+text. `add_arguments(parser)` declares the options. `run(options)` returns the exit status, and raises InputError
+for what the user can put right, OSError for a file that cannot be written.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Protocol, cast
 
 from conformance import __version__
+from conformance._files import InputError
 
-#: Subcommand -> its module and what it does, in a few words.
-COMMANDS: dict[str, tuple[str, str]] = {
-    "doctor": ("conformance.cli.doctor", "say whether a target can be judged, and what is wrong with it"),
-    "init": ("conformance.cli.init", "write a target file, by asking or from options"),
-    "test": ("conformance.cli.test", "judge a server: pytest on the suite, with pytest's options"),
-    "serve": ("conformance.cli.serve", "run the reference server, a sandbox for clients"),
-    "report": ("conformance.cli.report", "make the reports of a run anew from its results.json"),
-    "merge": ("conformance.cli.merge", "put the parts of one run together (--shard)"),
-    "compare": ("conformance.cli.compare", "compare the results of several implementations or versions"),
-    "rules": ("conformance.cli.rules", "list the rules"),
-    "explain": ("conformance.cli.explain", "say all about one rule: text, checks, an example exchange"),
-    "replay": ("conformance.cli.replay", "send the requests of a failure again"),
-    "sign": ("conformance.cli.sign", "sign a request: the string, the headers, or a curl command"),
-    "explain-signature": ("conformance.cli.explain_signature", "say which mistake a wrong signature shows"),
+#: Subcommand -> its purpose in a few words.
+COMMANDS: dict[str, str] = {
+    "doctor": "say whether a target can be judged, and what is wrong with it",
+    "init": "write a target file, by asking or from options",
+    "test": "judge a server: pytest on the suite, with pytest's options",
+    "serve": "run the reference server, a sandbox for clients",
+    "report": "make the reports of a run anew from its results.json",
+    "merge": "put the parts of one run together (--shard)",
+    "compare": "compare the results of several implementations or versions",
+    "rules": "list the rules",
+    "explain": "say all about one rule: text, checks, an example exchange",
+    "replay": "send the requests of a failure again",
+    "sign": "sign a request: the string, the headers, or a curl command",
+    "explain-signature": "say which mistake a wrong signature shows",
 }
 
 
 class Command(Protocol):
-    """What a subcommand's module offers."""
+    """A subcommand's module."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
 
     def run(self, options: argparse.Namespace) -> int: ...
 
 
-class UsageError(Exception):
-    """The command cannot be carried out as it was given; the text is one paragraph with the remedy."""
+class UsageError(InputError):
+    """The command cannot be carried out as it was given."""
+
+
+def add_target(parser: argparse.ArgumentParser, purpose: str = "") -> None:
+    """`--target`, a path or None; `purpose` says what of the file is used."""
+    parser.add_argument(
+        "--target",
+        type=Path,
+        metavar="FILE",
+        default=os.environ.get("CONFORMANCE_TARGET") or None,
+        help=f"the target file{purpose} (CONFORMANCE_TARGET)",
+    )
+
+
+def add_base_url(parser: argparse.ArgumentParser) -> None:
+    """`--base-url`, a text or None."""
+    parser.add_argument(
+        "--base-url",
+        metavar="URL",
+        default=os.environ.get("PYTEST_BASE_URL") or None,
+        help="the server; wins over the target file (PYTEST_BASE_URL)",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,27 +76,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, (_, summary) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         subparsers.add_parser(name, help=summary, add_help=not words or words[0] == name)
-    if words[:1] == ["test"]:
-        # Every option is pytest's, or the suite's own in pytest.
-        from conformance.cli import test
-
-        return test.judge(words[1:])
     module: Command | None = None
     if words and words[0] in COMMANDS:
-        module = cast(Command, importlib.import_module(COMMANDS[words[0]][0]))
+        module = cast(Command, importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}"))
+        subparsers.choices[words[0]].description = (module.__doc__ or "").partition("\n\n")[2]
         module.add_arguments(subparsers.choices[words[0]])
-    options = parser.parse_args(words)
+    # Every other option of `test` is pytest's.
+    options = argparse.Namespace(words=words[1:]) if words[:1] == ["test"] else parser.parse_args(words)
     assert module is not None
     try:
         return module.run(options)
-    except UsageError as error:
-        print(f"conformance {options.command}: {error}", file=sys.stderr)
-        return 2
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Whoever read the output has gone; nothing is left to tell them.
+        # The reader of the output has gone; nobody is left to tell.
         sys.stderr.close()
         return 1
+    except InputError as error:
+        told = str(error)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        told = f"{error.filename}: it cannot be written ({error.strerror})."
+    print(f"conformance {words[0]}: {told}", file=sys.stderr)
+    return 2

@@ -1,6 +1,7 @@
 """`conformance merge`: the results of several parts of one run (--shard) as the results of the whole.
 
-The whole is judged anew from the findings of its parts, so the verdict is that of a run that was never split.
+Puts together what the parts of one run found (--shard), and writes all reports of the whole. The verdict is
+that of a run that was never split.
 """
 
 from __future__ import annotations
@@ -33,9 +34,6 @@ PART = 100_000_000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.description = (
-        "Puts together what the parts of one run found (--shard), and writes all reports of the whole."
-    )
     parser.add_argument(
         "results",
         type=Path,

@@ -1,4 +1,8 @@
-"""`conformance replay FILE`: sends the requests of a failure again, or prints a script that sends them."""
+"""`conformance replay FILE`: sends the requests of a failure again, or prints a script that sends them.
+
+Sends the requests of a failure again, signed afresh, with the ids that come up on the way, and says whether
+the rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,10 @@ from pathlib import Path
 
 from conformance._text import one_line, printable
 from conformance.checks import load_predicates
-from conformance.cli.main import UsageError
-from conformance.cli.target_options import add_base_url, add_target
-from conformance.replay import ReplayError, as_python, load, perform
+from conformance.cli.main import add_base_url, add_target
+from conformance.replay import as_python, load, perform
 from conformance.replay.document import Document, Step
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
-from conformance.target.file import TargetError
 from conformance.target.file import load as load_target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange
@@ -28,11 +30,6 @@ SHOWN = 2000
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `conformance replay`."""
-    parser.description = (
-        "Sends the requests of a failure again, signed afresh, with the ids that come up on the way, "
-        "and says whether "
-        "the rule is still broken. Exit status: 0 not reproduced, 1 reproduced, 6 undecided, 2 wrong usage."
-    )
     parser.add_argument(
         "file", type=Path, metavar="FILE", help="a replay file, as a run writes them into reports/replays"
     )
@@ -49,15 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Runs `conformance replay` and returns its exit status. Raises UsageError."""
     load_predicates()
-    try:
-        document = load(options.file)
-        if options.language:
-            address = _address(options)
-            sys.stdout.write(as_python(document, address) if address else as_python(document))
-            return 0
-        return _replay(document, options)
-    except (ReplayError, TargetError) as error:
-        raise UsageError(str(error)) from None
+    document = load(options.file)
+    if options.language:
+        address = _address(options)
+        sys.stdout.write(as_python(document, address) if address else as_python(document))
+        return 0
+    return _replay(document, options)
 
 
 def _address(options: argparse.Namespace) -> str:

@@ -1,4 +1,7 @@
-"""`conformance rules`: the catalogue of rules, to read or as data."""
+"""`conformance rules`: the catalogue of rules, to read or as data.
+
+Lists the rules that the suite judges; `conformance explain ID` says all about one.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,6 @@ from conformance.contract.rules import RULES, VERSION, Level, Rule
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the subcommand."""
-    parser.description = "Lists the rules that the suite judges; `conformance explain ID` says all about one."
     parser.add_argument(
         "id", nargs="*", metavar="ID", help="a rule, or the area of several: auth, list, fields, ..."
     )

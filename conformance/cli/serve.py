@@ -1,4 +1,8 @@
-"""`conformance serve`: the reference server as a sandbox to develop clients against."""
+"""`conformance serve`: the reference server as a sandbox to develop clients against.
+
+Runs a complete, correct Financial Accounts API server. Prints the target file for it on standard output and
+one line for each request on standard error. Stops on SIGINT (Ctrl-C) and SIGTERM.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +27,6 @@ _LONGEST_TARGET = 500
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    parser.description = (
-        "Runs a complete, correct Financial Accounts API server. Prints the target file for it on standard "
-        "output and one line for each request on standard error. Stops on SIGINT (Ctrl-C) and SIGTERM."
-    )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument(
         "--port",

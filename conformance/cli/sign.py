@@ -1,4 +1,8 @@
-"""`conformance sign METHOD URL`: the string to sign, its signature and the headers, or a curl command."""
+"""`conformance sign METHOD URL`: the string to sign, its signature and the headers, or a curl command.
+
+Signs one request and prints the string that is signed, and the headers; sends nothing. The headers are good
+for one request within 300 seconds.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +19,6 @@ from conformance.contract.signing_mistakes import Parts
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `conformance sign`."""
-    parser.description = (
-        "Signs one request and prints the string that is signed, and the headers; sends nothing. "
-        "The headers are good for one request within 300 seconds."
-    )
     signed_request.add_arguments(parser)
     parser.add_argument("--timestamp", metavar="SECONDS", help="X-Timestamp (default: now)")
     parser.add_argument("--nonce", metavar="TEXT", help="X-Nonce (default: a new one)")

@@ -9,12 +9,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.cli.main import UsageError
-from conformance.cli.target_options import add_target
+from conformance.cli.main import UsageError, add_target
 from conformance.contract.signing_mistakes import Parts
 from conformance.target.environment import variable
-from conformance.target.file import TargetError, load
-from conformance.target.model import Target
+from conformance.target.file import load
 
 #: What a URL may not hold as it is sent (RFC 3986 wants it percent-encoded).
 _UNSENDABLE = re.compile(r"[^!-~]")
@@ -74,7 +72,7 @@ def credentials(options: argparse.Namespace) -> Credentials:
     """Key and secret, from options, target file or environment. Raises UsageError where there is none."""
     api_key, secret = options.api_key, options.secret
     if options.target and not (api_key and secret):
-        organization = getattr(_target(options), options.organization)
+        organization = getattr(load(options.target, os.environ), options.organization)
         if organization is None:
             raise UsageError(f"{options.target} has no [{options.organization}].")
         api_key, secret = api_key or organization.api_key, secret or organization.secret
@@ -86,20 +84,13 @@ def credentials(options: argparse.Namespace) -> Credentials:
     return Credentials(api_key, secret)
 
 
-def _target(options: argparse.Namespace) -> Target:
-    try:
-        return load(options.target, os.environ)
-    except TargetError as error:
-        raise UsageError(str(error)) from error
-
-
 def _address(options: argparse.Namespace) -> tuple[str, str]:
     """Scheme with host, and the request target: everything behind them but a fragment."""
     url = options.url
     if url.startswith("/"):
         if options.target is None:
             raise UsageError(f"{url} is a path: give the whole URL, or --target FILE for its base_url.")
-        url = _target(options).base_url + url
+        url = load(options.target, os.environ).base_url + url
     match = re.fullmatch(r"(https?://[^/?#]+)([^#]*)(?:#.*)?", url, re.IGNORECASE)
     if match is None:
         raise UsageError(f"{url} is not a URL that begins with http:// or https://, and no path.")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -21,15 +21,19 @@ class _Name:
         parser.prog = "conformance test"
 
 
-def judge(arguments: Sequence[str]) -> int:
-    """Runs the suite with pytest's options and returns the exit status of the run.
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares nothing: pytest reads all options, `--help` included."""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the suite with pytest's options, `words`, and returns the exit status of the run.
 
     Nothing is left in the user's folder but the reports. The plugins of schemathesis and hypothesis are left
     out: the suite does without them, and they take longer to import than its checks. `-p schemathesis` brings
     one back. Hypothesis's tables of Unicode go to the user's cache.
     """
     os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(_cache() / "hypothesis"))
-    return int(pytest.main([*_ALWAYS, "-p", "no:cacheprovider", *arguments], plugins=[_Name()]))
+    return int(pytest.main([*_ALWAYS, "-p", "no:cacheprovider", *options.words], plugins=[_Name()]))
 
 
 def _cache() -> Path:

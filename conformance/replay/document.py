@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from conformance._files import read_json, written
+from conformance._files import InputError, read_json, written
 from conformance._text import writable
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, SPEC
@@ -37,7 +37,7 @@ Document = dict[str, Any]
 Step = dict[str, Any]
 
 
-class ReplayError(Exception):
+class ReplayError(InputError):
     """A replay file cannot be used; the text is one paragraph with the remedy."""
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from conformance._files import read_json
+from conformance._files import InputError, read_json
 from conformance._text import clean, count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level
@@ -51,7 +51,7 @@ TONES = {
 }
 
 
-class DocumentError(ValueError):
+class DocumentError(InputError):
     """A results document that cannot be read; the text is one paragraph with the remedy."""
 
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from conformance._files import InputError
 
-class TargetError(Exception):
+
+class TargetError(InputError):
     """The target cannot be used; the text is one paragraph that names the key and the remedy."""
 
 

@@ -1,8 +1,8 @@
 """The `conformance` command: finds the subcommand's module, imports only that, and runs it.
 
 The module of a subcommand has its name, with `_` for `-`; its docstring, but for the headline, is the help's
-text. `add_arguments(parser)` declares the options. `run(options)` returns the exit status, and raises InputError
-for what the user can put right, OSError for a file that cannot be written.
+text. `add_arguments(parser)` declares the options. `run(options)` returns the exit status, and raises
+InputError for what the user can put right, OSError for a file that cannot be written.
 """
 
 from __future__ import annotations

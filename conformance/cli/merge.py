@@ -11,22 +11,30 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 from msgspec.structs import replace
 
 from conformance.cli.main import UsageError
-from conformance.cli.merge_replays import Replays, gathered
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding, Verdict
+from conformance.replay import ReplayError, load
+from conformance.replay import document as replay_files
 from conformance.report import view
-from conformance.report.building import RunInfo, build
+from conformance.report.building import REPLAYS, RunInfo, build
 from conformance.report.document import CaseRecord, Document, FindingRecord, LatencyRecord
 from conformance.report.evidence import document_exchanges
 from conformance.report.latency import EDGES
 from conformance.report.model import Results
 from conformance.report.shards import parse_shard
 from conformance.report.write import write_all
+
+#: The folder of a run's replay files, as its findings name them.
+FOLDER = "replays"
+
+#: Path -> content of replay files.
+Replays = dict[str, dict[str, Any]]
 
 #: Added to the numbers of a part's exchanges, so that those of no two parts are the same.
 PART = 100_000_000
@@ -54,14 +62,17 @@ def run(options: argparse.Namespace) -> int:
     """Writes the whole and returns its exit status, as the run would have. Raises UsageError."""
     try:
         parts = [view.load(path) for path in options.results]
-        replays = gathered(parts, [path if path.is_dir() else path.parent for path in options.results])
+        replays = [
+            replays_of(part, path if path.is_dir() else path.parent)
+            for part, path in zip(parts, options.results, strict=True)
+        ]
         document = merged(parts, replays, options.report_dir)
-    except view.DocumentError as error:
-        raise UsageError(str(error)) from None
     except ValueError as error:
         raise UsageError(f"the results cannot be put together: {error}.") from None
     try:
-        replays.write(options.report_dir)
+        for number, files in enumerate(replays, 1):
+            for name, content in files.items():
+                replay_files.write(content, options.report_dir / _placed(name, number))
         for path in write_all(document, options.report_dir):
             print(path)
     except OSError as error:
@@ -70,12 +81,14 @@ def run(options: argparse.Namespace) -> int:
     return document.verdict.exit_status
 
 
-def merged(parts: Sequence[Document], replays: Replays | None = None, folder: Path | None = None) -> Document:
+def merged(
+    parts: Sequence[Document], replays: Sequence[Replays] = (), folder: Path | None = None
+) -> Document:
     """The results document of the whole. Raises ValueError for parts that do not belong together.
 
     `replays` are their replay files and `folder` where the whole will be; without them findings name no file.
     """
-    replays = replays or Replays(names=[{} for _ in parts])
+    replays = replays or [{} for _ in parts]
     _same(parts, "version of the suite", lambda part: part.suite.version)
     _same(parts, "--fail-on", lambda part: part.verdict.fail_on)
     _same(parts, "--effort", lambda part: part.run.effort)
@@ -85,7 +98,7 @@ def merged(parts: Sequence[Document], replays: Replays | None = None, folder: Pa
     exchanges: dict[int, ExchangeRecord] = {}
     for index, part in enumerate(parts):
         shift = index * PART
-        _take(results, part, shift, replays.names[index])
+        _take(results, part, shift, {path: _placed(path, index + 1) for path in replays[index]})
         for number, exchange in part.exchanges.items():
             exchanges[int(number) + shift] = replace(exchange, number=int(number) + shift)
     results.selection = _selection(parts)
@@ -103,8 +116,40 @@ def merged(parts: Sequence[Document], replays: Replays | None = None, folder: Pa
         target=parts[0].target,
         exchanges=document_exchanges(document.cells, exchanges),
         latency=_latency([row for part in parts for row in part.latency]),
-        replays=replays.shown(document),
+        replays=_carried(document, replays),
     )
+
+
+def replays_of(part: Document, folder: Path) -> Replays:
+    """The replay files that findings of a part name, from the folder of the part or else from its results."""
+    found: Replays = {}
+    for path in dict.fromkeys(finding.replay for case in part.cells for finding in case.findings):
+        names = PurePosixPath(path).parts
+        if names[:1] != (FOLDER,) or ".." in names or "\\" in path or not path.endswith(".json"):
+            # Results come from elsewhere, and name nothing but files of their own.
+            continue
+        try:
+            found[path] = load(folder / path)
+        except ReplayError:
+            if path in part.replays:
+                found[path] = dict(part.replays[path])
+    return found
+
+
+def _placed(path: str, number: int) -> str:
+    """The path in the whole of a replay file of a part, counted from 1: `replays/2/...`."""
+    return path.replace(FOLDER, f"{FOLDER}/{number}", 1)
+
+
+def _carried(document: Document, replays: Sequence[Replays]) -> Replays:
+    """The files of the first violation of each cause, which the results carry."""
+    files = {
+        _placed(path, number): content
+        for number, part in enumerate(replays, 1)
+        for path, content in part.items()
+    }
+    named = dict.fromkeys(cause.first.decisive.replay for cause in view.causes(document))
+    return {path: files[path] for path in [path for path in named if path in files][:REPLAYS]}
 
 
 def _same(parts: Sequence[Document], what: str, value: Callable[[Document], object]) -> None:

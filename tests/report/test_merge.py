@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from conformance.cli.main import main
-from conformance.cli.merge import merged
-from conformance.cli.merge_replays import gathered
+from conformance.cli.merge import merged, replays_of
 from conformance.plugin.selection import in_shard, scope
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -84,7 +82,7 @@ def test_commands_of_the_whole_find_their_files(
     main(["merge", *(str(runs[name][0]) for name in "123"), "--report-dir", str(folder)])
     document = json.loads((folder / "results.json").read_text("utf-8"))
     files = {finding["replay"] for finding in findings(document)}
-    assert files == {f"replays/{path.name}" for path in (folder / "replays").iterdir()}
+    assert files == {str(path.relative_to(folder)) for path in (folder / "replays").glob("*/*")}
     [shown] = document["replays"]
     path = folder / shown
     assert document["replays"][shown] == json.loads(path.read_text("utf-8"))
@@ -103,32 +101,32 @@ def part(runs: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
     return found
 
 
-def test_files_of_one_name_are_told_apart(part: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
-    folder, results = part
-    shutil.copytree(folder / "replays", tmp_path / "replays")
-    for path in (tmp_path / "replays").iterdir():
-        other = {**json.loads(path.read_text("utf-8")), "got": "something else"}
-        path.write_text(json.dumps(other), "utf-8")
-    document = Document.from_json(results)
-    replays = gathered([document, document, document], [folder, tmp_path, folder])
-    first, second, third = ([*names.values()] for names in replays.names)
-    assert first == third == [*replays.names[0]]
-    assert not set(first) & set(second)
-    assert {replays.contents[name]["got"] for name in second} == {"something else"}
-    replays.write(tmp_path / "whole")
-    there = {f"replays/{path.name}" for path in (tmp_path / "whole" / "replays").iterdir()}
-    assert there == {*first, *second}
+def test_files_are_numbered_by_part(runs: dict[str, Any], tmp_path: Path) -> None:
+    """Also those of parts that were merged before."""
+    once, twice = tmp_path / "once", tmp_path / "twice"
+    main(["merge", *(str(runs[name][0]) for name in "123"), "--report-dir", str(once)])
+    main(["merge", str(once), str(once), "--report-dir", str(twice)])
+    named = [
+        {finding["replay"] for finding in findings(json.loads((folder / "results.json").read_text("utf-8")))}
+        for folder in (once, twice)
+    ]
+    parts = {name: {finding["replay"] for finding in findings(runs[name][1])} for name in "123"}
+    assert named[0] == {
+        path.replace("replays/", f"replays/{name}/") for name, paths in parts.items() for path in paths
+    }
+    assert named[1] == {path.replace("replays/", f"replays/{name}/", 1) for name in "12" for path in named[0]}
+    assert all((twice / path).is_file() for path in named[1])
 
 
-def test_a_part_of_which_only_the_results_are_left(part: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
+def test_a_part_of_which_only_the_results_are_left(
+    runs: dict[str, Any], part: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
     """Results carry the files of the first violations; no report names any other."""
     document = Document.from_json(part[1])
-    [carried] = document.replays
-    replays = gathered([document], [tmp_path])
-    assert [*replays.contents] == [carried]
-    assert {name for name in replays.names[0].values() if name} == {carried}
-    [names] = gathered([replace(document, replays={})], [tmp_path]).names
-    assert set(names.values()) == {""}
+    assert replays_of(document, tmp_path) == document.replays
+    assert replays_of(replace(document, replays={}), tmp_path) == {}
+    whole = merged([Document.from_json(runs[name][1]) for name in "123"], [{}, {}, {}])
+    assert not any(finding.replay for case in whole.cells for finding in case.findings)
 
 
 @pytest.mark.parametrize(
@@ -141,8 +139,7 @@ def test_results_name_no_file_outside_their_folder(
     document = Document.from_json(json.loads(text))
     folder = tmp_path / "reports" / "replays"
     folder.mkdir(parents=True)
-    replays = gathered([document], [folder])
-    assert replays.names[0][path] == "" and path not in replays.contents
+    assert path not in replays_of(document, folder)
 
 
 def test_each_part_runs_its_share(runs: dict[str, Any]) -> None:

@@ -4,6 +4,7 @@ ones."""
 from __future__ import annotations
 
 import re
+from typing import Any
 
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context
@@ -11,6 +12,7 @@ from conformance.reference.messages import Response
 from conformance.reference.pipeline import run
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import ROUTES, match
+from conformance.reference.seams.resources import KINDS
 
 from .authentication import first_organization
 from .catalogue import Faulty, fault
@@ -72,3 +74,77 @@ class OpenElsewhere(Faulty):
             ctx.organization = first_organization(ctx)
         else:
             super().authenticate(ctx)
+
+
+def _open_reads(operation: str) -> list[str]:
+    described = OPERATIONS[operation]
+    found = ["by its id alone"]
+    if described.path + "/{virtual_account_id}" not in TEMPLATES and operation != "createBeneficiary":
+        found.append("below its list")
+    if not any(path == described.path for path in TEMPLATES):
+        found.append("in a list")
+    return found
+
+
+#: Paths that have a documented GET.
+TEMPLATES = {described.path for described in OPERATIONS.values() if described.method == "GET"}
+
+
+class ReadsAtOtherPaths(Faulty):
+    """Shows resources at paths that the specification does not have, to whoever `admit` lets in."""
+
+    everywhere = True
+
+    def admit(self, ctx: Context) -> None:
+        """Raises Refusal for who is shown nothing."""
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        unknown = refusal.kind in ("unknown_path", "unknown_method") and ctx.request.method == "GET"
+        document = self._document(ctx) if unknown else None
+        if document is None:
+            return super().render_refusal(ctx, refusal)
+        try:
+            self.admit(ctx)
+        except Refusal as other:
+            return super().render_refusal(ctx, other)
+        return Response.of(200, document)
+
+    def _document(self, ctx: Context) -> Any:
+        """What a path shows; None where it is none of those."""
+        segments, kind = ctx.path.decode().split("/"), KINDS[self.operation]
+        collection = OPERATIONS[self.operation].path.rpartition("/")[2]
+        below = len(segments) > 4
+        if self.value == "in a list":
+            parent = segments[-2]
+            if segments[-1] != collection:
+                return None
+            return [self.resource(ctx, kind, record) for record in ctx.store.select(kind, parent)]
+        if segments[-2] != collection or below is not (self.value == "below its list"):
+            return None
+        record = ctx.store.get(kind, segments[-1])
+        return None if record is None else self.resource(ctx, kind, record)
+
+
+@fault("auth.undocumented-reads", each=_open_reads)
+class OpenReads(ReadsAtOtherPaths):
+    """Resources are shown to anybody at a path that the specification does not have."""
+
+
+@fault("auth.undocumented-reads", each=_open_reads)
+class UnscopedReads(ReadsAtOtherPaths):
+    """Resources are shown to every organization at a path that the specification does not have."""
+
+    def admit(self, ctx: Context) -> None:
+        self.authenticate(ctx)
+
+
+@fault("secrets.hidden", operations=("createPayoutDestination",), each=_open_reads)
+class WholeNumbersElsewhere(ReadsAtOtherPaths):
+    """Destinations are shown with their whole numbers at a path that the specification does not have."""
+
+    def admit(self, ctx: Context) -> None:
+        self.authenticate(ctx)
+
+    def _document(self, ctx: Context) -> Any:
+        record = ctx.store.get("payout_destination", ctx.path.decode().rpartition("/")[2])
+        return None if super()._document(ctx) is None else record

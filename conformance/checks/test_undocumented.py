@@ -1,0 +1,88 @@
+"""Undocumented reads (sections 1 and 5) serve authenticated requests of the organization only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from conformance.contract import signing
+from conformance.contract.fields import documented
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
+from conformance.harness.check import check
+from conformance.harness.context import CheckContext
+from conformance.judge.expectations import predicate, unusable
+from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
+from conformance.judge.invariants import NoSecrets
+from conformance.wire.messages import Auth, Call, Exchange
+from conformance.world.account import identifier
+from conformance.world.creations import creations
+
+RULE = "auth.undocumented-reads"
+
+
+@check(RULE, "secrets.hidden", operations=OPERATION_SETS["create"])
+def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
+    """The addresses at which a created resource is likely to be read, alone and in a list, show it neither to
+    a request without authentication nor to another organization, and to its own without full numbers."""
+    made = creations(ctx.run, ctx.operation.id)[0].exchange
+    members = documented(ctx.operation.id)
+    for target in _addresses(made):
+        call = Call(None, "GET", target)
+        path = target.replace(identifier(made), "{id}")
+        what = f"GET {'/'.join(path.split('/')[-2:])} without authentication"
+        if ctx.wanted(what):
+            answer = ctx.send(call.but(auth=Auth(omit=signing.HEADERS)), what)
+            _judge(ctx, answer, made, members)
+        what = f"GET {'/'.join(path.split('/')[-2:])} by another organization"
+        if ctx.target.secondary is not None and ctx.wanted(what):
+            _judge(ctx, ctx.send(call, what, "secondary"), made, members)
+        if ctx.operation.id == "createPayoutDestination":
+            answer = ctx.send(call, f"GET {'/'.join(path.split('/')[-2:])}")
+            sent = made.call.document
+            numbers = [(name, squeezed(sent[name])) for name in HIDDEN_FIELDS if len(sent.get(name, "")) >= 8]
+            if answer.succeeded:
+                ctx.judge("secrets.hidden", NoSecrets(f"{answer.purpose}: masked numbers", numbers), answer)
+
+
+def _addresses(made: Exchange) -> Iterator[str]:
+    """Targets at which a server may show a resource; those that are documented are left out."""
+    collection, own = made.call.path, identifier(made)
+    known = {operation.path for operation in OPERATIONS.values() if operation.method == "GET"}
+    described = OPERATIONS[made.call.operation or ""]
+    if described.path not in known:
+        yield collection
+    if not any(path.rpartition("/")[0] == described.path and path.endswith("}") for path in known):
+        yield f"{collection}/{own}"
+    yield f"/v1/{collection.rpartition('/')[2]}/{own}"
+
+
+def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequence[str]) -> None:
+    expected = f"{answer.purpose}: no resource shown"
+    ctx.judge(RULE, hides(expected, identifier=identifier(made), members=members), answer)
+
+
+@predicate
+def hides(exchanges: Sequence[Exchange], identifier: str, members: Sequence[str]) -> str:
+    """An answer does not show the resource of an id: no object with that id and another documented member."""
+    answer = exchanges[0]
+    if reason := unusable(answer):
+        raise reason
+    for shown in _objects(answer.document) if answer.succeeded else ():
+        if shown.get("id") == identifier:
+            others = [name for name in members if name != "id" and name in shown]
+            if others:
+                return f"{answer.status} with {', '.join(['id', *others[:2]])}"
+    return ""
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """The objects in a JSON value, at any depth."""
+    waiting = [value]
+    while waiting:
+        match waiting.pop():
+            case dict() as members:
+                yield members
+                waiting += members.values()
+            case list() as elements:
+                waiting += elements

@@ -94,7 +94,7 @@ def test_one_seed_fixes_what_is_drawn() -> None:
 class LosesFields(Behaviour):
     def patched(self, ctx: Any, record: dict[str, Any]) -> dict[str, Any]:
         after = super().patched(ctx, record)
-        return {**after, "middle_name": None} if "title" in ctx.values else after
+        return {**after, "middle_name": None} if "note" in ctx.values else after
 
 
 class PerformsAgain(Behaviour):

@@ -66,6 +66,6 @@ def test_what_cannot_be_told_in_the_bytes_is_left_alone() -> None:
 
 
 def test_fresh_sample_is_the_servers_own() -> None:
-    body = {**FRESH, "title": "Ms"}
+    body = {**FRESH, "note": "Hello"}
     assert owned(VALID, body).body == FRESH
     assert judge_body("createBeneficiary", json.dumps(body).encode(), owned(VALID, body)).plain

@@ -20,9 +20,11 @@ from typing import Any, Concatenate, ParamSpec, Self
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
 from conformance.harness.context import CheckContext
+from conformance.harness.preconditions import locked_out
 from conformance.judge.oracle import (
     ENCODED,
     ENCODED_LOWER,
+    RAW,
     UNKNOWN,
     Disagreement,
     ExpectedAnswer,
@@ -44,7 +46,8 @@ class Engine:
     """One place of a check: draws valid requests there, sends cases and judges their answers.
 
     `fixture` is asked for before each request. `moved` is called when a request that must be refused was
-    accepted. `beside` is the answer to the valid request: a refusal that this one gets as well shows nothing.
+    accepted. `beside` is the answer to the valid request: where that is refused as well (for authentication:
+    in the same words), a refusal shows nothing. `others` finds the accounts of other owners.
     """
 
     def __init__(
@@ -54,12 +57,15 @@ class Engine:
         *,
         moved: Callable[[], None] | None = None,
         beside: Exchange | None = None,
+        others: Mapping[str, Callable[[], AccountFixture]] | None = None,
     ) -> None:
         self.ctx = ctx
         self.operation = ctx.operation.id
         self.beside = beside
-        #: Nonces that were used in this place; the oracle knows them.
+        #: Nonces and Idempotency-Keys that were used in this place; the oracle knows them.
         self.nonces: set[str] = set()
+        self.keys: set[str] = set()
+        self._others = others or {}
         self._fixture = fixture
         self._moved = moved
         self._drawn: ValidBody | None = None
@@ -97,25 +103,35 @@ class Engine:
     def call(self, case: Case) -> Call:
         """The call of a case, with ids in its path."""
         own = {name: quoted(value) for name, value in self.ids.items()}
-        ids = {name: _id(own[name], whose) for name, whose in case.path}
+        ids = {name: self._id(name, own[name], whose) for name, whose in case.path}
         return call_of(case, ids, case.body)
+
+    def _id(self, name: str, own: str, whose: str) -> str:
+        """A path parameter: the caller's own id, one made from it, raw text, or another owner's."""
+        if whose in self._others:
+            return quoted(getattr(self._others[whose](), name))
+        if whose.startswith(RAW):
+            return quoted(whose.removeprefix(RAW))
+        if whose == UNKNOWN:
+            return unknown_like(own)
+        if whose in (ENCODED, ENCODED_LOWER):
+            return encoded(own, lower=whose == ENCODED_LOWER)
+        return own
 
     # ------------------------------------------------------------------ sending and judging
 
     def run(
         self, table: Callable[Concatenate[Self, P], Iterable[Case]], *args: P.args, **kwargs: P.kwargs
-    ) -> None:
-        """Sends the cases of a table that the run wants, and judges their answers."""
-        for case in table(self, *args, **kwargs):
-            if self.ctx.wanted(case.name):
-                self.perform(case)
+    ) -> list[Exchange]:
+        """Sends the cases of a table that the run wants, and judges their answers, which it returns."""
+        return [self.perform(case) for case in table(self, *args, **kwargs) if self.ctx.wanted(case.name)]
 
     def perform(self, case: Case) -> Exchange:
         """Sends one case and judges its answer."""
         call = self.call(case)
         # Asked first: a row that the oracle does not understand is not sent.
         self.reason(case, call)
-        answer = self.send(call, case.name)
+        answer = self.send(call.but(operation=None) if case.front_end else call, case.name)
         self.judge(case, answer)
         return answer
 
@@ -129,8 +145,8 @@ class Engine:
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
         """What the oracle says of a case."""
         now = self.ctx.run.clock.now()
-        known = Known(case.path, valid=self._drawn, now=now, nonces=self.nonces)
-        return expect(call, self.ctx.target, known)
+        known = Known(case.path, valid=self._drawn, now=now, nonces=self.nonces, keys=self.keys)
+        return expect(call.but(operation=case.operation), self.ctx.target, known)
 
     def reason(self, case: Case, call: Call) -> Reason:
         """What the rule of a case says of its answer. Raises Disagreement where the oracle knows nothing of
@@ -146,6 +162,9 @@ class Engine:
         """Judges the answer to a case by its rule, and by the rules about statuses that follow from it."""
         ctx, expected = self.ctx, self.expected(case, answer.call)
         reason = self.reason(case, answer.call)
+        answered = expected.answered.rule
+        if answered != case.rule and answered in ctx.rules:
+            ctx.judge(answered, replace(expected.answered, what=case.name).expectation, answer)
         if self._shows_nothing(case, reason, answer):
             return
         ctx.judge(reason.rule, reason.expectation, answer)
@@ -160,12 +179,19 @@ class Engine:
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
         """Whether a request without the defect is answered no better; if so, it is noted."""
         ctx, valid = self.ctx, self.beside
+        of_authentication = reason.rule.startswith("auth.")
         if reason.kind is Kind.REFUSED and valid is not None and answer.refused and valid.refused:
             alike = not reason.type and answer.described() == valid.described()
-            if alike or (answer.refused_authentication and valid.refused_authentication):
-                told = f"{case.name} was answered {answer.described()}, just as the valid request was"
+            if (
+                not of_authentication
+                or alike
+                or (answer.refused_authentication and valid.refused_authentication)
+            ):
+                told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
                 ctx.skip_judgement(reason.rule, told, answer, valid)
                 return True
+        if reason.kind is Kind.REFUSED and not of_authentication and locked_out(ctx, reason.rule, answer):
+            return True
         control = case.control
         if control is None or reason.expectation.judge([answer], ctx.target).good is not False:
             return False
@@ -176,15 +202,6 @@ class Engine:
             ctx.skip_judgement(reason.rule, told, answer, other, cause=control.rule)
             return True
         return False
-
-
-def _id(own: str, whose: str) -> str:
-    """A path parameter: the caller's own id, or one made from it."""
-    if whose == UNKNOWN:
-        return unknown_like(own)
-    if whose in (ENCODED, ENCODED_LOWER):
-        return encoded(own, lower=whose == ENCODED_LOWER)
-    return own
 
 
 def encoded(text: str, *, lower: bool = False) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from conformance.checks.engine import Engine
-from conformance.harness.authentication import AuthProbes, forget_fixture
+from conformance.harness.authentication import AuthProbes, common_fixture, forget_fixture
+from conformance.harness.context import CheckContext
+from conformance.judge.oracle import FOREIGN
 
 
 def sound(probes: AuthProbes) -> Engine:
@@ -18,4 +20,22 @@ def defective(probes: AuthProbes) -> Engine:
         lambda: probes.fixture,
         moved=lambda: forget_fixture(probes.ctx.run, probes.untouched),
         beside=probes.first,
+        others={FOREIGN: lambda: probes.ctx.run.shared("secondary")},
     )
+
+
+def hostile(ctx: CheckContext) -> Engine:
+    """Where requests go that may be accepted although nothing demands it: a place of their own."""
+    run = ctx.run
+    if ctx.operation.id == "createPayout":
+        return Engine(ctx, run.payouts)
+    if ctx.operation.traits.once:
+        fresh = run.fresh()
+        return Engine(ctx, lambda: fresh)
+    return Engine(ctx, lambda: common_fixture(run, "hostile"))
+
+
+def common(ctx: CheckContext) -> Engine:
+    """Where requests go that no server accepts, and reads."""
+    run = ctx.run
+    return Engine(ctx, run.payouts if ctx.operation.id == "createPayout" else lambda: common_fixture(run))

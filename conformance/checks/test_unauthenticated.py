@@ -4,8 +4,10 @@ idempotency keys stay used."""
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
+from conformance.checks.cases import unauthenticated as cases
+from conformance.checks.engine import Engine
+from conformance.checks.places import defective
 from conformance.contract import signing
 from conformance.contract.rules import RULES
 from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
@@ -13,78 +15,29 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
 from conformance.harness.side_effects import SideEffects
-from conformance.judge.expectations import Refused, SameAnswer
-from conformance.wire.messages import Auth, Call, Exchange
+from conformance.judge.expectations import SameAnswer
+from conformance.wire.messages import Auth, Exchange
 from conformance.world.account import new_key, unknown_like
-
-#: How a request fails authentication, and the status that tells it; None where 401 is only implied.
-_WRONG = ("with a wrong signature", Auth(mangle="flip"), 401)
-_UNSIGNED = ("without X-Signature", Auth(omit=(signing.SIGNATURE,)), None)
-_BARE = ("without authentication headers", Auth(omit=signing.HEADERS), None)
-_STALE = ("with a timestamp an hour old", Auth(timestamp_offset=-3600), 401)
 
 #: Idempotency keys that a server must remember at the least, which sets no number.
 MANY_KEYS = 21
-
-_Form = tuple[str, Auth, int | None]
-
-
-def _otherwise_wrong(
-    ctx: CheckContext, probes: AuthProbes, used: Call, replayed: _Form
-) -> Iterator[tuple[str, Call, tuple[_Form, ...]]]:
-    """Requests that something else is wrong with, too, and the ways in which each fails authentication.
-
-    `used` is a call that was answered before, with the nonce that `replayed` sends again.
-    """
-    for place, call in probes.elsewhere():
-        yield f"to {place}", call, (_WRONG, _UNSIGNED, replayed)
-    if ctx.operation.request_schema is not None:
-        yield "with malformed JSON", probes.call().but(body=b'{"'), (_WRONG, _BARE)
-        yield "with an empty object", probes.call().but(body=b"{}"), (_WRONG, _BARE)
-        yield "with an empty array", probes.call().but(body=b"[]"), (replayed,)
-    if ctx.operation.query_parameters:
-        yield "for page 0 of size x", probes.call().with_query("page=0&size=x"), (_WRONG, _BARE)
-    if ctx.operation.is_post:
-        yield "without an idempotency key", probes.call().but(idempotency_key=None), (_WRONG, _BARE)
-        wrong_key = probes.call().but(idempotency_key="no-uuid")
-        yield "with an idempotency key that is not a UUID", wrong_key, (_WRONG, _BARE, replayed)
-        yield "with a used idempotency key and its body", used, (_WRONG, _UNSIGNED, _BARE, _STALE, replayed)
-        body = b"{}" if used.body is None else used.body + b" "
-        yield "with a used idempotency key and another body", used.but(body=body), (_WRONG, _UNSIGNED)
 
 
 @check("auth.comes-first")
 def test_authentication_comes_first(ctx: CheckContext) -> None:
     """Requests that fail authentication and are wrong in another way as well (unknown or foreign resources,
     bodies, queries, idempotency keys, used ones included) are answered with an authentication error."""
-    rule = "auth.comes-first"
     probes = AuthProbes(ctx)
-    used = probes.passed(
-        ctx.send(ctx.valid(), "a valid request, whose nonce and idempotency key are used again")
-    )
-    replayed = ("with a used nonce", Auth(nonce=used.nonce, timestamp_offset=-2), 401)
-    for what, call, forms in _otherwise_wrong(ctx, probes, used.call, replayed):
-        for how, auth, status in forms:
-            probe = f"a request {how} {what}"
-            if not ctx.wanted(probe):
-                continue
-            answer = ctx.send(call.but(auth=auth), probe)
-            if not ctx.usable(rule, answer):
-                continue
-            expected = Refused(probe, status or 0, "authentication_error")
-            if not expected.judge([answer]).good and not _fails(
-                probes.send(probes.call().but(auth=auth), f"a control: a request {how}"), status
-            ):
-                reason = f"a request {how} is not refused as such in any case"
-                ctx.skip_judgement(rule, reason, answer, cause="auth.signature")
-                continue
-            ctx.judge(rule, expected, answer)
-
-
-def _fails(answer: Exchange, status: int | None) -> bool:
-    """Whether an answer is an authentication error of that status; None: any 4xx."""
-    fits = answer.status == status if status else answer.refused
-    return fits and answer.error_type == "authentication_error"
+    fixture = ctx.fixture(fresh=ctx.operation.traits.once and not ctx.run.read_only)
+    first = fixture.call(ctx.operation.id)
+    used = probes.passed(ctx.send(first, "a valid request, whose nonce and idempotency key are used again"))
+    elsewhere, there = defective(probes), Engine(ctx, lambda: fixture)
+    for engine in (elsewhere, there):
+        engine.nonces.add(used.nonce or "")
+        engine.keys.add(first.idempotency_key or "")
+    elsewhere.run(cases.otherwise_wrong, used)
+    if ctx.operation.is_post:
+        there.run(cases.used_keys, used)
 
 
 @check("refusal.changes-nothing")

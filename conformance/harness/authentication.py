@@ -6,7 +6,6 @@ import contextlib
 import math
 import re
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.contract.traits import TRAITS
@@ -158,30 +157,6 @@ class AuthProbes:
         """A valid call but for an unknown top-level customer or account."""
         top = parameters(self.operation)[0]
         return self.at(**{top: unknown_like(self.fixture.ids(self.operation)[top])})
-
-    def elsewhere(self) -> Iterator[tuple[str, Call]]:
-        """Calls to places that do not exist for the caller, each with its name for a sentence."""
-        ids = self.fixture.ids(self.operation)
-        yield "an unknown top-level resource", self.unknown_parent()
-        for child in parameters(self.operation)[1:]:
-            yield f"an unknown {child}", self.at(**{child: unknown_like(ids[child])})
-        foreign = self._foreign_parent()
-        if foreign is not None:
-            yield (
-                "another organization's top-level resource",
-                self.at(**{parameters(self.operation)[0]: foreign}),
-            )
-
-    def _foreign_parent(self) -> str | None:
-        run = self.ctx.run
-        if run.target.secondary is None:
-            return None
-        if parameters(self.operation)[0] == "customer_id":
-            return run.target.secondary.customer_id
-        try:
-            return run.shared("secondary").account_id
-        except Inconclusive:
-            return None
 
 
 @dataclass(frozen=True)

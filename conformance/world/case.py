@@ -42,6 +42,8 @@ class Case:
     key: str | None = FRESH
     headers: tuple[tuple[str, str], ...] = ()
     auth: Auth = RIGHTLY
+    #: A front end may refuse it in words of its own, or a router take it for no operation's.
+    front_end: bool = False
     #: A request without what this one is about: where it is not answered as its own rule has it, or refused
     #: in the same way, this one shows nothing, and that rule is the cause.
     control: Case | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from conformance.contract.rules import RULES, Level
-from conformance.judge.expectations import Accepted, Authenticated, Expectation, Refused, Status
+from conformance.judge.expectations import Accepted, Answered, Authenticated, Expectation, Refused, Status
 
 
 class Disagreement(AssertionError):
@@ -15,20 +15,21 @@ class Disagreement(AssertionError):
 
 
 class Kind(Enum):
-    """What a reason demands of the answer: a refusal, a 2xx status, or anything but an authentication
-    error."""
+    """What a reason demands of the answer: a refusal (4xx), a 2xx status, anything but an authentication
+    error, or any status below 500."""
 
     REFUSED = "refused"
     ACCEPTED = "accepted"
     AUTHENTICATED = "authenticated"
+    ANSWERED = "answered"
 
 
 @dataclass(frozen=True)
 class Reason:
     """A rule that says something of a request's answer, and the request in a few words.
 
-    `statuses` are those that a refusal may have (any 4xx if empty); `type` and `code` those of its error (any
-    if empty).
+    `statuses` are those that a refusal may have (any 4xx if empty), or that an answer may have beside those
+    below 500; `type` and `code` are those of the refusal's error (any if empty).
     """
 
     rule: str
@@ -54,6 +55,8 @@ class Reason:
             return Accepted(self.what)
         if self.kind is Kind.AUTHENTICATED:
             return Authenticated(self.what)
+        if self.kind is Kind.ANSWERED:
+            return Answered(self.what, also=list(self.statuses))
         if len(self.statuses) > 1:
             return Status(self.what, self.statuses)
         return Refused(self.what, self.statuses[0] if self.statuses else 0, self.type, self.code)

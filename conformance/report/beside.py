@@ -1,21 +1,19 @@
-"""Two exchanges side by side with what differs marked: a repetition beside its original, a conflict beside
-the first request, a list before and after.
+"""Two exchanges side by side, line by line: a repetition beside its original, a conflict beside the first
+request, a list before and after.
 
-The exchange that decides a finding and its partner among the finding's own are compared line by line. What
-differs in any two requests (signature, nonce, times) is left out.
+The exchange that decides a finding is compared with its partner among the finding's own. Headers that differ
+in any two requests (signature, nonce, times) are left out.
 """
 
 from __future__ import annotations
 
 import contextlib
 import difflib
-import json
-import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from markupsafe import Markup, escape
+import msgspec
 
 from conformance._text import clean, count
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
@@ -142,34 +140,10 @@ def _body(body: BodyRecord) -> list[str]:
     if body.text is None:
         return [f"({body.size} bytes that are not UTF-8 text)"]
     if not body.cut:
-        with contextlib.suppress(ValueError, RecursionError):
-            return list(_pretty(json.loads(body.text, parse_float=_Number, parse_int=_Number)))
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeError, RecursionError):
+            # Numbers and escapes stay as they were sent.
+            return msgspec.json.format(body.text, indent=2).split("\n")
     return body.text.split("\n")
-
-
-class _Number(str):
-    """A number as it was sent."""
-
-
-def _pretty(value: Any, indent: str = "", head: str = "", tail: str = "") -> Iterator[str]:
-    """The lines of a JSON value, numbers as they were sent."""
-    inner = indent + "  "
-    if isinstance(value, dict) and value:
-        yield f"{indent}{head}{{"
-        for index, (name, item) in enumerate(value.items(), 1):
-            yield from _pretty(item, inner, f"{_text(name)}: ", "," * (index < len(value)))
-        yield f"{indent}}}{tail}"
-    elif isinstance(value, list) and value:
-        yield f"{indent}{head}["
-        for index, item in enumerate(value, 1):
-            yield from _pretty(item, inner, "", "," * (index < len(value)))
-        yield f"{indent}]{tail}"
-    else:
-        yield f"{indent}{head}{value if isinstance(value, _Number) else _text(value)}{tail}"
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 # ---------------------------------------------------------------------- rows
@@ -183,7 +157,8 @@ def _rows(left: list[str], right: list[str]) -> Iterator[dict[str, Any]]:
             yield from _equal(left[begin:end], last=end == len(left))
         else:
             for mine, theirs in zip_longest(left[begin:end], right[other_begin:other_end]):
-                yield _different(mine, theirs)
+                kind = "right" if mine is None else "left" if theirs is None else "other"
+                yield _row(kind, mine or "", theirs or "")
 
 
 def _equal(lines: list[str], *, last: bool) -> Iterator[dict[str, Any]]:
@@ -192,30 +167,11 @@ def _equal(lines: list[str], *, last: bool) -> Iterator[dict[str, Any]]:
     if len(lines) <= head + tail + 1:
         head, tail = len(lines), 0
     for line in lines[:head]:
-        yield _row("same", escape(line), escape(line))
+        yield _row("same", line, line)
     if folded := len(lines) - head - tail:
         yield _row("same", "", "", f"{count(folded, 'line')} alike")
     for line in lines[len(lines) - tail :]:
-        yield _row("same", escape(line), escape(line))
-
-
-def _different(mine: str | None, theirs: str | None) -> dict[str, Any]:
-    if mine is None or theirs is None:
-        kind = "right" if mine is None else "left"
-        return _row(kind, _marked(mine or ""), _marked(theirs or ""))
-    left, right = (re.findall(r"\w+|\s+|[^\w\s]", line) for line in (mine, theirs))
-    sides: list[list[Markup]] = [[], []]
-    for tag, begin, end, other_begin, other_end in difflib.SequenceMatcher(
-        None, left, right, autojunk=False
-    ).get_opcodes():
-        change = escape if tag == "equal" else _marked
-        sides[0].append(change("".join(left[begin:end])))
-        sides[1].append(change("".join(right[other_begin:other_end])))
-    return _row("other", *(Markup("").join(side) for side in sides))
-
-
-def _marked(text: str) -> Markup:
-    return Markup("<mark>{}</mark>").format(text) if text else Markup("")
+        yield _row("same", line, line)
 
 
 def _row(kind: str, left: str, right: str, folded: str = "") -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from conformance.judge.findings import Verdict
@@ -46,9 +45,7 @@ def test_a_replay_stands_beside_its_original() -> None:
     )
     assert shown and shown["numbers"] == [3, 5]
     assert shown["words"] == "the requests are alike; 1 line of the answers differs"
-    assert rows(shown, "received", "other") == [
-        ("  &#34;id&#34;: &#34;<mark>acc_1</mark>&#34;,", "  &#34;id&#34;: &#34;<mark>acc_2</mark>&#34;,")
-    ]
+    assert rows(shown, "received", "other") == [('  "id": "acc_1",', '  "id": "acc_2",')]
     # Numbers stand as they were sent; what differs always is not there.
     assert any("1.50" in left for left, _ in rows(shown, "received", "same"))
     assert "X-Signature" not in str(shown)
@@ -60,13 +57,8 @@ def test_a_conflict_stands_beside_the_first_request() -> None:
         keyed(1, "k", b'{"id": "acc_1"}', b'{"name": "A"}'),
     )
     assert shown and shown["numbers"] == [1, 2]
-    assert [left for left, _ in rows(shown, "sent", "other")] == [
-        "  &#34;name&#34;: &#34;<mark>A</mark>&#34;"
-    ]
-    assert ("200", "201") in [
-        tuple(side.replace("<mark>", "").replace("</mark>", "") for side in row)
-        for row in rows(shown, "received", "other")
-    ]
+    assert rows(shown, "sent", "other") == [('  "name": "A"', '  "name": "B"')]
+    assert ("200", "201") in rows(shown, "received", "other")
 
 
 def test_the_first_request_is_found_where_another_finding_kept_it() -> None:
@@ -110,9 +102,7 @@ def test_reads_of_one_resource_are_compared() -> None:
 def test_an_exchange_without_an_answer_and_odd_bodies_can_be_compared() -> None:
     shown = pair(keyed(2, "k", b"", status=None), keyed(1, "k", b"\xff\xfe"))
     assert shown
-    [[status, refused], [binary, empty]] = [
-        [re.sub("</?mark>", "", side) for side in row] for row in rows(shown, "received", "other")
-    ]
+    [[status, refused], [binary, empty]] = rows(shown, "received", "other")
     assert (status, refused) == ("200", "no answer: the connection was closed")
     assert (binary, empty) == ("(2 bytes that are not UTF-8 text)", "(no body)")
 
@@ -138,5 +128,5 @@ def test_a_difference_is_told_without_colours_and_hostile_text_is_text() -> None
     table = text[
         text.index('<table class="beside">') : text.index("</table>", text.index('<table class="beside">'))
     ]
-    assert "≠" in table and "differs" in table and "<mark>" in table
+    assert "≠" in table and "differs" in table and "&lt;b&gt;" in table
     assert "<script>" not in table and "<b>" not in table

@@ -76,6 +76,8 @@ class Controller:
         self.document: Document | None = None
         #: What could not be written, a sentence each.
         self.problems: list[str] = []
+        #: The lists that the user asked for and that were written, a sentence each.
+        self.lists: list[str] = []
         self._sent: dict[int, int] = {}
         self._waited: dict[int, tuple[int, float]] = {}
         #: (rule, operation) -> worker -> its tally.
@@ -282,10 +284,12 @@ class Controller:
             from conformance.report.known_failures import write_known
 
             write_known(self.results, path, known=self.known)
+            self.lists.append(f"Known failures were written to {path}; give each entry its reason.")
         if path := self.options.write_pinned_choices:
             from conformance.report.pinned_choices import write_pinned
 
             write_pinned(self.results, path)
+            self.lists.append(f"Pinned choices were written to {path}.")
 
     @property
     def exit_status(self) -> int:

@@ -267,6 +267,8 @@ class Run:
             verbose=self.config.option.verbose > 0,
         ):
             writer.line(printable(text), **markup)
+        for written in self.controller.lists:
+            writer.line(printable(written))
         for problem in self.controller.problems:
             writer.line(printable(problem), red=True)
         if os.environ.get("GITHUB_ACTIONS") == "true":

@@ -253,7 +253,7 @@ def _expiry(value: Any, place: str) -> date | None:
 def write_known(
     results: Results,
     path: Path,
-    reason: str = "listed when this file was written; say why it stands",
+    reason: str = "to be given: why it fails, and until when",
     known: KnownFailures | None = None,
 ) -> Path:
     """Writes the list of a run's violations; where a rule fails on all its operations, as one entry.

@@ -241,3 +241,11 @@ def test_a_wrong_number_is_told_in_words(option: str, value: str, told: str, tmp
     outcome = run(option, value, folder=tmp_path)
     assert outcome.status == 4, outcome.output
     assert told in outcome.output and "_positive" not in outcome.output
+
+
+def test_a_list_that_was_written_is_named(tmp_path: Path) -> None:
+    known = tmp_path / "known.toml"
+    rule = ("--rule", "auth.header-case@listAccounts")
+    outcome = run("--target", "embedded", *rule, "--write-known-failures", str(known), folder=tmp_path)
+    assert outcome.status == 0 and known.is_file()
+    assert f"Known failures were written to {known}" in outcome.output

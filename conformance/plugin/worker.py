@@ -88,24 +88,30 @@ class Worker:
 
     def run_check(self, check: Check, operation: str) -> tuple[list[Finding], list[int]]:
         """Runs a check; returns its findings on cases that the run is about, and its exchanges. Failed ones
-        have replay files, and are run once more to see whether they fail again, unless they wait."""
+        are confirmed, and have replay files."""
         findings, exchanges = run_check(check, operation, self.run)
         findings = self._asked_for(presence.explained(self.run, findings, exchanges))
         failed = [finding for finding in findings if finding.verdict.is_violation]
-        self._save(failed, exchanges)
         if failed and not check.waits:
             self._confirm(check, operation, failed)
+        for finding in failed:
+            finding.replay = finding.replay or self._replay_of(finding, exchanges, self.run)
         return findings, exchanges
 
     def _confirm(self, check: Check, operation: str, failed: Iterable[Finding]) -> None:
+        """Runs a failed check once more, alone in accounts of its own. Where it fails again, the replay file
+        is made from that run, in which no other check has had a part."""
         if self._confirming <= 0:
             return
-        begin = time.monotonic()
-        again, _ = run_check(check, operation, self.run)
-        self._confirming -= time.monotonic() - begin
-        broken = {finding.rule for finding in again if finding.verdict.is_violation}
+        begin, alone = time.monotonic(), self.run.alone()
+        again, exchanges = run_check(check, operation, alone)
+        broken = {finding.rule: finding for finding in again if finding.verdict.is_violation}
         for finding in failed:
             finding.confirmed = "confirmed" if finding.rule in broken else "not reproduced"
+            if finding.rule in broken:
+                finding.replay = self._replay_of(broken[finding.rule], exchanges, alone)
+        self.run.include(alone)
+        self._confirming -= time.monotonic() - begin
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
         """An exploration's findings."""
@@ -117,18 +123,16 @@ class Worker:
         """The findings on cases that the run is about: a check may cite more rules."""
         return [finding for finding in findings if self.scope.covers(finding.rule, finding.operation)]
 
-    def _save(self, failed: Iterable[Finding], exchanges: list[int]) -> None:
-        known = [self.run.record[number] for number in exchanges if number in self.run.record]
-        for finding in failed:
-            finding.replay = self._replay_of(finding, known)
-
-    def _replay_of(self, finding: Finding, exchanges: list[Exchange]) -> str:
-        """Saves the replay file of a finding; its path relative to the folder of the report."""
+    def _replay_of(self, finding: Finding, numbers: Iterable[int], run: RunContext) -> str:
+        """Saves the replay file of a finding; its path relative to the folder of the report. `numbers` are
+        those of the exchanges of the check, in the record of the run."""
         if self._replay_folder is None:
             return ""
+        # Imported with the first failure: most runs have none.
         from conformance.replay import save
 
-        path = save(finding, exchanges, self.run, self._replay_folder)
+        exchanges = [run.record[number] for number in numbers if number in run.record]
+        path = save(finding, exchanges, run, self._replay_folder)
         return f"{self._replay_folder.name}/{path.name}" if path is not None else ""
 
     # ------------------------------------------------------------------ handing on
@@ -208,14 +212,15 @@ class Worker:
             if key not in self._reported or broken > self._reported[key]:
                 self._reported[key] = broken
                 if broken:
-                    tally.replay = self._replay_of(tally.violation(*key), self._around(tally.witnesses))
+                    around = _around(tally.witnesses)
+                    tally.replay = self._replay_of(tally.violation(*key), around, self.run)
                 fresh.append(_tally_to_plain(key, tally))
         return fresh
 
-    def _around(self, numbers: list[int]) -> list[Exchange]:
-        """The exchanges before and between some, in which what bears on them is looked for."""
-        first, last = min(numbers) - AROUND, max(numbers)
-        return [self.run.record[number] for number in range(first, last + 1) if number in self.run.record]
+
+def _around(numbers: list[int]) -> range:
+    """The numbers of exchanges before and between some, in which what bears on them is looked for."""
+    return range(min(numbers) - AROUND, max(numbers) + 1)
 
 
 def _timing(exchange: Exchange) -> tuple[int, str | None, int | None, float, float, int]:

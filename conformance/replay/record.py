@@ -76,7 +76,7 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
     names.born = {value for exchange in kept for value in _born(exchange)}
     decisive = {exchange.number for exchange in judged}
     written = [
-        _step(identifier, exchange, names, steps, exchange.number in decisive, told, run)
+        _step(identifier, exchange, names, steps, exchange.number in decisive, told, run, finding.rule)
         for identifier, exchange in steps.items()
     ]
     _together(written, steps)
@@ -156,6 +156,7 @@ def _step(
     decisive: bool,
     told: str,
     run: RunContext,
+    rule: str,
 ) -> Step:
     """One exchange as a step; `told` is the text of the expectation, which may name what is answered."""
     plain = call_to_plain(exchange.call)
@@ -179,20 +180,20 @@ def _step(
     step["answered"] = {"status": exchange.status}
     if isinstance(exchange.error_type, str) and isinstance(exchange.error_code, str):
         step["answered"]["error"] = f"{exchange.error_type}/{exchange.error_code}"
-    if past := _past(exchange, steps.values()):
+    if past := _past(exchange, steps.values(), rule):
         step["answered"]["past"] = past
     return step
 
 
-def _past(exchange: Exchange, steps: Iterable[Exchange]) -> int:
+def _past(exchange: Exchange, steps: Iterable[Exchange], rule: str) -> int:
     """How many pages past the last one a request for a page is; 0 where it is none of those, or its answer
-    shows elements."""
-    asked = PAGE.search(exchange.call.query)
+    shows elements, unless that breaks the rule: then earlier answers say which page is the last."""
+    asked, breaks = PAGE.search(exchange.call.query), rule == "list.page-beyond"
     operation, found = OPERATIONS.get(exchange.operation or ""), page_of(exchange)
-    if asked is None or operation is None or not operation.is_list or (found and found.items):
+    if asked is None or operation is None or not operation.is_list or (found and found.items and not breaks):
         return 0
     near = [step for step in steps if step.call.path == exchange.call.path and step.number < exchange.number]
-    totals = [integer(step.get("total")) for step in (*near, exchange)]
+    totals = [integer(step.get("total")) for step in (*near, *([] if breaks and near else [exchange]))]
     size = re.search("(?:^|&)size=([1-9][0-9]?|100)(?:&|$)", exchange.call.query)
     known = [total for total in totals if total is not None]
     last = pages_of(known[-1], int(size[1]) if size else DEFAULT_SIZE) if known else 0

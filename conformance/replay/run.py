@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome, from_plain
 from conformance.judge.findings import Inconclusive, NotApplicable
+from conformance.judge.oracle import Known, expect
 from conformance.replay.document import Document, ReplayError, Step, call_of
 from conformance.replay.needs import MAX_LISTED
 from conformance.replay.reading import read_on, still_past
@@ -45,9 +46,20 @@ _SEVERITY = (False, None, True)
 #: Rules whose failures may depend on how many requests came before.
 _COUNTED = ("format.id-unique", "list.stable")
 
+#: Beginnings of the ids of rules whose failures may depend on which process of the server answers: it may
+#: keep nonces, keys or lists in its memory.
+_REMEMBERED = ("auth.nonce", "idempotency.", "list.")
+
 #: How often more a failure that comes by chance is tried, and one that comes by the count of requests.
 _ATTEMPTS = 8
 _COUNTED_ATTEMPTS = 4
+
+#: Steps, and seconds of waiting, that further attempts of a failure which may depend on the process take.
+_MOST_STEPS, _MOST_WAITING = 200, 20.0
+
+
+#: Predicates of members, which say nothing of an answer that is rightly a refusal.
+_OF_MEMBERS = ("equal", "member", "later")
 
 
 class NotAnswered(Inconclusive):
@@ -116,7 +128,7 @@ def perform(
         )
     replayed = _attempt(document, run, shown)
     counted = document["rule"] in _COUNTED
-    for number in range(_COUNTED_ATTEMPTS if counted else _ATTEMPTS if _by_chance(document) else 0):
+    for number in range(_further_attempts(document)):
         if replayed.verdict != NOT_REPRODUCED and replayed.got != NOT_SIMULTANEOUS:
             break
         # Some requests fewer, so that those of the next attempt come at another count.
@@ -138,11 +150,18 @@ def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[St
     return _attempt(document, run, lambda step, exchange: sent.append((step, exchange))), sent
 
 
-def _by_chance(document: Document) -> bool:
-    """Whether a failure may need requests that meet, or elements whose times lie near to one another."""
-    return any(
-        "together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in document["steps"]
-    )
+def _further_attempts(document: Document) -> int:
+    """How often more a failure is tried that did not come at once."""
+    rule, steps = document["rule"], document["steps"]
+    if rule in _COUNTED:
+        return _COUNTED_ATTEMPTS
+    # Requests that must meet, or elements whose times lie near to one another.
+    if any("together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in steps):
+        return _ATTEMPTS
+    if not rule.startswith(_REMEMBERED):
+        return 0
+    waiting = sum(step.get("wait", 0.0) for step in steps) or 1.0
+    return min(_ATTEMPTS, _MOST_STEPS // len(steps), int(_MOST_WAITING / waiting))
 
 
 def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchange], None]) -> Replayed:
@@ -165,7 +184,7 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
             steps = list(group)
             for step, exchange in zip(steps, send(steps), strict=True):
                 values.sent(step, exchange)
-                _as_recorded(step, exchange, document, answers.values())
+                _as_recorded(step, exchange, document, answers.values(), run)
                 values.capture(step, exchange)
         further += read_on(document, answers, lambda step: send([step])[0])
     except NotAnswered as stop:
@@ -224,18 +243,37 @@ def _judged(
         return Outcome(None, missing.reason)
     except (ExpectationError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         return Outcome(None, f"the answers cannot be judged as the file says ({error})")
-    return min(outcomes, key=lambda outcome: _SEVERITY.index(outcome.good))
+    worst = min(outcomes, key=lambda outcome: _SEVERITY.index(outcome.good))
+    of_members = document["expectation"]["predicate"] in _OF_MEMBERS
+    if worst.good is None or (worst.good is False and of_members):
+        for step in document["steps"]:
+            answer = answers.get(step["id"]) if step["id"] in document["judged"] else None
+            if (
+                answer
+                and "together" not in step
+                and _accepted(step)
+                and _rightly_refused(answer, answers.values(), run)
+            ):
+                # The answer that broke the rule can come no more.
+                return Outcome(True, f"step {step['id']} was answered {answer.described()}, as it must be")
+    return worst
 
 
 def _in_turn(document: Document) -> list[list[str]]:
     """The judged steps, and again with each of the steps in the place of a judged one that were sent together
-    with it and are the same request. Where several of them are judged, they are so together."""
+    with it and are the same request, or of the same operation where a rule of every response is judged. Where
+    several of them are judged, they are so together."""
     judged = document["judged"]
     steps = {step["id"]: step for step in document["steps"]}
     raced = [step for step in judged if "together" in steps[step]]
     if len(raced) != 1:
         return [judged]
-    like = [step["id"] for step in steps.values() if _request(step) == _request(steps[raced[0]])]
+    one, of_every_response = steps[raced[0]], document["expectation"]["predicate"] == "invariant"
+    like = [
+        step["id"]
+        for step in steps.values()
+        if _request(step) == _request(one) or (of_every_response and _operation(step) == _operation(one))
+    ]
     return [judged, *([other if step == raced[0] else step for step in judged] for other in like)]
 
 
@@ -243,6 +281,11 @@ def _request(step: Step) -> list[Any]:
     """What steps have in common that are one request, sent several times at one moment."""
     names = ("together", "organization", "method", "target", "body", "body_base64", "auth")
     return [step.get(name) for name in names]
+
+
+def _operation(step: Step) -> list[Any]:
+    """What steps have in common that are of one operation, sent at one moment."""
+    return [step.get(name) for name in ("together", "organization", "operation")]
 
 
 def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
@@ -271,32 +314,45 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
     return [exchange for [exchange] in race([[call] for call in calls])]
 
 
-def _as_recorded(step: Step, exchange: Exchange, document: Document, sent: Iterable[Exchange]) -> None:
-    """A step that only prepares the ground must be answered as it was then, or nothing can be said.
+def _as_recorded(
+    step: Step, exchange: Exchange, document: Document, sent: Iterable[Exchange], run: RunContext
+) -> None:
+    """Raises Inconclusive for a step that only prepares the ground and was accepted then, but not now.
 
-    `sent` are the exchanges so far.
+    `sent` are the exchanges so far. A refusal that the specification demands changes nothing: the acceptance
+    of then broke a rule, too.
     """
-    recorded = step["answered"]["status"]
     raced = document["steps"] if "together" in step else []
-    if (
-        step["id"] in document["judged"]
-        or recorded is None
-        or not 200 <= recorded < 300
-        or exchange.succeeded
-    ):
+    if step["id"] in document["judged"] or not _accepted(step) or exchange.succeeded:
         return
     if any(other["id"] in document["judged"] and _request(other) == _request(step) for other in raced):
         return  # which of them gets through is chance
     parameters = document["expectation"]["parameters"]
     if exchange.names_error and parameters.get("code") == exchange.error_code:
         return  # the refusal that was missed then comes earlier now
-    if exchange.error_code == "idempotency_key_conflict" and any(
-        _conflict(exchange, other) for other in sent
-    ):
-        return  # that it was taken then broke a rule, too; refused it changes nothing
+    if _rightly_refused(exchange, sent, run):
+        return
     raise Inconclusive(
-        f"step {step['id']} was answered {exchange.described()}, not {recorded} as when it was recorded"
+        f"step {step['id']} was answered {exchange.described()}, not {step['answered']['status']} as when it "
+        "was recorded"
     )
+
+
+def _accepted(step: Step) -> bool:
+    """Whether a step was answered 2xx when it was recorded."""
+    status = step["answered"]["status"]
+    return status is not None and 200 <= status < 300
+
+
+def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunContext) -> bool:
+    """Whether a request was refused that must be, by what it is and by the requests that were `sent`."""
+    others = [other for other in sent if other is not exchange]
+    if not exchange.refused or exchange.operation is None:
+        return False
+    if exchange.error_code == "idempotency_key_conflict":
+        return any(_conflict(exchange, other) for other in others)
+    known = Known(now=run.clock.now(), nonces=[other.nonce for other in others if other.nonce])
+    return bool(expect(exchange.call, run.target, known).refusals)
 
 
 def _conflict(exchange: Exchange, other: Exchange) -> bool:

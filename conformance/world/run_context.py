@@ -107,6 +107,22 @@ class RunContext:
         #: What checks make once for the whole run.
         self.cache = RunCache()
 
+    def alone(self) -> RunContext:
+        """A run on the same server that shares connections, limits, clock and list of created resources with
+        this one, and nothing that checks have made or learned: it works in accounts of its own."""
+        other = RunContext(
+            self.target, self._transport, pace=self.pace, read_only=self.read_only, wanted=self.wanted
+        )
+        other.pause, other.clock, other.made = self.pause, self.clock, self.made
+        other._numbers, other.lost = self._numbers, self.lost
+        return other
+
+    def include(self, other: RunContext) -> None:
+        """Adds the exchanges of a run that was `alone` to this one's."""
+        self.record |= other.record
+        self.sent += other.sent
+        self.lost = self.lost or other.lost
+
     # ------------------------------------------------------------------ clients
 
     def client(self, organization: str = "primary") -> Client:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from conformance.judge.expectations import Accepted, Outcome
 from conformance.judge.losses import ENOUGH, MOST, SeldomLost, telling
-from conformance.judge.pages import Listed, full_pages
+from conformance.judge.pages import Listed, full_pages, no_items
 from conformance.replay import document_of, perform
 from conformance.replay.reading import still_past
 from conformance.wire.messages import Exchange
@@ -35,9 +36,10 @@ def test_a_list_that_has_grown_is_read_to_its_end(run: RunContext) -> None:
     page = listed(run, 3)
     document = document_of(finding("list.complete", "listAccounts", expectation, page), [page], run)
     assert document is not None and len(document["steps"]) == 2
-    replayed = perform(document, grown(run_on(), 5))
+    sent: list[str] = []
+    replayed = perform(document, grown(run_on(), 5), lambda step, exchange: sent.append(step["id"]))
     assert replayed.verdict == "not reproduced"
-    assert list(replayed.answers) == ["1", "2", "2+1", "2+2"]
+    assert sent == ["1", "2", "2+1", "2+2"]
 
 
 def test_only_walks_are_read_on(run: RunContext) -> None:
@@ -74,6 +76,20 @@ def test_a_page_past_the_last_stays_past_it(run: RunContext) -> None:
         later is not None and later["target"] == "/v1/x?size=2&page=4" and still_past(later, longer) is None
     )
     assert still_past({**step, "answered": {"status": 200}}, longer) is None
+
+
+def test_a_page_past_the_last_that_shows_elements_is_looked_for_past_the_last_one(run: RunContext) -> None:
+    first = listed(grown(run, 5), 2)
+    call = first.call.with_query({"page": 3, "size": 2})
+    page = run.send(run.client(), call, "page 1 past the last, as the first page says")
+    stale = {**first.document, "total": 4, "pages": 2}
+    first.response_body = json.dumps(stale).encode()
+    first.forget()
+    past = finding("list.page-beyond", "listAccounts", no_items("no items"), page, first)
+    document = document_of(past, [first, page], run)
+    assert document is not None
+    replayed = perform(document, grown(run_on(), 9))
+    assert (replayed.verdict, replayed.got) == ("not reproduced", "")
 
 
 @pytest.mark.parametrize(

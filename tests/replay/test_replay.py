@@ -12,7 +12,9 @@ import pytest
 from conformance.checks import load_checks
 from conformance.judge.expectations import (
     PREDICATES,
+    At,
     AtMostOne,
+    Equal,
     ExpectationError,
     Refused,
     SameAnswer,
@@ -134,6 +136,58 @@ def test_a_conflict_that_a_mended_server_refuses_leaves_nothing_undecided(tmp_pa
     assert any(step.get("purpose") == "another body" for step in document["steps"])
     assert perform(document, run_on(KeepsNoKeys())).verdict == "reproduced"
     assert perform(document, run_on()).verdict == "not reproduced"
+
+
+class ThreeMemories(Behaviour):
+    """Three processes that keep nonces for themselves: one answers at first, then each in its turn."""
+
+    def claim_nonce(self, ctx: Any, nonce: str) -> bool:
+        claims = self.__dict__.setdefault("claims", [])
+        claims.append(nonce)
+        process = len(claims) % 3 if len(claims) > 6 else 0
+        memory: set[str] = self.__dict__.setdefault(f"memory {process}", set())
+        new = nonce not in memory
+        memory.add(nonce)
+        return new
+
+
+def test_a_failure_of_one_process_is_tried_several_times(tmp_path: Path) -> None:
+    document = recorded(NoNonces, used_nonce, tmp_path)
+    replayed = perform(document, run_on(ThreeMemories()))
+    assert (replayed.verdict, replayed.attempts > 1) == ("reproduced", True)
+    replayed = perform(document, run_on())
+    assert (replayed.verdict, replayed.attempts) == ("not reproduced", 9)
+
+
+def after_a_used_nonce(run: RunContext) -> Finding:
+    """A nonce used twice, which a right server refuses, and then once more with a wrong signature."""
+    fixture = run.shared()
+    request = fixture.call("listWallets")
+    first = run.send(fixture.client, request, "first")
+    run.send(fixture.client, request.signed(nonce=first.nonce), "its nonce again")
+    again = run.send(fixture.client, request.signed(nonce=first.nonce), "and again")
+    used = Refused("a used nonce, once more", 401)
+    return finding("auth.comes-first", "listWallets", used, again)
+
+
+def test_a_nonce_that_a_mended_server_refuses_leaves_nothing_undecided(tmp_path: Path) -> None:
+    document = recorded(NoNonces, after_a_used_nonce, tmp_path)
+    assert [step.get("purpose") for step in document["steps"]][-2:] == ["its nonce again", "and again"]
+    assert perform(document, run_on(NoNonces())).verdict == "reproduced"
+    assert perform(document, run_on()).verdict == "not reproduced"
+
+
+def test_a_request_that_a_mended_server_refuses_breaks_no_rule(tmp_path: Path) -> None:
+    def shown(run: RunContext) -> Finding:
+        """What was accepted against a rule breaks another one, too."""
+        patch = run.record[max(run.record)] if long_title(run) else None
+        assert patch is not None
+        return finding("beneficiary.update", "updateBeneficiary", Equal("title", At("title"), "Ms"), patch)
+
+    document = recorded(LongNotes, shown, tmp_path)
+    assert perform(document, run_on(LongNotes())).verdict == "reproduced"
+    replayed = perform(document, run_on())
+    assert replayed.verdict == "not reproduced" and "as it must be" in replayed.got
 
 
 def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> None:

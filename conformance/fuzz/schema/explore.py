@@ -19,7 +19,7 @@ from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFi
 from conformance.fuzz.schema.own_values import marked, renewed
 from conformance.harness.exploration import FuzzSettings
 from conformance.judge import pages, queries
-from conformance.judge.comparison import MOVING
+from conformance.judge.comparison import MOVING, shown
 from conformance.judge.expectations import (
     Answered,
     At,
@@ -210,8 +210,9 @@ class Fuzzer:
                     changed = Equal(f"after the update: {name}", At(name), sent[name], "sent")
                     self.recorder.judge("beneficiary.update", self.operation, changed, exchange)
             elif name not in MOVING:
-                stays = Member("as before the update", name, before.get(name))
-                self.recorder.judge("beneficiary.update", self.operation, stays, exchange)
+                # Compared with the answer that shows it, so that a replay compares with what it is answered.
+                stays = Member(f"as before the update ({shown(before.get(name))})", name, At(name, of=1))
+                self.recorder.judge("beneficiary.update", self.operation, stays, exchange, before)
 
 
 def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) -> list[Finding]:

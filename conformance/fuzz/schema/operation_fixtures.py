@@ -39,7 +39,8 @@ class OperationFixtures:
         self.operation = operation
         self._shared = shared
         self._scene: AccountFixture | None = None
-        self.known: dict[str, Any] | None = None
+        #: The last answer that shows the beneficiary as it is now; None where that is not known.
+        self.known: Exchange | None = None
         #: What a refusal must leave as it is; None where that is to be looked at anew.
         self._watch: Watch | None = None
 
@@ -75,7 +76,7 @@ class OperationFixtures:
 
     def learn(self, exchange: Exchange) -> None:
         """Takes what an answer shows of the fixture's beneficiary for what is known of it."""
-        self.known = exchange.document if isinstance(exchange.document, dict) else None
+        self.known = exchange if isinstance(exchange.document, dict) else None
         self.look_anew()
 
     def look_anew(self) -> None:

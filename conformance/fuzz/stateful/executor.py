@@ -10,7 +10,7 @@ from conformance.fuzz.schema.own_values import owned
 from conformance.fuzz.stateful.model import Document, Payee, Post, Thing
 from conformance.fuzz.stateful.repeating import Repeater
 from conformance.fuzz.stateful.walking import Walker
-from conformance.judge.comparison import alike, objects, same
+from conformance.judge.comparison import alike, objects, same, shown
 from conformance.judge.expectations import Accepted, At, Equal, Later, Member, Refused
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
@@ -127,7 +127,7 @@ class Driver(Repeater, Walker):
                 Equal(name, At(name), value),
                 exchange,
             )
-        self.model.created(operation, exchange.document, payee, at=exchange.started + exchange.elapsed)
+        self.model.created(operation, exchange.document, payee, exchange)
         self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
 
     # ------------------------------------------------------------------ beneficiaries
@@ -167,6 +167,7 @@ class Driver(Repeater, Walker):
                 self.model.updated(
                     payee, {name: exchange.get(name) for name in changes if name in exchange.document}
                 )
+            payee.answers.append(exchange)
 
     def disable(self, payee: Payee) -> None:
         """Disables a beneficiary; what a second time does is open."""
@@ -233,9 +234,15 @@ class Driver(Repeater, Walker):
         self.judge("beneficiary.destinations", operation, exactly, exchange)
 
     def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
-        """A resource is shown as it is known to be."""
+        """A resource is shown as it is known to be: compared with the latest answer that says so, if one
+        does, so that a replay compares with what it is answered."""
         for name, value in thing.steady().items():
-            self.judge(rule, operation, Member("as it is known to be", name, value), exchange)
+            told = [answer for answer in thing.answers if same(answer.get(name), value)]
+            if told:
+                what = f"as it is known to be ({shown(value)})"
+                self.judge(rule, operation, Member(what, name, At(name, of=1)), exchange, told[-1])
+            else:
+                self.judge(rule, operation, Member("as it is known to be", name, value), exchange)
 
     def balances(self) -> None:
         """Reads the account's balances."""

@@ -32,6 +32,8 @@ class Thing:
     rule: str = ""
     #: Whether a list has shown it since: its `created` is then as lists and their filters know it.
     listed: bool = False
+    #: The answers that have shown it as it was created, and as it was changed.
+    answers: list[Exchange] = field(default_factory=list)
 
     def steady(self) -> Document:
         """Its documented members that nobody else moves, as they must be shown."""
@@ -110,20 +112,24 @@ class Model:
     # ------------------------------------------------------------------ what happens
 
     def created(
-        self, operation: str, document: Document, payee: Payee | None = None, *, at: float = 0.0
+        self, operation: str, document: Document, payee: Payee | None = None, answer: Exchange | None = None
     ) -> None:
-        """A resource was created."""
+        """A resource was created, as the answer says."""
         self.changes += 1
         identifier = str(document.get("id"))
+        answers = [answer] if answer else []
+        at = answer.started + answer.elapsed if answer else 0.0
         match operation:
             case "createBeneficiary":
-                self.payees.append(Payee(operation, identifier, document, "read.equals-create", at=at))
+                self.payees.append(
+                    Payee(operation, identifier, document, "read.equals-create", answers=answers, at=at)
+                )
             case "createVirtualAccount":
-                self.virtual_accounts.append(Thing(operation, identifier, document))
+                self.virtual_accounts.append(Thing(operation, identifier, document, answers=answers))
             case "createWallet":
-                self.wallets.append(Thing(operation, identifier, document))
+                self.wallets.append(Thing(operation, identifier, document, answers=answers))
             case "createPayoutDestination" if payee is not None:
-                payee.destinations.append(Thing(operation, identifier, document))
+                payee.destinations.append(Thing(operation, identifier, document, answers=answers))
 
     def updated(self, payee: Payee, changes: Document) -> None:
         """A PATCH was accepted."""

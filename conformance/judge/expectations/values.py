@@ -82,6 +82,7 @@ def Member(exchanges: Sequence[Exchange], name: str = "", to: Any = None, otherw
     exchange = exchanges[0]
     operation, value = exchange.operation or "", exchange.get(name)
     expected, second = _known(to, exchanges), read(otherwise, exchanges)
+    expected = None if expected is MISSING else expected
     good = comparison.alike(operation, name, value, expected)
     good = good or (expected is None and value is MISSING)
     good = good or (second is not MISSING and comparison.alike(operation, name, value, second))

@@ -41,7 +41,7 @@ def examine(
 
     Without a transport it makes one and closes it. What is sent counts for an `allowance`.
     """
-    own = new_transport() if transport is None else None
+    own = new_transport(target.tls) if transport is None else None
     try:
         used = transport or own
         assert used is not None

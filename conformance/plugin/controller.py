@@ -114,7 +114,7 @@ class Controller:
         if file != EMBEDDED and (file or base_url or given(environment)):
             target = self._limited(load(Path(file) if file else None, environment, base_url))
             if self.options.wait:
-                wait_for(target.base_url, self.options.wait, tell)
+                wait_for(target.base_url, self.options.wait, tell, target.tls)
             tell(printable(f"conformance: examining {target.base_url}"))
             examined = preflight(target, allowance=self.allowance(target), read_only=self.options.read_only)
             self._latency = latency(examined)

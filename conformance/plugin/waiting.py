@@ -8,7 +8,7 @@ from collections.abc import Callable
 import httpx
 
 from conformance._text import printable
-from conformance.target.file import TargetError
+from conformance.target.file import NO_FILES, TargetError, Tls
 from conformance.wire.client import USER_AGENT
 from conformance.wire.transport import new_transport
 
@@ -16,12 +16,12 @@ from conformance.wire.transport import new_transport
 PAUSE, TRY = 0.2, 2.0
 
 
-def wait_for(base_url: str, seconds: float, tell: Callable[[str], None]) -> None:
+def wait_for(base_url: str, seconds: float, tell: Callable[[str], None], files: Tls = NO_FILES) -> None:
     """Returns once anything answers HTTP at an address. Raises TargetError when nothing does for so long."""
     end, told = time.monotonic() + seconds, False
     named = {"User-Agent": USER_AGENT}
     with httpx.Client(
-        transport=new_transport(), timeout=TRY, follow_redirects=False, headers=named
+        transport=new_transport(files), timeout=TRY, follow_redirects=False, headers=named
     ) as client:
         while True:
             try:

@@ -20,7 +20,7 @@ from conformance.replay.forms import IDENTIFIER
 from conformance.replay.names import SHORTEST, Names, fresh_like, resemble
 from conformance.replay.needs import needed, request_text
 from conformance.replay.reading import PAGE
-from conformance.replay.symbols import SYMBOL, braced
+from conformance.replay.symbols import SYMBOL, TARGET_VALUES, braced
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.wire.pages import DEFAULT_SIZE, integer, page_of, pages_of
@@ -142,7 +142,7 @@ def _name_target(names: Names, target: Target) -> None:
         organization = getattr(target, name)
         if organization is None:
             continue
-        for member in ("customer_id", "other_customer_id", "funded_account_id", "api_key"):
+        for member in TARGET_VALUES:
             value = getattr(organization, member)
             if value:
                 names.known.setdefault(value, f"{name}.{member}")

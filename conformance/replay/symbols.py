@@ -23,7 +23,14 @@ SYMBOL = re.compile(
 
 #: Members of an organization in the target file that symbols may stand for in a request. Its secrets only
 #: sign.
-TARGET_VALUES = ("customer_id", "other_customer_id", "funded_account_id", "api_key")
+TARGET_VALUES = (
+    "customer_id",
+    "other_customer_id",
+    "funded_account_id",
+    "beneficiary_id",
+    "payout_destination_id",
+    "api_key",
+)
 
 #: The only place of a secret, as the key of a signature.
 SECRET = re.compile(r"\{\{(primary|secondary)\.secret\}\}")

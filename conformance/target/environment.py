@@ -17,7 +17,7 @@ PREFIX = "CONFORMANCE_"
 #: Variables of the suite that are options, not values of the target file.
 OPTIONS = frozenset(filter(None, (option.environment for option in options.OPTIONS.values())))
 
-_TABLES = ("primary", "secondary", "features", "lists", "limits")
+_TABLES = ("primary", "secondary", "features", "lists", "limits", "tls")
 
 
 def variable(table: str, key: str) -> str:
@@ -69,7 +69,7 @@ def _key(name: str) -> tuple[str, str]:
 def _value(table: str, key: str, text: str) -> Any:
     """A string where the key takes one, else what the text says as JSON."""
     described = keys(table).get(key, {})
-    if table in ("", "primary", "secondary", "lists") or described.get("type") == "string":
+    if table in ("", "primary", "secondary", "lists", "tls") or described.get("type") == "string":
         return text
     try:
         value = json.loads(text)

@@ -13,14 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from conformance._files import read_toml
-from conformance.target import environment, schema
-from conformance.target.model import Features, Limits, Organization, Target, TargetError
+from conformance.target import environment, schema, tls
+from conformance.target.model import NO_FILES, Features, Limits, Organization, Target, TargetError, Tls
 
-__all__ = ["Features", "Limits", "Organization", "Target", "TargetError", "build", "load"]
+__all__ = ["NO_FILES", "Features", "Limits", "Organization", "Target", "TargetError", "Tls", "build", "load"]
 
 
-def build(tables: Mapping[str, Any], source: str) -> Target:
-    """A Target from raw tables. Raises TargetError; `source` (a file name, say) opens its text."""
+def build(tables: Mapping[str, Any], source: str, folder: Path | None = None) -> Target:
+    """A Target from raw tables; relative paths of [tls] start in `folder`, by default the current one.
+
+    Raises TargetError; `source` (a file name, say) opens its text.
+    """
     if problem := schema.mistake(tables):
         raise TargetError(f"{source}: {problem}")
     if "base_url" not in tables:
@@ -49,6 +52,7 @@ def build(tables: Mapping[str, Any], source: str) -> Target:
         raise TargetError(
             f"{source}: primary.other_customer_id: it should be another customer than primary.customer_id."
         )
+    _payee(primary, source)
     return Target(
         base_url=tables["base_url"].rstrip("/"),
         primary=primary,
@@ -56,8 +60,28 @@ def build(tables: Mapping[str, Any], source: str) -> Target:
         features=features,
         array_style=tables.get("lists", {}).get("array_style", "repeat"),
         limits=_limits(tables.get("limits", {})),
+        tls=_tls(tables.get("tls", {}), source, folder or Path()),
         samples=_by_kind(tables.get("samples", {})),
     )
+
+
+def _payee(primary: Organization, source: str) -> None:
+    """Raises TargetError where a payee is named by half, or without the funded account that it belongs to."""
+    payee = {name: getattr(primary, name) for name in ("beneficiary_id", "payout_destination_id")}
+    needed = {**payee, "funded_account_id": primary.funded_account_id}
+    if any(payee.values()) and not all(needed.values()):
+        missing = next(name for name, value in needed.items() if value is None)
+        raise TargetError(
+            f"{source}: primary.{missing}: missing; a payee of the funded account is named by "
+            "beneficiary_id, payout_destination_id and funded_account_id together."
+        )
+
+
+def _tls(table: Mapping[str, str], source: str, folder: Path) -> Tls:
+    files = Tls(**{key: str((folder / path).absolute()) for key, path in table.items()})
+    if problem := tls.mistake(files):
+        raise TargetError(f"{source}: {problem}")
+    return files
 
 
 def _limits(table: Mapping[str, Any]) -> Limits:
@@ -96,4 +120,5 @@ def load(path: Path | None, variables: Mapping[str, str], base_url: str | None =
         if problem := schema.mistake({"base_url": base_url}):
             raise TargetError(f"--{problem.replace('base_url', 'base-url', 1)}")
         tables = {**tables, "base_url": base_url}
-    return build(tables, str(path) if path else "target (no --target file given)")
+    source = str(path) if path else "target (no --target file given)"
+    return build(tables, source, path.parent if path else None)

@@ -23,6 +23,9 @@ class Organization:
     customer_id: str
     other_customer_id: str | None = None
     funded_account_id: str | None = None
+    #: A payee of the funded account, for servers that pay only payees whom somebody has verified by hand.
+    beneficiary_id: str | None = None
+    payout_destination_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,28 @@ class Features:
 
 @dataclass(frozen=True)
 class Limits:
-    """What a run may ask of the server: requests a second (0: as fast as it answers), requests in all,
-    seconds for one exchange and for the whole run, and seconds that each worker waits out 429 and 503 in all.
-    None: the suite's own."""
+    """Limits of a run: requests a second (0: none), requests in all, seconds for one exchange, for the whole
+    run, for all waits after 429 and 503 of a worker, and until a write shows in later reads and lists. None:
+    the suite's own."""
 
     requests_per_second: float = 0.0
     max_requests: int | None = None
     request_timeout: float | None = None
     run_timeout: float | None = None
     retry_seconds: float | None = None
+    shows_within: float = 5.0
+
+
+@dataclass(frozen=True)
+class Tls:
+    """Paths of PEM files: a client certificate with its key, and an authority trusted like the system's."""
+
+    client_certificate: str | None = None
+    client_key: str | None = None
+    ca: str | None = None
+
+
+NO_FILES = Tls()
 
 
 @dataclass(frozen=True)
@@ -57,6 +73,7 @@ class Target:
     features: Features = Features()
     array_style: str = "repeat"
     limits: Limits = Limits()
+    tls: Tls = NO_FILES
     samples: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -84,5 +101,6 @@ class Target:
             features=Features(**plain["features"]),
             array_style=plain["array_style"],
             limits=Limits(**plain["limits"]),
+            tls=Tls(**plain["tls"]),
             samples=plain["samples"],
         )

@@ -13,6 +13,8 @@ import httpcore
 import httpx
 
 from conformance._private import sent_too_much
+from conformance.target import tls
+from conformance.target.model import NO_FILES, Tls
 
 _this_thread = threading.local()
 
@@ -165,8 +167,9 @@ class _Body(httpx.SyncByteStream):
 class DeadlineTransport(httpx.BaseTransport):
     """Connections that keep deadlines, and are kept alive; requests with the FRESH extension get new ones."""
 
-    def __init__(self, verify: bool = True, max_connections: int = 64) -> None:
-        context = httpx.create_ssl_context(verify)
+    def __init__(self, files: Tls = NO_FILES, max_connections: int = 64) -> None:
+        context = httpx.create_ssl_context()
+        tls.apply(context, files)
         self._kept = _Pooled(context, max_connections, max_connections)
         self._fresh = _Pooled(context, max_connections, 0)
 
@@ -192,6 +195,7 @@ def wire_target(request: httpx.Request) -> bytes:
     return target
 
 
-def new_transport(verify: bool = True) -> httpx.BaseTransport:
-    """The transport for live servers: keep-alive, no redirects, no proxies from the environment."""
-    return DeadlineTransport(verify)
+def new_transport(files: Tls = NO_FILES) -> httpx.BaseTransport:
+    """The transport for live servers: keep-alive, no redirects, no proxies from the environment; `files` are
+    those of the target's [tls]."""
+    return DeadlineTransport(files)

@@ -115,6 +115,12 @@ class AccountFixture:
         return identifier(self.destination)
 
     @property
+    def payee(self) -> tuple[str, str, str]:
+        """Beneficiary, destination and currency of a payout to a payee of this fixture."""
+        currency = self.destination.get("currency")
+        return self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
+
+    @property
     def virtual_account(self) -> Exchange:
         """The exchange that created the virtual account."""
         return self._made("virtual_account", lambda: self.create("createVirtualAccount"))
@@ -167,10 +173,7 @@ class AccountFixture:
             case "createPayout" if self.run.read_only:
                 return samples.payout(self._nobody, f"dest_{secrets.token_hex(12)}", "USD")
             case "createPayout":
-                currency = self.destination.get("currency")
-                return samples.payout(
-                    self.beneficiary_id, self.destination_id, currency if isinstance(currency, str) else "USD"
-                )
+                return samples.payout(*self.run.payee(self))
             case "createVirtualAccount":
                 return samples.virtual_account()
             case "createWallet":

@@ -1,9 +1,9 @@
-"""Looking again: how soon a write shows in a later read or list is open, that it shows is not."""
+"""Polls until a write shows in a later read or list: the specification allows eventual consistency."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from conformance.world.cache import Key, RunCache
@@ -13,15 +13,39 @@ T = TypeVar("T")
 #: Seconds waited before each further look; more than five together.
 PAUSES = (0.05, 0.1, 0.25, 0.5, 1.0, 1.6, 2.0)
 
-#: Seconds after which what was done shows, where it shows at all.
+#: Seconds within which a write shows, where the target file says nothing longer ([limits] shows_within).
 LONGEST = sum(PAUSES)
+
+#: Longest pause between two looks, in seconds.
+LONGEST_PAUSE = 10.0
 
 #: So many waits in vain for one operation, and it is not waited for again.
 MOST_IN_VAIN = 2
 
+_WITHIN = Key[float]("seconds within which a write shows")
 _IN_VAIN = Key[int]("how often a change never showed")
 _LONGEST = Key[float]("seconds after which a change showed at the latest")
 _WAITED = Key[float]("seconds that changes which showed were waited for")
+
+
+def expect_within(cache: RunCache, seconds: float) -> None:
+    """Takes the seconds within which a write shows in later reads and lists, by the target file."""
+    cache.put(_WITHIN, max(seconds, LONGEST))
+
+
+def within(cache: RunCache) -> float:
+    """Seconds within which a write shows in later reads and lists, where it shows at all."""
+    return cache.find(_WITHIN) or LONGEST
+
+
+def _pauses(seconds: float) -> Iterator[float]:
+    """Ever longer pauses, `seconds` together."""
+    yield from PAUSES
+    passed = LONGEST
+    while passed < seconds:
+        pause = min(max(PAUSES[-1], passed / 4), LONGEST_PAUSE, seconds - passed)
+        passed += pause
+        yield pause
 
 
 def look_until(
@@ -43,7 +67,7 @@ def look_until(
     if good(seen) or before >= in_vain:
         return seen
     begun = time.monotonic()
-    for pause in PAUSES:
+    for pause in _pauses(within(cache)):
         if until is not None and time.time() > until:
             break
         time.sleep(pause)
@@ -71,4 +95,8 @@ def waited(cache: RunCache) -> float:
 def told(cache: RunCache, operation: str) -> str:
     """When changes show in an operation's answers, in words that are the same in every run of a server."""
     seconds = delay(cache, operation)
-    return "at once" if not seconds else "within a second" if seconds < 1 else "within five seconds"
+    if not seconds:
+        return "at once"
+    longest = within(cache)
+    known = "five" if longest == LONGEST else f"{longest:g}"
+    return "within a second" if seconds < 1 else f"within {known} seconds"

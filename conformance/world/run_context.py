@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import time
@@ -11,6 +12,7 @@ from typing import Any
 import httpx
 
 from conformance.contract.operations import OPERATIONS, request_problems
+from conformance.judge.comparison import objects
 from conformance.judge.findings import Inconclusive, InternalError, LeftOut, NotApplicable
 from conformance.judge.invariants import Invariants
 from conformance.target.file import Target
@@ -24,7 +26,7 @@ from conformance.wire.throttle import Pace, Patience
 from conformance.wire.transport import new_transport
 from conformance.world.account import AccountFixture
 from conformance.world.cache import Key, RunCache
-from conformance.world.lateness import LONGEST, MOST_IN_VAIN, look_until
+from conformance.world.lateness import MOST_IN_VAIN, expect_within, look_until, within
 from conformance.world.made import MadeList
 from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads
 from conformance.world.samples import Samples
@@ -34,7 +36,8 @@ SAMPLE_REMEDIES = {
     "createBeneficiary": "[samples.beneficiary]",
     "createPayoutDestination": "[samples.payout_destination.bank_account] or "
     "[samples.payout_destination.wallet]",
-    "createPayout": "[primary] funded_account_id, [samples.payout], or [features] payouts = false",
+    "createPayout": "[primary] funded_account_id, beneficiary_id with payout_destination_id, "
+    "[samples.payout], or [features] payouts = false",
     "createVirtualAccount": "[samples.virtual_account]",
     "createWallet": "[samples.wallet] pairs",
     "createPayin": "[samples.payin], or [features] payins = false",
@@ -43,6 +46,7 @@ SAMPLE_REMEDIES = {
 #: Ids that stand in a path as they are.
 IN_A_PATH = re.compile(r"[A-Za-z0-9_-]+")
 
+_PAYEE = Key["tuple[str, str, str] | None"]("the payee of the target file, where only that is paid")
 _REFUSED, _FOUND = Key[bool]("whether a path is another's"), Key[str]("what a list shows")
 
 #: What to do when the run may send no more.
@@ -99,13 +103,14 @@ class RunContext:
         self.succeeded: set[str] = set()
         self._numbers = itertools.count(first_number)
         self._nonces = Nonces()
-        self._transport = transport or new_transport()
+        self._transport = transport or new_transport(target.tls)
         self._clients: dict[str, Client] = {}
         self._shared: dict[str, AccountFixture] = {}
         self._bank_choice: int | None = None
         self._reads = Reads(target, self.clock.now, self._refused)
         #: What checks make once for the whole run.
         self.cache = RunCache()
+        expect_within(self.cache, target.limits.shows_within)
 
     def alone(self) -> RunContext:
         """A run on the same server that shares connections, limits, clock and list of created resources with
@@ -250,7 +255,7 @@ class RunContext:
             lambda: self.send(client, call, purpose),
             lambda seen: seen.method != "GET" or seen.status != 404,
             in_vain=MOST_IN_VAIN if known else 1,
-            until=None if known else self.made.latest(call.path) + LONGEST,
+            until=None if known else self.made.latest(call.path) + within(self.cache),
         )
 
     def accept(self, client: Client, call: Call, purpose: str) -> Exchange:
@@ -318,6 +323,41 @@ class RunContext:
         if operation == "createPayout":
             return self.payouts(organization, fresh=fresh)
         return self.fresh(organization) if fresh else self.shared(organization)
+
+    def payee(self, fixture: AccountFixture) -> tuple[str, str, str]:
+        """Beneficiary, destination and currency of a payout that this server accepts: the suite's own, or
+        those of the target file where it refuses that and accepts these, which is found out once."""
+        primary = self.target.primary
+        if not primary.beneficiary_id or not primary.payout_destination_id:
+            return fixture.payee
+        if not fixture.works_in(str(primary.funded_account_id)):
+            return fixture.payee
+        return self.cache.get(_PAYEE, lambda: self._vetted(fixture)) or fixture.payee
+
+    def _vetted(self, fixture: AccountFixture) -> tuple[str, str, str] | None:
+        """The payee of the target file, where it is paid and one of the suite's own is not."""
+        primary = self.target.primary
+        ids = {"account_id": fixture.account_id, "beneficiary_id": str(primary.beneficiary_id)}
+        listed = self.send(
+            fixture.client,
+            Call("listPayoutDestinations", "GET", OPERATIONS["listPayoutDestinations"].path.format(**ids)),
+            "which currency does the payee of the target file take?",
+        )
+        named = (
+            item for item in objects(listed.get("items")) if item.get("id") == primary.payout_destination_id
+        )
+        currency = str(next(named, {}).get("currency") or "USD")
+        vetted = str(primary.beneficiary_id), str(primary.payout_destination_id), currency
+
+        def paid(payee: tuple[str, str, str]) -> bool:
+            attempt = fixture.call("createPayout", self.samples.payout(*payee))
+            return self.send(fixture.client, attempt, "which payee does this server pay?").succeeded
+
+        with contextlib.suppress(Inconclusive):
+            self.answering()
+            if paid(fixture.payee):
+                return None
+        return vetted if paid(vetted) else None
 
     def bank_account(self, fixture: AccountFixture) -> dict[str, Any]:
         """A bank destination body that this server accepts; which one that is, is found out once."""

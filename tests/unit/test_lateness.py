@@ -10,7 +10,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.world.cache import RunCache
-from conformance.world.lateness import LONGEST, MOST_IN_VAIN, PAUSES, look_until
+from conformance.world.lateness import LONGEST, MOST_IN_VAIN, PAUSES, expect_within, look_until, within
 from conformance.world.run_context import RunContext
 from tests.support.stages import Stage
 from tests.variants.hurry import hurried
@@ -44,6 +44,18 @@ def test_five_seconds_are_waited_before_anybody_is_blamed() -> None:
         assert len(looks) == before + 1
         look_until(cache, "listAccounts", lambda: looks.append(1), lambda seen: False)
         assert len(looks) == before + 1 + 1 + len(PAUSES)
+
+
+def test_target_file_says_how_late_a_write_may_show() -> None:
+    cache, looks = RunCache(), []
+    expect_within(cache, 60)
+    with hurried():
+        begin = time.monotonic()
+        look_until(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
+        assert 60 <= time.monotonic() - begin < 61
+    assert len(looks) < 25
+    expect_within(cache, 1)
+    assert within(cache) == LONGEST
 
 
 def test_what_is_old_enough_to_show_is_not_waited_for() -> None:

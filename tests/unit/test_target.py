@@ -162,6 +162,15 @@ def test_secrets_do_not_show_in_representations() -> None:
         ("base_url", "http://host?x=1", "base_url: it should hold an http:// or https:// URL"),
         ("base_url", "http://ho st", "base_url: it should hold an http:// or https:// URL"),
         ("base_url", "http://host/v1/", "base_url: it should hold the address before /v1"),
+        ("limits.shows_within", 1, "limits.shows_within: it should hold the seconds within which"),
+        ("limits.shows_within", 3600, "limits.shows_within: it should hold the seconds within which"),
+        ("primary.beneficiary_id", "bene_1", "primary.payout_destination_id: missing; a payee of the"),
+        ("primary.payout_destination_id", "dest_1", "primary.beneficiary_id: missing; a payee of the"),
+        ("tls.certificate", "x.pem", "tls.certificate: unknown key; did you mean client_certificate?"),
+        ("tls.ca", "", "tls.ca: it should hold the path of a PEM file, relative to the target file"),
+        ("tls.ca", "nowhere.pem", "tls.ca: "),
+        ("tls.client_key", "x.pem", "tls.client_certificate: missing; a client certificate and its key"),
+        ("tls.client_certificate", "x.pem", "tls.client_key: missing; a client certificate and its key"),
     ],
 )
 def test_wrong_value_is_named(path: str, value: Any, named: str) -> None:
@@ -204,6 +213,14 @@ def test_unreadable_file(content: bytes | None, named: str, tmp_path: Path) -> N
         load(tmp_path, {})
 
 
+def test_payee_needs_the_funded_account() -> None:
+    payee = {"beneficiary_id": "bene_1", "payout_destination_id": "dest_1"}
+    with pytest.raises(TargetError, match=r"primary\.funded_account_id: missing; a payee of"):
+        build({**VALID, "primary": {**PRIMARY, **payee}}, "target.toml")
+    whole = {**PRIMARY, **payee, "funded_account_id": "acc_1"}
+    assert build({**VALID, "primary": whole}, "target.toml").primary.beneficiary_id == "bene_1"
+
+
 def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> None:
     path = tmp_path / "target.toml"
     path.write_text("\ufeff" + MINIMAL, "utf-8")
@@ -219,12 +236,17 @@ def test_environment_beats_the_file_and_base_url_beats_both(tmp_path: Path) -> N
         "CONFORMANCE_SAMPLES_BENEFICIARY_ADDRESS": '{"city": "Paris"}',
         "CONFORMANCE_SAMPLES_PAYOUT_DESTINATION_WALLET_MEMO": "5",
         "CONFORMANCE_SAMPLES_PAYOUT_DESTINATION_WALLET_IS_DEFAULT": "true",
+        "CONFORMANCE_LIMITS_SHOWS_WITHIN": "30",
+        "CONFORMANCE_PRIMARY_FUNDED_ACCOUNT_ID": "acc_1",
+        "CONFORMANCE_PRIMARY_BENEFICIARY_ID": "bene_1",
+        "CONFORMANCE_PRIMARY_PAYOUT_DESTINATION_ID": "dest_1",
         "CONFORMANCE_TARGET": "ignored",
         "CONFORMANCE_REPORT_DIR": "ignored",
     }
     target = load(path, environment)
     assert (target.base_url, target.primary.secret) == ("http://environment", "from the environment")
     assert target.features.payins is True and target.limits.requests_per_second == 12.5
+    assert (target.limits.shows_within, target.primary.beneficiary_id) == (30, "bene_1")
     assert target.samples["payout"] == {"amount": "5.00"}
     assert target.samples["wallet"] == {"pairs": [["BTC", "bitcoin"]]}
     assert target.samples["beneficiary"] == {"note": "true", "address": {"city": "Paris"}}

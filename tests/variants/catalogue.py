@@ -14,6 +14,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded
 from conformance.reference.store import Store
 from tests.variants.surroundings import (
+    PAYEE,
     Folded,
     MethodsNotImplemented,
     NoPayins,
@@ -22,6 +23,7 @@ from tests.variants.surroundings import (
     RateLimited,
     crowded_customer,
     crowded_neighbour,
+    vetted_payee,
 )
 
 from . import answers, bodies, demands, jobs, lists, networks, oddities, policies, resources
@@ -72,6 +74,14 @@ def _payins_off(tables: Tables) -> Tables:
 
 def _payouts_off(tables: Tables) -> Tables:
     return {**tables, "features": {"payins": True, "payouts": False}}
+
+
+def _within_ten_seconds(tables: Tables) -> Tables:
+    return {**tables, "limits": {"shows_within": 10}}
+
+
+def _payee(tables: Tables) -> Tables:
+    return {**tables, "primary": {**tables["primary"], **PAYEE}}
 
 
 def _style(style: str) -> Callable[[Tables], Tables]:
@@ -278,6 +288,8 @@ VARIANTS: tuple[Variant, ...] = (
     ),
     Variant("rounded", (answers.MillisecondsRounded, jobs.ReadsFromReplicas, answers.EmbeddedListForm)),
     Variant("late", (jobs.ListsLate,)),
+    Variant("very late", (jobs.ListsVeryLate,), change=_within_ten_seconds),
+    Variant("vetted payees", (policies.VettedPayees,), change=_payee, fill=vetted_payee),
     Variant("lists in turn", (jobs.ListsInTurn, answers.DigitsByMethod)),
     Variant("reads in turn", (jobs.ReadsInTurn, jobs.StatusesMove)),
     Variant(

@@ -15,7 +15,7 @@ from conformance.reference.seams.resources import KINDS
 from conformance.reference.seams.validation import EXACT
 from conformance.reference.store import Condition
 
-from .choice import choice
+from .choice import BREAKS, choice
 
 
 @choice()
@@ -259,6 +259,15 @@ class ListsLate(_ListsBehind):
     """Lists are two seconds behind."""
 
     behind = 2_000_000
+
+
+class ListsVeryLate(_ListsBehind):
+    """Lists are eight seconds behind, as the target file says."""
+
+    behind = 8_000_000
+
+
+BREAKS[ListsVeryLate] = ()
 
 
 @choice("read.delay")

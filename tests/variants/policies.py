@@ -13,7 +13,7 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Balance
 
-from .choice import choice
+from .choice import BREAKS, choice
 
 
 @choice()
@@ -33,6 +33,18 @@ class PayeesReviewed(Behaviour):
             if self._made % self.every == 0:
                 reviewed = {**ctx.record, "status": "inactive", "updated": self.touched(ctx, ctx.record)}
                 ctx.store.update(reviewed)
+
+
+class VettedPayees(Behaviour):
+    """Pays only payees whom somebody has verified by hand; the target file names one."""
+
+    def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
+        super().check_beneficiary_usable(ctx, beneficiary)
+        if not beneficiary["verified"]:
+            raise Refusal("invalid_field", "The payee is not verified.", code="payee_not_verified")
+
+
+BREAKS[VettedPayees] = ()
 
 
 @choice()

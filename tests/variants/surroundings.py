@@ -149,3 +149,48 @@ def _organization(store: Store, seeded: Seeded) -> str:
     organization = store.organization(seeded.primary.api_key)
     assert organization is not None
     return organization.id
+
+
+#: The payee of the funded account that somebody has verified.
+PAYEE = {"beneficiary_id": "bene_verifiedbyhand", "payout_destination_id": "dest_verifiedbyhand"}
+
+
+def vetted_payee(store: Store, seeded: Seeded) -> None:
+    """Puts a verified beneficiary with a bank account into the funded account."""
+    instant = system_clock() - 10**12
+    common = {
+        "organization": _organization(store, seeded),
+        "created": instant,
+        "updated": instant,
+        "status": "active",
+    }
+    with store.transaction():
+        store.insert(
+            "beneficiary",
+            {
+                **common,
+                "id": PAYEE["beneficiary_id"],
+                "parent": seeded.primary.funded_account_id,
+                "beneficiary_type": "individual",
+                "first_name": "Ada",
+                "last_name": "Verified",
+                "country_code": "DE",
+                "verified": True,
+            },
+        )
+        store.insert(
+            "payout_destination",
+            {
+                **common,
+                "id": PAYEE["payout_destination_id"],
+                "parent": PAYEE["beneficiary_id"],
+                "is_default": True,
+                "country": "DE",
+                "type": "bank_account",
+                "currency": "EUR",
+                "label": "verified by hand",
+                "account_name": "Ada Verified",
+                "iban": "DE89370400440532013000",
+                "payout_method": "sepa",
+            },
+        )

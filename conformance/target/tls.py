@@ -1,0 +1,58 @@
+"""Client certificates and authorities of the user's own, from PEM files."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+
+from conformance.target.model import Tls
+
+
+def mistake(files: Tls) -> str:
+    """What is wrong with the PEM files, as `tls.key: sentence`; empty where nothing is."""
+    for key, other in (("client_certificate", "client_key"), ("client_key", "client_certificate")):
+        if getattr(files, key) is not None and getattr(files, other) is None:
+            return f"tls.{other}: missing; a client certificate and its key are named together."
+    for key in ("ca", "client_certificate", "client_key"):
+        if (path := getattr(files, key)) is not None:
+            try:
+                Path(path).read_bytes()
+            except OSError as error:
+                return f"tls.{key}: {path} cannot be read ({error.strerror})."
+    try:
+        _trust(ssl.create_default_context(), files)
+    except (ssl.SSLError, ValueError):
+        return f"tls.ca: {files.ca} should hold certificates of authorities in PEM form."
+    try:
+        _certify(ssl.create_default_context(), files)
+    except _EncryptedKey:
+        return f"tls.client_key: {files.client_key} is encrypted; name a key without a passphrase."
+    except (ssl.SSLError, ValueError):
+        return (
+            f"tls.client_certificate: {files.client_certificate} and {files.client_key} (client_key) should "
+            "hold a certificate and its private key in PEM form."
+        )
+    return ""
+
+
+def apply(made: ssl.SSLContext, files: Tls) -> None:
+    """Lets a context trust the authority and show the client certificate. Raises OSError, ssl.SSLError."""
+    _trust(made, files)
+    _certify(made, files)
+
+
+class _EncryptedKey(ValueError):
+    """The private key needs a passphrase, which nobody is there to type."""
+
+
+def _trust(made: ssl.SSLContext, files: Tls) -> None:
+    if files.ca is not None:
+        made.load_verify_locations(files.ca)
+
+
+def _certify(made: ssl.SSLContext, files: Tls) -> None:
+    def passphrase() -> str:
+        raise _EncryptedKey
+
+    if files.client_certificate is not None:
+        made.load_cert_chain(files.client_certificate, files.client_key, passphrase)

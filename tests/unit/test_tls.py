@@ -1,0 +1,122 @@
+"""Servers that ask for a client certificate, or whose certificate is of an authority of the user's own."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from conformance.cli.main import main
+from conformance.diagnosis.examine import examine
+from conformance.target.file import Target, TargetError, load
+from conformance.world.run_context import RunContext
+from tests.support.callers import list_accounts
+from tests.support.wire import Wire, wire
+
+TARGET = """
+base_url = "{url}"
+[primary]
+api_key = "key_1"
+secret = "s3cret"
+customer_id = "cus_1"
+[tls]
+"""
+
+
+class Files:
+    """A folder with an authority, a client certificate and its key, and a server that asks for them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        authority = trustme.CA()
+        authority.cert_pem.write_to_path(folder / "ca.pem")
+        client = authority.issue_cert("client@example.com")
+        client.cert_chain_pems[0].write_to_path(folder / "client.pem")
+        client.private_key_pem.write_to_path(folder / "client.key")
+        self.server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        authority.issue_cert("127.0.0.1").configure_cert(self.server)
+        authority.configure_trust(self.server)
+        self.server.verify_mode = ssl.CERT_REQUIRED
+
+    def target(self, server: Wire | None = None, **keys: str) -> Path:
+        url = server.url.replace("http://", "https://") if server else "https://127.0.0.1:1"
+        path = self.folder / "target.toml"
+        path.write_text(TARGET.format(url=url) + "".join(f'{key} = "{name}"\n' for key, name in keys.items()))
+        return path
+
+    def loaded(self, server: Wire, **keys: str) -> Target:
+        return load(self.target(server, **keys), {})
+
+
+ALL = {"client_certificate": "client.pem", "client_key": "client.key", "ca": "ca.pem"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("tls"))
+
+
+def test_client_shows_its_certificate(files: Files) -> None:
+    with wire(tls=files.server) as server:
+        run = RunContext(files.loaded(server, **ALL))
+        exchange = run.send(run.client(), list_accounts(), "over mutual TLS")
+    assert (exchange.status, exchange.error) == (200, None)
+
+
+@pytest.mark.parametrize("missing", [("ca",), ("client_certificate", "client_key")])
+def test_nothing_is_answered_without_certificate_or_authority(files: Files, missing: tuple[str, ...]) -> None:
+    keys = {key: name for key, name in ALL.items() if key not in missing}
+    with wire(tls=files.server) as server:
+        run = RunContext(load(files.target(server, **keys), {}))
+        exchange = run.send(run.client(), list_accounts(), "over half of mutual TLS")
+    assert exchange.status is None and not server.requests
+
+
+def test_doctor_and_environment(files: Files) -> None:
+    variables = {f"CONFORMANCE_TLS_{key.upper()}": name for key, name in ALL.items()}
+    with wire(tls=files.server) as server:
+        examined = examine(load(files.target(server), variables))
+    assert server.requests and all(exchange.status == 200 for exchange in examined.exchanges)
+
+
+def test_command_names_the_key(files: Files, capsys: pytest.CaptureFixture[str]) -> None:
+    path = files.target(ca="nowhere.pem")
+    assert main(["doctor", "--target", str(path)]) != 0
+    assert "tls.ca" in capsys.readouterr().err
+
+
+def encrypted(files: Files) -> None:
+    key: Any = load_pem_private_key((files.folder / "client.key").read_bytes(), None)
+    text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"secret"))
+    (files.folder / "encrypted.key").write_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"ca": "nowhere.pem"}, r"tls\.ca: .*nowhere\.pem cannot be read \(No such file or directory\)"),
+        (
+            {"ca": "target.toml"},
+            r"tls\.ca: .*target\.toml should hold certificates of authorities",
+        ),
+        (
+            {**ALL, "client_key": "ca.pem"},
+            r"tls\.client_certificate: .*should hold a certificate and its",
+        ),
+        ({**ALL, "client_key": "encrypted.key"}, r"tls\.client_key: .*is encrypted; name a key without a"),
+    ],
+)
+def test_wrong_files_are_named_before_any_request(files: Files, keys: dict[str, str], said: str) -> None:
+    encrypted(files)
+    with pytest.raises(TargetError, match=said) as caught:
+        load(files.target(None, **keys), {})
+    assert "\n" not in str(caught.value)

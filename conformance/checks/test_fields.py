@@ -47,6 +47,12 @@ def test_address_that_is_no_object(ctx: CheckContext) -> None:
     in_each_body(ctx, cases.addresses, [request_field(ctx.operation.id, "address")])
 
 
+@check("fields.address-types", UNTOUCHED, operations=RULES["fields.address-types"].operations)
+def test_address_with_a_member_of_another_type(ctx: CheckContext) -> None:
+    """A valid body whose address has a number in place of one of its texts, or an object, is refused."""
+    in_each_body(ctx, cases.address_members, [request_field(ctx.operation.id, "address")])
+
+
 @check("fields.optional-type", UNTOUCHED, operations=RULES["fields.optional-type"].operations)
 def test_optional_field_of_another_type(ctx: CheckContext) -> None:
     """A valid body in which an optional field holds an array or an object instead of a string or a boolean

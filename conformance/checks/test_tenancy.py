@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Sequence
 
 from conformance.contract.rules import RULES
@@ -16,10 +17,12 @@ from conformance.harness.tenancy import (
     almost,
     children_of,
     mixed,
+    of_another_kind,
     tenant_fixture,
     top_of,
     unknown,
 )
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, new_key, unknown_like
 from conformance.world.cache import Key
@@ -148,7 +151,7 @@ def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:
 @check("tenancy.unknown-parent")
 def test_unknown_parent(ctx: CheckContext) -> None:
     """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere;
-    ids that almost equal an existing one are refused."""
+    ids that almost equal an existing one, or are another kind of resource's, are refused."""
     rule, operation = "tenancy.unknown-parent", ctx.operation.id
     own = tenant_fixture(ctx.run, "own")
     ids = own.ids(operation)
@@ -169,6 +172,10 @@ def test_unknown_parent(ctx: CheckContext) -> None:
         _status(ctx, rule, ctx.send(probe, what), what, 404)
     for what, near in almost(ids, top_of(operation)):
         _refused(ctx, rule, ctx.send(mixed(operation, near, ids, own), f"parent: {what}"), f"parent: {what}")
+    top = top_of(operation)
+    with contextlib.suppress(Inconclusive):
+        other, what = {**ids, top: of_another_kind(own, top)}, "parent: the id of another kind of resource"
+        _refused(ctx, rule, ctx.send(mixed(operation, other, ids, own), what), what)
 
 
 # ---------------------------------------------------------------------- children
@@ -177,7 +184,7 @@ def test_unknown_parent(ctx: CheckContext) -> None:
 @check("tenancy.missing-child", UNTOUCHED, operations=RULES["tenancy.missing-child"].operations)
 def test_missing_child(ctx: CheckContext) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
-    child's are refused."""
+    child's, or are another kind of resource's, are refused."""
     rule, operation = "tenancy.missing-child", ctx.operation.id
     own = tenant_fixture(ctx.run, "own")
     ids = own.ids(operation)
@@ -185,6 +192,9 @@ def test_missing_child(ctx: CheckContext) -> None:
     for child in children_of(operation):
         probes.append((f"an unknown {child}", {**ids, child: unknown_like(ids[child])}, True))
         probes += [(f"{child}: {near}", nearly, False) for near, nearly in almost(ids, child)]
+        with contextlib.suppress(Inconclusive):
+            other = {**ids, child: of_another_kind(own, child)}
+            probes.append((f"{child}: the id of another kind of resource", other, False))
     calls = [(what, mixed(operation, ids, children, own), sure) for what, children, sure in probes]
     answers = []
     with _Watch(ctx, (own,)) as watch:
@@ -308,8 +318,8 @@ def _judge_elsewhere(
 )
 def test_payout_references(ctx: CheckContext) -> None:
     """A payout that names a beneficiary or destination which is unknown, another account's or another
-    organization's is refused, implied with 404, and does nothing; a destination of another beneficiary is
-    refused as well."""
+    organization's, or an existing one in another spelling, is refused, implied with 404, and does nothing; a
+    destination of another beneficiary is refused as well."""
     rule, status = "tenancy.payout-references", "tenancy.payout-references-status"
     fixture, sibling = ctx.fixture(), tenant_fixture(ctx.run, "sibling")
     valid = fixture.call("createPayout").document
@@ -343,6 +353,12 @@ def test_payout_references(ctx: CheckContext) -> None:
                 if whose.endswith("organization's") and LEAK in ctx.rules:
                     judge_leak(ctx, facts, answer)
                 answers.append(answer)
+        named = {"beneficiary_id": fixture.beneficiary_id, "payout_destination_id": fixture.destination_id}
+        for name in named:
+            for near, changed in itertools.islice(almost(named, name), 2):
+                call = fixture.call("createPayout", {**valid, **changed})
+                answers.append(ctx.send(call, f"a payout whose {name} is {near}"))
+                _refused(ctx, rule, answers[-1], answers[-1].purpose)
         watch.judge("payouts that name what is not under the account", answers, rule)
     what = "a payout that names a destination of another beneficiary of the account"
     answer = ctx.send(

@@ -38,6 +38,8 @@ class Field:
     max_length: int | None
     choices: tuple[str, ...]
     code: str
+    #: The documented members of an object, all of them strings.
+    members: tuple[str, ...] = ()
 
 
 @functools.cache
@@ -56,6 +58,7 @@ def request_fields(operation: str) -> tuple[Field, ...]:
             described.get("maxLength"),
             tuple(described.get("enum", ())),
             described.get("x-code", ""),
+            tuple(described.get("properties", ())),
         )
         for name, described in schema.get("properties", {}).items()
     )

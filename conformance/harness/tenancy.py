@@ -14,7 +14,7 @@ from conformance.judge.comparison import document, same
 from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, call, parameters, unknown_like
+from conformance.world.account import AccountFixture, call, identifier, parameters, unknown_like
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
 from conformance.world.samples import marker
@@ -95,8 +95,9 @@ def unknown(ids: dict[str, str]) -> dict[str, str]:
 
 
 def almost(ids: dict[str, str], name: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Ids that share most of their characters with one that exists, for servers that compare prefixes; none
-    where ids are so short or so regular that such an id may well exist, too."""
+    """Ids that share most of their characters with one that exists, for servers that compare prefixes, or
+    without letter case or padding; ids so short or so regular that they may well exist are left out."""
+    yield "an existing id with a space behind it", {**ids, name: f"{ids[name]} "}
     prefix, _, rest = ids[name].rpartition("_")
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
         other = f"{prefix}_{rest.swapcase()}" if prefix else rest.swapcase()
@@ -105,6 +106,16 @@ def almost(ids: dict[str, str], name: str) -> Iterator[tuple[str, dict[str, str]
         return
     yield "an id with one character more than an existing one", {**ids, name: ids[name] + "0"}
     yield "an id that lacks the last character of an existing one", {**ids, name: ids[name][:-1]}
+
+
+def of_another_kind(fixture: AccountFixture, name: str) -> str:
+    """The id of a resource of the same owner that is no such thing as a path parameter names."""
+    match name:
+        case "customer_id":
+            return fixture.account_id
+        case "beneficiary_id":
+            return identifier(fixture.virtual_account)
+    return fixture.beneficiary_id
 
 
 # ---------------------------------------------------------------------- leaks

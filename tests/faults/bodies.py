@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from conformance.contract.fields import request_field
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
 
@@ -277,5 +278,19 @@ faults["fields.address"] |= {
     "An address that is no object is accepted.": mending(
         lambda self, ctx, body, name: name in body and _is(body[name], self.value[1]),
         each=_types(lambda operation: ["address"], ("string", "number", "boolean", "array")),
+    ),
+}
+
+faults["fields.address-types"] |= {
+    "A member of an address may be a number.": seam(
+        "check_type",
+        lambda self, ctx, field, value: None if field.name == self.value and value == 5 else self.usual(),
+        each=lambda operation: [f"address.{name}" for name in request_field(operation, "address").members],
+    ),
+    "A member of an address may be an object.": seam(
+        "check_type",
+        lambda self, ctx, field, value: (
+            None if field.name.startswith("address.") and isinstance(value, dict) else self.usual()
+        ),
     ),
 }

@@ -206,6 +206,11 @@ faults["fields.currency-kind"] |= {
         lambda self, ctx, field, value: None if value in WALLET_NETWORKS else self.usual(),
         operations=("createVirtualAccount",),
     ),
+    "A bank account or payin in a cryptocurrency is taken.": seam(
+        "check_assigned",
+        lambda self, ctx, field, value, codes: None if value in WALLET_NETWORKS else self.usual(),
+        operations=("createPayoutDestination", "createPayin"),
+    ),
     "A wallet in a fiat currency is taken.": seam(
         "check_wallet_pair", _any_pair, operations=("createWallet",)
     ),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from conformance.contract.operations import OPERATIONS
 from conformance.reference.context import Context, Record
+from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
@@ -300,3 +303,58 @@ faults["tenancy.payout-destination-owner"] |= {
         "on_payout_destination_owner", lambda *_: None
     ),
 }
+
+
+# --------------------------------------------------------------------------- spellings of ids
+
+
+def _padded(self: Any, ctx: Context, kind: str, identifier: str) -> Record | None:
+    """The resource of an id with spaces behind it, as a column of fixed width compares."""
+    return ctx.store.get(kind, identifier.rstrip(" "))
+
+
+def _of_any_kind(ctx: Context, kind: str, identifier: str, parent: Record | None = None) -> Record | None:
+    """A resource of an id that some kind has in one table of all resources."""
+    kinds = dict.fromkeys(KINDS.values())
+    known = any(ctx.store.get(other, identifier) is not None for other in kinds)
+    return made_up(ctx, kind, identifier, parent) if known else None
+
+
+faults["tenancy.unknown-parent"] |= {
+    "A parent is found by its id with a space behind it.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: _padded(self, ctx, kind, identifier) or self.usual(),
+    ),
+    "A parent is found by the id of another kind of resource.": seam(
+        "on_unknown_parent",
+        lambda self, ctx, kind, identifier: _of_any_kind(ctx, kind, identifier) or self.usual(),
+    ),
+}
+
+faults["tenancy.missing-child"] |= {
+    "A child is found by its id with a space behind it.": seam(
+        "on_missing_child",
+        lambda self, ctx, kind, identifier, parent: _padded(self, ctx, kind, identifier) or self.usual(),
+    ),
+    "A child is found by the id of another kind of resource.": seam(
+        "on_missing_child",
+        lambda self, ctx, kind, identifier, parent: (
+            _of_any_kind(ctx, kind, identifier, parent) or self.usual()
+        ),
+    ),
+}
+
+
+@fault("tenancy.payout-references", each=("in another letter case", "with a space behind"))
+class OtherSpellings(Faulty):
+    """A payout's beneficiary and destination are found by other spellings of their ids."""
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        found = super().find(ctx, kind, identifier)
+        if found is not None or kind not in ("beneficiary", "payout_destination"):
+            return found
+        if self.value == "with a space behind":
+            return super().find(ctx, kind, identifier.rstrip(" "))
+        names = [row[0] for row in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind)]
+        same = [name for name in names if name.lower() == identifier.lower()]
+        return super().find(ctx, kind, same[0]) if same else None

@@ -192,10 +192,12 @@ class NoBodyIsEmpty(Behaviour):
 
 @choice("fields.address-members")
 class AnyAddress(Behaviour):
-    """An address may have any members, or none; they are kept as they came."""
+    """An address may have any members, or none, but for texts that are none; they are kept as they came."""
 
     def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
-        return None
+        for name in field.members:
+            if value.get(name) is not None:
+                self.check_type(ctx, Field(f"{field.name}.{name}"), value[name])
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
         return value

@@ -13,6 +13,7 @@ from conformance.checks.bodies import DefectiveBodies
 from conformance.contract.fields import Field
 from conformance.judge.forms import UNASSIGNED_CODES, not_positive
 from conformance.judge.oracle.bodies import OTHER_CURRENCIES
+from conformance.world import samples
 from conformance.world.case import Case
 from conformance.world.corpora import amounts as corpus
 from conformance.world.corpora.fields import too_long, wrong_choices, wrong_optional_types, wrong_types
@@ -59,6 +60,17 @@ def addresses(at: DefectiveBodies, fields: Sequence[Field], where: str = "") -> 
             yield at.defective("fields.address", name, at.having(field.name, value))
 
 
+def address_members(at: DefectiveBodies, fields: Sequence[Field], where: str = "") -> Iterator[Case]:
+    """Addresses of which a documented member is a number, and one of which a member is an object."""
+    for field in fields:
+        good = at.good(field.name) or samples.address("state")
+        kinds: list[tuple[str, str, Any]] = [(member, "a number", 5) for member in field.members]
+        kinds.append((field.members[0], "an object", {"value": good[field.members[0]]}))
+        for member, kind, value in kinds[: 1 if where else None]:
+            name = f"address with {member} as {kind}{_in(where)}"
+            yield at.defective("fields.address-types", name, at.having(field.name, {**good, member: value}))
+
+
 def optional_types(at: DefectiveBodies, fields: Sequence[Field], where: str = "") -> Iterator[Case]:
     """Optional fields of a JSON type that no coercion turns into the right one."""
     for field in fields:
@@ -103,8 +115,8 @@ def unassigned_codes(at: DefectiveBodies, fields: Sequence[Field], where: str = 
 
 
 def currencies_of_another_kind(at: DefectiveBodies) -> Iterator[Case]:
-    """Cryptocurrencies of virtual accounts, and fiat currencies of wallets."""
-    crypto = at.operation == "createVirtualAccount"
+    """Cryptocurrencies of virtual accounts, bank accounts and payins, and fiat currencies of wallets."""
+    crypto = at.operation != "createWallet"
     for code in OTHER_CURRENCIES[at.operation]:
         name = f"currency {code}, which is {'crypto' if crypto else 'fiat'}"
         yield at.defective("fields.currency-kind", name, at.having("currency", code))

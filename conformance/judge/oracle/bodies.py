@@ -35,7 +35,12 @@ PERSONAL = frozenset({"title", "first_name", "middle_name", "last_name"})
 UNSTATED_LENGTH = 100
 
 #: Currencies that a resource is surely not held in: virtual accounts are fiat, wallets are crypto.
-OTHER_CURRENCIES = {"createVirtualAccount": ("BTC", "USDC"), "createWallet": ("USD", "EUR")}
+OTHER_CURRENCIES = {
+    "createPayoutDestination": ("BTC",),
+    "createVirtualAccount": ("BTC", "USDC"),
+    "createWallet": ("USD", "EUR"),
+    "createPayin": ("BTC",),
+}
 
 #: Members of an address that are free text.
 FREE_ADDRESS = frozenset({"address_line", "city"})
@@ -123,19 +128,6 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
     return verdict
 
 
-def odd_address(body: bytes | None) -> bool:
-    """Whether a body has an address with members that are not strings. Servers may take them
-    (fields.address-members), but what they show of them could then not be judged by its schema."""
-    try:
-        document = json.loads(body or b"")
-    except (ValueError, RecursionError):
-        return False
-    address = document.get("address") if isinstance(document, dict) else None
-    return isinstance(address, dict) and not all(
-        member is None or isinstance(member, str) for member in address.values()
-    )
-
-
 # ---------------------------------------------------------------------- what must be refused
 
 
@@ -152,6 +144,8 @@ def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
             yield from _wrong_type(field, value)
         elif isinstance(value, str):
             yield from _wrong_text(operation, field, value, document)
+        elif isinstance(value, dict):
+            yield from _wrong_members(field, value)
     if create:
         yield from _together(operation, document)
 
@@ -178,6 +172,13 @@ def _wrong_type(field: Field, value: Any) -> Iterator[Reason]:
         yield Reason("fields.optional-type", what)
 
 
+def _wrong_members(field: Field, value: dict[str, Any]) -> Iterator[Reason]:
+    for name in field.members:
+        # A member that is null is one that is missing, which is open (fields.address-members).
+        if value.get(name) is not None and not isinstance(value[name], str):
+            yield Reason("fields.address-types", f"{field.name}.{name} {show(value[name])}")
+
+
 def _wrong_text(operation: str, field: Field, value: str, document: dict[str, Any]) -> Iterator[Reason]:
     if field.max_length is not None and surely_longer(value, field.max_length):
         yield Reason(
@@ -196,7 +197,8 @@ def _wrong_text(operation: str, field: Field, value: str, document: dict[str, An
     fiat = field.code != "currency" or document.get("type") != "wallet"
     if field.code and fiat and value == UNASSIGNED_CODES[field.code]:
         yield Reason("fields.unassigned-code", f"{field.name} {show(value)}")
-    if field.name == "currency" and value in OTHER_CURRENCIES.get(operation, ()):
+    wallet = operation == "createPayoutDestination" and document.get("type") != "bank_account"
+    if field.name == "currency" and not wallet and value in OTHER_CURRENCIES.get(operation, ()):
         yield Reason("fields.currency-kind", f"currency {value}")
     if field.name == "amount" and surely_no_amount(value):
         implied = operation == "createPayin" and not_positive(value)

@@ -130,7 +130,7 @@ def test_server_of_another_kind_is_not_blamed(kind: type[Server]) -> None:
                 if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
                 and finding.exercised
             ]
-    blamed += [f"{rule}: {tally.got}" for (rule, _), tally in run.invariants.tallies.items() if tally.broken]
+    blamed += [entry.finding().sentence for entry in run.invariants.tallies.values() if entry.broken]
     assert blamed == []
     first = next(iter(run.record.values()))
     told = {Chunked: first.header("transfer-encoding"), Closing: first.header("connection"), Slow: "chunked"}

@@ -184,7 +184,7 @@ class DefectiveBodies(Engine):
         """Notes that a refusal shows nothing because the valid request is refused, too."""
         assert self.stop is not None
         reason = f"{what}: refused, but {self.stop.reason}"
-        self.ctx.skip_judgement(rule, reason, exchange, cause=self.stop.cause, remedy=self.stop.remedy)
+        self.ctx.skip_judgement(rule, reason, exchange, stop=self.stop)
 
     def _move_on(self) -> None:
         """Leaves the place where a defective request was accepted: what it made would make verdicts wrong."""

@@ -210,7 +210,7 @@ def _judge_shared(
                 ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
                 return
         except Inconclusive as stop:
-            ctx.skip_judgement(rule, f"a nonce shared with {partner}: {stop.reason}", cause=stop.cause)
+            ctx.skip_judgement(rule, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
     # Not one partner's own fault: nonces are not shared between methods at all.
     for answer, what in suspects[:1]:
         ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)

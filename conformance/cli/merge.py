@@ -7,8 +7,6 @@ that of a run that was never split.
 from __future__ import annotations
 
 import argparse
-import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -17,16 +15,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from conformance.cli.main import UsageError
-from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.findings import Finding, Verdict
+from conformance.judge.ledger import Ledger
 from conformance.replay import ReplayError, load
 from conformance.replay import document as replay_files
 from conformance.report import view
 from conformance.report.building import REPLAYS, RunInfo, build
-from conformance.report.document import CaseRecord, Document, FindingRecord, LatencyRecord
-from conformance.report.evidence import document_exchanges
-from conformance.report.latency import EDGES
-from conformance.report.model import Results
+from conformance.report.document import Document
 from conformance.report.shards import parse_shard
 from conformance.report.write import write_all
 
@@ -94,30 +88,18 @@ def merged(
     _same(parts, "--effort", lambda part: part.run.effort)
     if not all(part.run.embedded for part in parts):
         _same(parts, "base_url", lambda part: part.target.base_url if part.target else "none")
-    results = Results(None)
-    exchanges: dict[int, ExchangeRecord] = {}
+    ledger = Ledger.of_catalogue(None)
+    there = {case.key for case in ledger.cells}
     for index, part in enumerate(parts):
-        shift = index * PART
-        _take(results, part, shift, {path: _placed(path, index + 1) for path in replays[index]})
-        for number, exchange in part.exchanges.items():
-            exchanges[int(number) + shift] = replace(exchange, number=int(number) + shift)
-    results.selection = _selection(parts)
-    results.effort = parts[0].run.effort
-    results.judged_in_part = {
-        (rule, operation)
-        for part in parts
-        for rule, operations in part.run.judged_in_part.items()
-        for operation in operations
-    }
-    document = build(results, None, _info(parts, folder))
-    # What no Results holds: these are taken from the parts as they are.
-    return replace(
-        document,
-        target=parts[0].target,
-        exchanges=document_exchanges(document.cells, exchanges),
-        latency=_latency([row for part in parts for row in part.latency]),
-        replays=_carried(document, replays),
-    )
+        if foreign := [case for case in part.cells if case.key not in there]:
+            raise ValueError(
+                f"this version of the suite has no rule {foreign[0].rule} on {foreign[0].operation}"
+            )
+        names = {path: _placed(path, index + 1) for path in replays[index]}
+        ledger.merge(_ledger(part, index * PART, names))
+    ledger.narrowed, ledger.effort = _narrowed(parts), parts[0].run.effort
+    document = build(ledger, None, _info(parts, folder))
+    return replace(document, target=parts[0].target, replays=_carried(document, replays))
 
 
 def replays_of(part: Document, folder: Path) -> Replays:
@@ -158,70 +140,63 @@ def _same(parts: Sequence[Document], what: str, value: Callable[[Document], obje
         raise ValueError(f"the parts differ in their {what}: {' and '.join(values)}")
 
 
-def _take(results: Results, part: Document, shift: int, replays: Mapping[str, str]) -> None:
-    for case in part.cells:
-        if case.key not in results.cells:
-            raise ValueError(f"this version of the suite has no rule {case.rule} on {case.operation}")
-        mine = results.cells[case.key]
-        if case.verdict is Verdict.NOT_APPLICABLE and mine.verdict is Verdict.NOT_RUN:
-            mine.verdict, mine.summary = Verdict.NOT_APPLICABLE, case.summary
-        mine.known = mine.known or case.known
-        for finding in case.findings:
-            results.add(_finding(case, finding, shift, replays))
-    results.sent += part.run.requests
-    results.waits += part.run.retries
-    results.waited += part.run.waited
-    results.made += part.created
-    told = part.run.announced
-    requests, created, payouts = results.announced
-    results.announced = requests + told.requests, created + told.created, payouts + told.payouts
-    results.errors += part.errors
-    results.lost = results.lost or part.lost
-    results.lack({missing.operation: missing.answered for missing in part.missing})
-    results.known_missing.update(
-        {missing.operation: missing.known for missing in part.missing if missing.known}
+def _ledger(part: Document, shift: int, replays: Mapping[str, str]) -> Ledger:
+    """The ledger of a part, the numbers of its exchanges shifted and its replay files renamed."""
+    run = part.run
+    return Ledger(
+        cells=[
+            replace(
+                case,
+                findings=[
+                    replace(
+                        finding,
+                        exchanges=[number + shift for number in finding.exchanges],
+                        replay=replays.get(finding.replay, ""),
+                    )
+                    for finding in case.findings
+                ],
+            )
+            for case in part.cells
+        ],
+        exchanges={
+            number + shift: replace(exchange, number=number + shift)
+            for number, exchange in part.exchanges.items()
+        },
+        latency={row.operation: row for row in part.latency},
+        created=list(part.created),
+        missing={missing.operation: missing.answered for missing in part.missing},
+        known_missing={missing.operation: missing.known for missing in part.missing if missing.known},
+        errors=list(part.errors),
+        lost=part.lost,
+        sent=run.requests,
+        waits=run.retries,
+        waited=run.waited,
+        announced=(run.announced.requests, run.announced.created, run.announced.payouts),
+        judged_in_part={
+            (rule, operation) for rule, names in run.judged_in_part.items() for operation in names
+        },
     )
 
 
-def _finding(case: CaseRecord, record: FindingRecord, shift: int, replays: Mapping[str, str]) -> Finding:
-    return Finding(
-        rule=case.rule,
-        operation=case.operation,
-        verdict=record.verdict,
-        check=record.check,
-        summary=record.summary,
-        expected=record.expected,
-        got=record.got,
-        remedy=record.remedy,
-        cause=record.cause,
-        probes=record.probes,
-        exchanges=[number + shift for number in record.exchanges],
-        observations=dict(record.observations),
-        further=list(record.further),
-        exercised=record.exercised,
-        replay=replays.get(record.replay, ""),
-        confirmed=record.confirmed,
-        without_error_body=record.without_error_body,
-        lacks=record.lacks,
-    )
-
-
-def _selection(parts: Sequence[Document]) -> str:
-    """How the whole was narrowed: not at all by being split if every part is there."""
-    rest: list[str] = []
+def _narrowed(parts: Sequence[Document]) -> list[str]:
+    """The options that narrow the whole: not that it was split, if every part is there."""
     shards, wanted = set(), 1
+    rest: list[str] = []
     for part in parts:
-        shard, others = part.run.options.get("shard"), part.run.selection
+        shard = part.run.options.get("shard", "")
         if shard:
-            others = others.replace(f"--shard {shard}", "").strip()
             number, wanted = parse_shard(shard)
             shards.add(number)
-        if others and others not in rest:
-            rest.append(others)
+        if part.run.selection and not part.run.narrowed:
+            raise ValueError(
+                "a part was written by an older version of the suite, which did not keep apart the options "
+                "that narrowed it; run the parts again with this one"
+            )
+        rest += [option for option in part.run.narrowed if option != f"--shard {shard}"]
     if shards and shards != set(range(1, wanted + 1)):
         missing = sorted(set(range(1, wanted + 1)) - shards)
         raise ValueError(f"the parts {', '.join(map(str, missing))} of {wanted} are missing")
-    return "; ".join(rest)
+    return list(dict.fromkeys(rest))
 
 
 def _info(parts: Sequence[Document], folder: Path | None) -> RunInfo:
@@ -240,41 +215,3 @@ def _info(parts: Sequence[Document], folder: Path | None) -> RunInfo:
         folder=folder,
         label=" ".join(dict.fromkeys(run.label for run in runs if run.label)),
     )
-
-
-def _latency(rows: Sequence[LatencyRecord]) -> tuple[LatencyRecord, ...]:
-    """The rows of each operation as one; its quantiles are those of the summed histogram, so upper bounds."""
-    by_operation: dict[str, list[LatencyRecord]] = {}
-    for row in rows:
-        by_operation.setdefault(row.operation, []).append(row)
-    return tuple(
-        _summed(operation, of_it) if len(of_it) > 1 else of_it[0] for operation, of_it in by_operation.items()
-    )
-
-
-def _summed(operation: str, rows: Sequence[LatencyRecord]) -> LatencyRecord:
-    statuses: Counter[str] = Counter()
-    for row in rows:
-        statuses.update(row.statuses)
-    histogram = tuple(sum(counts) for counts in zip(*(row.histogram for row in rows), strict=True))
-    longest = max((row.max for row in rows if row.max is not None), default=None)
-    return LatencyRecord(
-        operation=operation,
-        exchanges=sum(row.exchanges for row in rows),
-        statuses=dict(sorted(statuses.items())),
-        p50=_bound(histogram, 0.5, longest),
-        p95=_bound(histogram, 0.95, longest),
-        max=longest,
-        histogram=histogram,
-    )
-
-
-def _bound(histogram: Sequence[int], share: float, longest: float | None) -> float | None:
-    if longest is None:
-        return None
-    wanted, seen = max(math.ceil(share * sum(histogram)), 1), 0
-    for count, edge in zip(histogram, (*EDGES, math.inf), strict=True):
-        seen += count
-        if seen >= wanted:
-            return min(edge, longest)
-    return longest

@@ -1,19 +1,18 @@
 """What a check works with: it sends calls, judges answers by rule, and ends in findings.
 
-A check never decides about the run: it says what it expected and what it got, and its context
-turns that into one finding for each rule it cites. An answer that says nothing about the rule at
+A check never decides about the run: it says what it expected and what it got, which its context writes into
+one entry of the ledger for each rule it cites. An answer that says nothing about the rule at
 hand (no answer, 5xx, still rate limited) is set aside, because another rule speaks about it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import TypeVarTuple
 
 from conformance.contract.operations import Operation
-from conformance.contract.rules import RULES, Level, Rule
-from conformance.judge import recorder
+from conformance.contract.rules import Rule
+from conformance.judge import ledger
 from conformance.judge.expectations import (
     Accepted,
     Authenticated,
@@ -22,28 +21,16 @@ from conformance.judge.expectations import (
     Status,
     unusable,
 )
-from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable, Verdict
+from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable
+from conformance.judge.ledger import Entry, Gap
 from conformance.target.file import Target
-from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, simultaneous
+from conformance.wire.client import simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
-from conformance.world.read_only import NOT_SENT
+from conformance.world.read_only import NOT_SENT, withheld
 from conformance.world.run_context import RunContext
 
 T = TypeVarTuple("T")
-
-
-@dataclass
-class _Judgement:
-    """What one rule has come to within a check."""
-
-    judged: int = 0
-    violations: list[recorder.Judgement] = field(default_factory=list)
-    skip_judgement: list[tuple[str, str, list[int], str]] = field(default_factory=list)
-    observations: dict[str, str] = field(default_factory=dict)
-    exchanges: list[int] = field(default_factory=list)
-    unexercised_reason: str = ""
-    declared_absent: str = ""
 
 
 class CheckContext:
@@ -55,7 +42,9 @@ class CheckContext:
         self.check = check
         self.rules = {rule.id: rule for rule in rules}
         self.exchanges: list[int] = []
-        self._judgements = {rule: _Judgement() for rule in self.rules}
+        self.entries = {
+            rule: Entry(rule, operation.id, check, aside=at > 0) for at, rule in enumerate(self.rules)
+        }
         #: Of each race, whether at least two of its requests were under way at one moment.
         self._races: list[bool] = []
 
@@ -123,35 +112,42 @@ class CheckContext:
     def judge(self, rule: str, expectation: Expectation, *exchanges: Exchange, cause: str = "") -> bool:
         """Judges exchanges by an expectation (see conformance.judge.expectations), which knows them by
         their positions; returns whether it holds. Where that cannot be told, it is noted why."""
-        judged = recorder.judge(expectation, exchanges, self.target, cause)
+        judged = ledger.judge(expectation, exchanges, self.target, cause)
         if judged.outcome.good is None:
-            self.skip_judgement(rule, judged.outcome.got, *exchanges[:1], cause=judged.outcome.cause)
+            stop = LeftOut(NOT_SENT) if any(map(withheld, exchanges)) else None
+            self.skip_judgement(
+                rule, judged.outcome.got, *exchanges[:1], cause=judged.outcome.cause, stop=stop
+            )
             return False
-        judgement = self._judgements[rule]
-        judgement.judged += 1
-        if judged.outcome.good:
-            if len(judgement.exchanges) < 8:
-                judgement.exchanges += judged.exchanges
-        else:
-            judgement.violations.append(judged)
-        return judged.outcome.good
+        return self.entries[rule].take(judged)
 
     def skip_judgement(
-        self, rule: str, reason: str, *exchanges: Exchange, cause: str = "", remedy: str = ""
+        self,
+        rule: str,
+        reason: str,
+        *exchanges: Exchange,
+        cause: str = "",
+        remedy: str = "",
+        stop: Inconclusive | None = None,
     ) -> None:
-        """Notes that a probe could not be judged; `remedy` says what the user can do about it."""
-        self._judgements[rule].skip_judgement.append(
-            (reason, cause, [exchange.number for exchange in exchanges], remedy)
-        )
+        """Notes that a probe could not be judged. `remedy` is what the user can do about it; `stop` is what
+        kept the check from it, with a cause and remedy of its own."""
+        numbers = tuple(exchange.number for exchange in exchanges)
+        gap = Gap(reason, cause, remedy, numbers)
+        if isinstance(stop, LeftOut):
+            gap = Gap.of(stop, numbers)
+        elif stop is not None:
+            gap = Gap(reason, stop.cause, stop.remedy, numbers)
+        self.entries[rule].gaps.append(gap)
 
     def not_exercised(self, rule: str, reason: str) -> None:
         """Notes why this check cannot judge a rule on this server, which other checks may."""
-        self._judgements[rule].unexercised_reason = reason
+        self.entries[rule].unless_judged = Gap(reason, left_out=True)
 
     def not_applicable(self, rule: str, reason: str) -> None:
         """Notes that the target file declares absent what a rule is about, unless it is judged all the
         same."""
-        self._judgements[rule].declared_absent = reason
+        self.entries[rule].unless_judged = Gap(reason, declared=True)
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
         """Whether an answer can be judged by this rule; if not, it is set aside."""
@@ -190,86 +186,24 @@ class CheckContext:
 
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
         """Records what the server does where the specification leaves it open."""
-        judgement = self._judgements[rule]
-        judgement.judged += 1
-        judgement.observations[question] = answer
-        judgement.exchanges += [exchange.number for exchange in exchanges]
+        entry = self.entries[rule]
+        entry.judged += 1
+        entry.observations[question] = answer
+        entry.proof += [exchange.number for exchange in exchanges]
 
     # ------------------------------------------------------------------ concluding
 
     @property
     def set_aside(self) -> bool:
         """Whether some probe could not be judged."""
-        return any(judgement.skip_judgement for judgement in self._judgements.values())
+        return any(entry.gaps for entry in self.entries.values())
 
     @property
     def violations(self) -> list[tuple[int, ...]]:
         """The numbers of the exchanges of each judgement that did not hold."""
-        return [
-            violation.exchanges
-            for judgement in self._judgements.values()
-            for violation in judgement.violations
-        ]
+        return [violation.exchanges for entry in self.entries.values() for violation in entry.violations]
 
     def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
         """One finding for each rule the check cites on this operation; `stop` is what ended the check
         early."""
-        return [self._finding(rule, judgement, stop) for rule, judgement in self._judgements.items()]
-
-    def _finding(
-        self, rule: str, judgement: _Judgement, stop: Inconclusive | NotApplicable | None
-    ) -> Finding:
-        if judgement.violations:
-            return self._violation(rule, judgement)
-        finding = Finding(
-            rule,
-            self.operation.id,
-            Verdict.PASSED,
-            self.check,
-            probes=judgement.judged,
-            observations=judgement.observations,
-        )
-        if isinstance(stop, NotApplicable):
-            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, stop.reason
-        elif isinstance(stop, Inconclusive):
-            finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
-            finding.remedy, finding.cause = stop.remedy, stop.cause
-            finding.exchanges = self.exchanges[-2:]
-            finding.exercised = not isinstance(stop, LeftOut)
-        elif not judgement.judged and judgement.declared_absent:
-            finding.verdict, finding.summary = Verdict.NOT_APPLICABLE, judgement.declared_absent
-        elif not judgement.judged:
-            finding.verdict = Verdict.INCONCLUSIVE
-            if judgement.skip_judgement:
-                finding.summary, finding.cause, finding.exchanges, finding.remedy = judgement.skip_judgement[
-                    0
-                ]
-                if finding.summary.endswith(NOT_SENT):
-                    # What a valid request would have shown is left out.
-                    finding.summary, finding.exercised = NOT_SENT, False
-            else:
-                finding.summary = (
-                    judgement.unexercised_reason or "the check had no occasion to judge this rule"
-                )
-                finding.exercised = False
-        elif self._races and not any(self._races):
-            finding.verdict, finding.summary = Verdict.INCONCLUSIVE, NOT_SIMULTANEOUS
-            finding.remedy, finding.exchanges = RATE_REMEDY, judgement.exchanges
-        else:
-            finding.exchanges = judgement.exchanges
-            if RULES[rule].level is Level.OPEN:
-                finding.verdict = Verdict.OBSERVED
-            if judgement.skip_judgement:
-                finding.further = [f"not judged: {skipped[0]}" for skipped in judgement.skip_judgement[:20]]
-        return finding
-
-    def _violation(self, rule: str, judgement: _Judgement) -> Finding:
-        first, *others = judgement.violations
-        finding = first.finding(rule, self.operation.id, self.check)
-        finding.aside = rule != next(iter(self._judgements))
-        finding.probes, finding.observations = judgement.judged, judgement.observations
-        finding.exchanges = finding.exchanges or self.exchanges[-3:]
-        finding.further = [other.sentence for other in others[:19]]
-        for other in others[:5]:
-            finding.exchanges += [number for number in other.evidence if number not in finding.exchanges]
-        return finding
+        return [entry.finding(stop, self.exchanges) for entry in self.entries.values()]

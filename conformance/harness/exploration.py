@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from conformance.contract.rules import RULES
-from conformance.judge.findings import Finding, Inconclusive, LeftOut, Verdict
+from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable
+from conformance.judge.ledger import Entry
 from conformance.target.applicability import absent
 from conformance.world.run_context import RunContext
 
@@ -47,11 +48,10 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
         @functools.wraps(function)
         def explore(run: RunContext, part: str, settings: FuzzSettings) -> list[Finding]:
             rule, operation = stands_for[part]
-            finding = Finding(rule, operation, Verdict.NOT_APPLICABLE, name)
-            if reason := absent(RULES[rule], operation, run.target):
-                finding.summary = reason
-                return [finding]
+            entry = Entry(rule, operation, name)
             findings: list[Finding] = []
+            if reason := absent(RULES[rule], operation, run.target):
+                return [entry.finding(NotApplicable(reason))]
             try:
                 if run.read_only:
                     raise LeftOut("generated requests may change something (--read-only)")
@@ -59,10 +59,7 @@ def exploration(stands_for: Mapping[str, tuple[str, str]]) -> Callable[[Explore]
                 # Hypothesis may have taken the end of the run for the end of its examples.
                 run.answering()
             except Inconclusive as stop:
-                finding.verdict, finding.summary = Verdict.INCONCLUSIVE, stop.reason
-                finding.remedy, finding.cause = stop.remedy, stop.cause
-                finding.exercised = not isinstance(stop, LeftOut)
-                return [*findings, *stop.findings, finding]
+                return [*findings, *stop.findings, entry.finding(stop)]
             return findings
 
         # pytest would ask the written function, which is told its name, for the fixtures that it wants.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Annotated
 
+import msgspec
+from msgspec.structs import replace
+
+from conformance._records import Count, Seconds, says
+from conformance._text import clean, one_line
 from conformance.contract.rules import RULES, Level
 from conformance.judge.expectations import Expectation, Outcome
 
@@ -48,101 +53,153 @@ VIOLATIONS = (Verdict.FAILED, Verdict.WARNING)
 HELD = (Verdict.PASSED, Verdict.OBSERVED)
 
 
+#: Exchanges kept as evidence of one finding, by what it concludes, and of any other.
+EVIDENCE = {
+    Verdict.FAILED: 8,
+    Verdict.ERROR: 8,
+    Verdict.WARNING: 8,
+    Verdict.INCONCLUSIVE: 3,
+    Verdict.OBSERVED: 2,
+}
+OTHER_EVIDENCE = 1
+
+#: Further violations of one finding that are kept, shortened.
+FURTHER = 20
+
+#: The name under which the rules of every response are judged, as if by one check.
+EVERY_RESPONSE = "every response"
+
+
 def broken_verdict(rule: str) -> Verdict:
     """What the violation of a rule is: a warning of an implied one, a failure of any other."""
     return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
 
 
-@dataclass
-class Finding:
-    """One check's conclusion on one rule and operation, as plain data.
+@dataclass(frozen=True)
+class Judgement:
+    """An expectation, the numbers of the exchanges that it judged, and the outcome.
 
-    `exchanges` are numbers of recorded exchanges, the decisive one first. `cause` names the rule
-    whose violation kept this one from being judged. `observations` maps a question that the
-    specification leaves open to what the server does. `replay` is the path of the file that repeats a
-    violation, relative to the folder of the report; `confirmed` is what repeating it alone came to:
-    "confirmed", "not reproduced" (still a violation), or "" when it was not repeated. `expectation` is what
-    was judged of the exchanges numbered `judged`, in that order; `expected` and `got` tell it in words.
-    `without_error_body` says that what was got is a refusal without the documented error body. `aside` says
-    that the check is about another rule first, so that what it shows of this one takes more to follow.
-    """
+    `cause` is the rule whose violation may be behind it."""
 
-    rule: str
-    operation: str
-    verdict: Verdict
-    check: str
-    summary: str = ""
-    expected: str = ""
-    got: str = ""
-    remedy: str = ""
+    expectation: Expectation
+    exchanges: tuple[int, ...]
+    outcome: Outcome
     cause: str = ""
-    probes: int = 0
-    exchanges: list[int] = field(default_factory=list)
-    observations: dict[str, str] = field(default_factory=dict)
-    further: list[str] = field(default_factory=list)
-    #: False where the check had no occasion to judge the rule: that says something only if no other check
-    #: had.
-    exercised: bool = True
-    replay: str = ""
-    confirmed: str = ""
-    expectation: Expectation | None = None
-    judged: list[int] = field(default_factory=list)
-    without_error_body: bool = False
-    aside: bool = False
-    #: The operation whose absence kept the rule from being judged.
-    lacks: str = ""
 
     @property
-    def weight(self) -> tuple[int, bool]:
-        """What of the findings of a case is shown first: the most severe, of these what a check of the rule
-        itself found."""
-        return self.verdict.severity, not self.aside
+    def sentence(self) -> str:
+        """What was expected and what was got."""
+        return f"expected {self.expectation.expected}; got {self.outcome.got}"
 
-    @classmethod
-    def violation(
-        cls,
-        rule: str,
-        operation: str,
-        check: str,
-        expectation: Expectation,
-        outcome: Outcome,
-        judged: Iterable[int] = (),
-    ) -> Finding:
-        """The finding that a rule was seen broken: its verdict by the rule's level, and its sentences."""
-        numbers = list(judged)
-        answer = outcome.answer
-        return cls(
-            rule,
-            operation,
-            broken_verdict(rule),
-            check,
-            summary=summary(rule, operation, expectation.expected, outcome.got),
-            expected=expectation.expected,
-            got=outcome.got,
-            exchanges=[numbers[at] for at in outcome.shows] or list(numbers),
-            expectation=expectation,
-            judged=numbers,
-            without_error_body=answer is not None and answer.refused and not answer.names_error,
+    @property
+    def evidence(self) -> list[int]:
+        """The numbers of the exchanges that show it."""
+        return [self.exchanges[at] for at in self.outcome.shows] or list(self.exchanges)
+
+
+class Finding(msgspec.Struct, dict=True):
+    """One check's conclusion on one rule and operation, as the ledger, results.json and every page have it.
+
+    The judgement that it rests on stays in the process that made it (see `judgement`).
+    """
+
+    rule: Annotated[str, says("Id of the rule.")]
+    operation: Annotated[str, says("An operationId.")]
+    verdict: Annotated[Verdict, says("What the check concluded.")]
+    check: Annotated[str, says("Which check; rules of every response have one of that name.")] = ""
+    summary: Annotated[str, says("The conclusion in a sentence.")] = ""
+    expected: Annotated[str, says("What was expected, of a violation.")] = ""
+    got: Annotated[str, says("What was got, of a violation.")] = ""
+    remedy: Annotated[str, says("What the user can do so that it can be judged.")] = ""
+    cause: Annotated[str, says("The rule whose violation may be behind it.")] = ""
+    probes: Annotated[Count, says("How often the rule was judged.")] = 0
+    violations: Annotated[Count, says("How often it did not hold.")] = 0
+    exchanges: Annotated[list[int], says("Exchanges that prove it, by number, the decisive one first.")] = []
+    observations: Annotated[dict[str, str], says("Open question -> what the server does.")] = {}
+    further: Annotated[list[str], says("Further violations, or why more was not judged.")] = []
+    exercised: Annotated[
+        bool, says("False where the check had no occasion to judge the rule; then other checks decide.")
+    ] = True
+    replay: Annotated[
+        str, says("The file that repeats the violation, relative to the folder of the report; or empty.")
+    ] = ""
+    confirmed: Annotated[
+        str,
+        says("The violation, repeated alone: confirmed, or not reproduced; empty if it was not."),
+    ] = ""
+    without_error_body: Annotated[
+        bool, says("What was got is a refusal without the documented error body.")
+    ] = False
+    aside: Annotated[bool, says("The check is about another rule first; such findings are shown last.")] = (
+        False
+    )
+    seconds: Annotated[Seconds, says("How long the exchanges that prove it took.")] = 0.0
+    lacks: Annotated[str, says("The operation whose absence kept the rule from being judged; or empty.")] = ""
+
+    @property
+    def weight(self) -> tuple[bool, int, bool]:
+        """Orders the findings of a case: exercised, then severe, then of a check of the rule itself."""
+        return self.exercised, self.verdict.severity, not self.aside
+
+    @property
+    def judgement(self) -> Judgement | None:
+        """The violated judgement, in the process that made it; it is no part of the record."""
+        found: Judgement | None = self.__dict__.get("judgement_")
+        return found
+
+    @judgement.setter
+    def judgement(self, judgement: Judgement) -> None:
+        self.__dict__["judgement_"] = judgement
+
+    @property
+    def expectation(self) -> Expectation | None:
+        """The expectation that was violated."""
+        return self.judgement.expectation if self.judgement else None
+
+    @property
+    def judged(self) -> list[int]:
+        """The numbers of the exchanges that it judged, in their order."""
+        return list(self.judgement.exchanges) if self.judgement else []
+
+    def kept(self, redacted: Callable[[str], str]) -> Finding:
+        """The finding as a ledger keeps it: redacted, texts and evidence bounded."""
+
+        def text(value: str) -> str:
+            return clean(redacted(value))
+
+        return replace(
+            self,
+            summary=text(self.summary),
+            expected=text(self.expected),
+            got=text(self.got),
+            remedy=text(self.remedy),
+            exchanges=list(dict.fromkeys(self.exchanges))[: EVIDENCE.get(self.verdict, OTHER_EVIDENCE)],
+            observations={text(question): text(answer) for question, answer in self.observations.items()},
+            further=[clean(one_line(redacted(told))) for told in self.further[:FURTHER]],
         )
 
-    def to_plain(self) -> dict[str, Any]:
-        """The finding as JSON data, without what was judged: that is in its replay file."""
-        plain = {
-            described.name: getattr(self, described.name)
-            for described in fields(self)
-            if described.name not in ("expectation", "judged")
-        }
-        return {**plain, "verdict": str(self.verdict)}
+    def merged(self, other: Finding) -> Finding:
+        """Two findings of one check on the same rule and operation as one: numbers added up, the words and
+        the replay file of the more severe one, of equals of this one."""
+        first, second = (other, self) if other.verdict.severity > self.verdict.severity else (self, other)
+        again = [] if second.got in ("", first.got) else [second.got]
+        both = replace(
+            first,
+            probes=self.probes + other.probes,
+            violations=self.violations + other.violations,
+            exchanges=list(dict.fromkeys([*first.exchanges, *second.exchanges]))[: EVIDENCE[Verdict.FAILED]],
+            further=list(dict.fromkeys([*first.further, *again, *second.further]))[:FURTHER],
+            seconds=self.seconds + other.seconds,
+        )
+        both.summary = both.sentence if both.violations else first.summary
+        return both
 
-    @classmethod
-    def from_plain(cls, plain: dict[str, Any]) -> Finding:
-        """The inverse of `to_plain`."""
-        return cls(**{**plain, "verdict": Verdict(plain["verdict"])})
-
-
-def summary(rule: str, operation: str, expected: str, got: str) -> str:
-    """A violation in one sentence."""
-    return f"{rule} on {operation}: expected {expected}; got {got}"
+    @property
+    def sentence(self) -> str:
+        """A violation in one sentence; of a rule of every response with its numbers."""
+        told = f"{self.rule} on {self.operation}: expected {self.expected}; got {self.got}"
+        often = f" ({self.violations} of {self.probes} responses)" if self.check == EVERY_RESPONSE else ""
+        return told + often
 
 
 class Inconclusive(Exception):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from conformance.contract import signing
 from conformance.contract.operations import Problem, error_problems, response_problems, response_rules
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import found_again
-from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
-from conformance.judge.findings import Finding
+from conformance.judge.expectations import CannotTell, Outcome, predicate
+from conformance.judge.findings import EVERY_RESPONSE, Judgement
 from conformance.judge.hidden_numbers import HiddenNumbers, squeezed
+from conformance.judge.ledger import Entry
 from conformance.judge.losses import SeldomLost, telling, too_many_lost
-from conformance.judge.recorder import Judgement
 from conformance.judge.timeliness import untimely
 from conformance.target.file import Target
 from conformance.wire.grammar import forwarded
@@ -49,44 +48,8 @@ INVARIANTS = (
     "list.wallet-items",
 )
 
-#: What these rules call their check in the results.
-CHECK = "every response"
-
-
-@dataclass
-class Tally:
-    """An invariant on one operation: how many responses it judged, and those that broke it."""
-
-    judged: int = 0
-    broken: int = 0
-    expected: str = ""
-    got: str = ""
-    exchanges: list[int] = field(default_factory=list)
-    further: list[str] = field(default_factory=list)
-
-    #: The numbers of the exchanges that the first violation rests on, the last one shows it.
-    witnesses: list[int] = field(default_factory=list)
-    #: The path of the replay file of the first violation, relative to the folder of the report.
-    replay: str = ""
-
-    def judgement(self, rule: str, exchange: Exchange) -> Judgement:
-        """The violation that an exchange has just added to the first ones."""
-        expectation = self._expectation(rule, exchange.operation or "")
-        return Judgement(expectation, (exchange.number,), Outcome(False, self.got))
-
-    def _expectation(self, rule: str, operation: str) -> Expectation:
-        if rule == LOST:
-            return SeldomLost(self.expected, telling(self.broken, self.judged))
-        return Invariant(self.expected, rule, operation)
-
-    def violation(self, rule: str, operation: str) -> Finding:
-        """The finding that the rule was seen broken."""
-        expectation = self._expectation(rule, operation)
-        outcome = Outcome(False, self.got)
-        finding = Finding.violation(rule, operation, CHECK, expectation, outcome, self.witnesses)
-        finding.exchanges = list(self.exchanges)
-        finding.probes, finding.further, finding.replay = self.judged, list(self.further), self.replay
-        return finding
+#: Violations of one rule on one operation that are told, each with another text.
+TOLD = 11
 
 
 @predicate(name="invariant")
@@ -104,7 +67,7 @@ def Invariant(
     tally = rules.tallies.get((rule, operation))
     if tally is None:
         raise CannotTell("none of the answers is one that the rule is about")
-    return Outcome(not tally.broken, tally.got)
+    return tally.violations[0].outcome if tally.broken else Outcome(True)
 
 
 def telling_secrets(target: Target) -> list[str]:
@@ -138,7 +101,7 @@ class Invariants:
     """Judges exchanges as they come in and keeps one tally for each rule and operation."""
 
     def __init__(self, target: Target) -> None:
-        self.tallies: dict[tuple[str, str], Tally] = {}
+        self.tallies: dict[tuple[str, str], Entry] = {}
         self._secrets = telling_secrets(target)
         #: API key -> the secret that goes with it.
         self._secret_of = {
@@ -156,8 +119,8 @@ class Invariants:
 
     # ------------------------------------------------------------------ bookkeeping
 
-    def _tally(self, rule: str, operation: str) -> Tally:
-        return self.tallies.setdefault((rule, operation), Tally())
+    def _tally(self, rule: str, operation: str) -> Entry:
+        return self.tallies.setdefault((rule, operation), Entry(rule, operation, EVERY_RESPONSE))
 
     def _judge(
         self, rule: str, exchange: Exchange, broken: str = "", expected: str = "", beside: int = 0
@@ -171,14 +134,12 @@ class Invariants:
         if not broken:
             return
         tally.broken += 1
-        if tally.broken == 1:
+        if len(tally.violations) < TOLD and all(broken != told.outcome.got for told in tally.violations):
             what = f"{exchange.purpose[:100]}: " if exchange.purpose else ""
-            tally.expected, tally.got = what + expected, broken
-            tally.witnesses = list(dict.fromkeys([beside or exchange.number, exchange.number]))
-        if broken != tally.got and broken not in tally.further and len(tally.further) < 10:
-            tally.further.append(broken)
-        if len(tally.exchanges) < 3:
-            tally.exchanges.append(exchange.number)
+            witnesses = tuple(dict.fromkeys([beside or exchange.number, exchange.number]))
+            outcome = Outcome(False, broken, shows=(len(witnesses) - 1,))
+            expectation = Invariant(what + expected, rule, operation)
+            tally.violations.append(Judgement(expectation, witnesses, outcome))
 
     # ------------------------------------------------------------------ judging
 
@@ -223,17 +184,19 @@ class Invariants:
             tally.judged += 1
         else:
             self._lost[operation] = self._lost.get(operation, 0) + 1
-            if len(tally.exchanges) < 3:
-                tally.exchanges.append(exchange.number)
             # A request without any mistake in its signature shows it best.
-            if not tally.witnesses or exchange.call.auth == Auth():
-                tally.witnesses = [exchange.number]
+            if not tally.proof or exchange.call.auth == Auth():
+                tally.proof = [exchange.number]
         lost = self._lost.get(operation, 0)
         too_many = too_many_lost(lost, tally.judged)
-        tally.broken = lost if too_many else 0
+        tally.broken, tally.violations = 0, []
         if too_many:
-            tally.expected = "an answer the first time to 99 of a hundred requests"
-            tally.got = f"{lost} of {tally.judged} had to be sent again"
+            expectation = SeldomLost(
+                "an answer the first time to 99 of a hundred requests", telling(lost, tally.judged)
+            )
+            outcome = Outcome(False, f"{lost} of {tally.judged} had to be sent again")
+            tally.broken = lost
+            tally.violations = [Judgement(expectation, tuple(tally.proof), outcome)]
 
     def _content_type(self, exchange: Exchange) -> None:
         if not exchange.response_body or exchange.status == 413:

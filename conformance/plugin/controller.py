@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,9 +18,8 @@ from conformance._options import Effort
 from conformance._text import printable
 from conformance.contract.rules import Level
 from conformance.diagnosis.examine import latency, preflight
-from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.findings import Finding, Verdict
-from conformance.judge.invariants import CHECK, Tally
+from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
+from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.effort import in_part
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.lanes import suggested
@@ -29,8 +28,7 @@ from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import Numbers, Plan
 from conformance.plugin.selection import judged_by
 from conformance.plugin.waiting import wait_for
-from conformance.report.document import Document, MadeRecord
-from conformance.report.model import Results, Timing
+from conformance.report.document import Document
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load
 from conformance.wire.allowance import Account, Allowance, Kind
@@ -64,11 +62,11 @@ class Controller:
         except BaseException:
             self.close()
             raise
-        self.results = Results(self.target)
-        self.results.selection = options.selection
-        self.results.effort = str(options.effort)
+        self.ledger = Ledger.of_catalogue(self.target)
+        self.ledger.narrowed = options.narrowed
+        self.ledger.effort = str(options.effort)
         if options.effort is Effort.QUICK:
-            self.results.judged_in_part = in_part()
+            self.ledger.judged_in_part = in_part()
         self.ran = 0
         #: How many processes run checks.
         self.workers = 1
@@ -78,10 +76,6 @@ class Controller:
         self.problems: list[str] = []
         #: The lists that the user asked for and that were written, a sentence each.
         self.lists: list[str] = []
-        self._sent: dict[int, int] = {}
-        self._waited: dict[int, tuple[int, float]] = {}
-        #: (rule, operation) -> worker -> its tally.
-        self._tallies: dict[tuple[str, str], dict[int, Tally]] = {}
         self._broken: set[tuple[str, str]] = set()
         #: Tests whose process died, by node id, as long as no other has run them.
         self.unfinished: set[str] = set()
@@ -146,7 +140,7 @@ class Controller:
     def announce(self, planned: Plan) -> None:
         """Takes down what the run is said to send."""
         told = planned.total
-        self.results.announced = astuple(Numbers(told.requests) if self.options.read_only else told)
+        self.ledger.announced = astuple(Numbers(told.requests) if self.options.read_only else told)
 
     def close(self) -> None:
         """Stops the embedded server and removes what the run needed; may be called twice."""
@@ -179,68 +173,31 @@ class Controller:
 
     # ------------------------------------------------------------------ collecting
 
-    def take(self, payload: Mapping[str, Any]) -> list[Finding]:
-        """Takes in what a worker found; returns the invariants that were first seen broken by it."""
+    def take(self, ledger: Ledger) -> list[Finding]:
+        """Takes in what a worker found; returns the rules of every response that it first saw broken."""
         self.ran += 1
-        for plain in payload["exchanges"]:
-            exchange = msgspec.convert(plain, ExchangeRecord)
-            self.results.exchanges[exchange.number] = exchange
-        for plain in payload["findings"]:
-            self.results.add(Finding.from_plain(plain))
-        for number, *timing in payload["timings"]:
-            self.results.sent_at(number, Timing(*timing))
-        if payload["lost"] and not self.results.lost:
-            self.results.lost = payload["lost"]
-        self.results.lack(payload["missing"])
-        self.results.made += [MadeRecord(**plain) for plain in payload["made"]]
-        return list(self._take_tallies(payload))
+        self.ledger.merge(ledger)
+        found = [
+            finding
+            for finding in ledger.findings
+            if finding.check == EVERY_RESPONSE
+            and finding.violations
+            and (finding.rule, finding.operation) not in self._broken
+        ]
+        self._broken |= {(finding.rule, finding.operation) for finding in found}
+        return found
 
     def take_totals(self, totals: Mapping[str, Any]) -> None:
         """Takes in a worker's last word."""
-        for _ in self._take_tallies(totals):
-            pass
-
-    def _take_tallies(self, payload: Mapping[str, Any]) -> Iterator[Finding]:
-        worker = payload["worker"]
-        self._sent[worker] = payload["sent"]
-        self._waited[worker] = payload["waits"], payload["waited"]
-        self.results.waits = sum(waits for waits, _ in self._waited.values())
-        self.results.waited = sum(waited for _, waited in self._waited.values())
-        # Where processes on other machines send, too, the account of this one does not know all.
-        self.results.sent = max(sum(self._sent.values()), self.account.total(Kind.REQUESTS))
-        for plain in payload["tallies"]:
-            fields = dict(plain)
-            key = fields.pop("rule"), fields.pop("operation")
-            self._tallies.setdefault(key, {})[worker] = Tally(**fields)
-            if fields["broken"] and key not in self._broken:
-                self._broken.add(key)
-                yield self._passive_finding(key)
-
-    def _passive_finding(self, key: tuple[str, str]) -> Finding:
-        """All workers' tallies of an invariant on an operation as one finding."""
-        rule, operation = key
-        tallies = list(self._tallies[key].values())
-        probes = sum(tally.judged for tally in tallies)
-        broken = [tally for tally in tallies if tally.broken]
-        if not broken:
-            return Finding(rule, operation, Verdict.PASSED, CHECK, probes=probes)
-        finding = broken[0].violation(rule, operation)
-        times = sum(tally.broken for tally in broken)
-        told = [text for tally in broken for text in (tally.got, *tally.further) if text != finding.got]
-        finding.probes = probes
-        finding.exchanges = [number for tally in broken for number in tally.exchanges][:6]
-        finding.further = list(dict.fromkeys(told))[:10]
-        finding.summary += f" ({times} of {probes} responses)"
-        return finding
+        self.ledger.merge(received(totals))
 
     def conclude(self) -> None:
-        """Turns the invariants' tallies into findings; nothing is taken in afterwards."""
-        for key in self._tallies:
-            self.results.add(self._passive_finding(key))
-        self._tallies.clear()
+        """Completes the ledger; nothing is taken in afterwards."""
+        # Where processes on other machines send, too, the account of this one does not know all.
+        self.ledger.sent = max(self.ledger.sent, self.account.total(Kind.REQUESTS))
         for nodeid in sorted(self.unfinished):
             for finding in _not_finished(nodeid):
-                self.results.add(finding)
+                self.ledger.add(finding)
 
     # ------------------------------------------------------------------ writing
 
@@ -250,7 +207,7 @@ class Controller:
         from conformance.report.write import write_all
 
         try:
-            self.document = build_document(self.results, self.target, self._info(interrupted))
+            self.document = build_document(self.ledger, self.target, self._info(interrupted))
             written = write_all(self.document, self.folder)
             self.problems += [str(problem) for problem in written if isinstance(problem, Exception)]
         except OSError as error:
@@ -283,12 +240,12 @@ class Controller:
         if path := self.options.write_known_failures:
             from conformance.report.known_failures import write_known
 
-            write_known(self.results, path, known=self.known)
+            write_known(self.ledger, path, known=self.known)
             self.lists.append(f"Known failures were written to {path}; give each entry its reason.")
         if path := self.options.write_pinned_choices:
             from conformance.report.pinned_choices import write_pinned
 
-            write_pinned(self.results, path)
+            write_pinned(self.ledger, path)
             self.lists.append(f"Pinned choices were written to {path}.")
 
     @property
@@ -298,16 +255,19 @@ class Controller:
         return 3 if self.problems and status == 0 else status
 
 
+def received(payload: Mapping[str, Any]) -> Ledger:
+    """The ledger that a worker sent."""
+    return msgspec.msgpack.decode(payload["ledger"], type=Ledger)
+
+
 def _not_finished(nodeid: str) -> list[Finding]:
-    """What a check that died with its process has to say of its rules: that it came to nothing."""
+    """The findings of a check that died with its process: it came to nothing."""
     check, operation = judged_by(nodeid) or (None, "")
     if check is None:
         return []
-    summary = "the process that ran the check died: it was killed, perhaps for its memory"
-    return [
-        Finding(rule.id, operation, Verdict.INCONCLUSIVE, check.name, summary, remedy="Run it again.")
-        for rule in check.rules_on(operation)
-    ]
+    reason = "the process that ran the check died: it was killed, perhaps for its memory"
+    stop = Inconclusive(reason, "Run it again.")
+    return [Entry(rule.id, operation, check.name).finding(stop) for rule in check.rules_on(operation)]
 
 
 def _lists(options: Options) -> tuple[KnownFailures | None, PinnedChoices | None]:

@@ -113,8 +113,8 @@ class Options(Values):
     """The values of all options, and what pytest's own say of the run.
 
     `selected`: the run collects the suite's checks; `idle`: it runs nothing; `part`: the shard as numbers;
-    `scope`: the cases that the run is about; `given`: option -> text, as reports show it; `selection`: the
-    options that narrow the run, as on a command line; `folder`: where the run was started.
+    `scope`: the cases that the run is about; `given`: option -> text, as reports show it; `narrowed`: the
+    options that narrow the run, each with its value; `folder`: where the run was started.
     """
 
     selected: bool
@@ -126,7 +126,7 @@ class Options(Values):
     part: tuple[int, int] | None
     scope: selection.Scope
     given: Mapping[str, str]
-    selection: str
+    narrowed: list[str]
     folder: Path
 
     @property
@@ -180,7 +180,7 @@ def parse(config: pytest.Config) -> Options:
         part=part,
         scope=scope,
         given=_given(config, values),
-        selection=selection.narrowed(config),
+        narrowed=selection.narrowed(config),
         folder=folder,
     )
 

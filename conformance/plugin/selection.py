@@ -71,8 +71,8 @@ def alone(config: Any) -> Path | None:
     return folder / (getattr(known, "conformance_report_dir", None) or "reports")
 
 
-def narrowed(config: Any) -> str:
-    """How the user narrowed the run, as on a command line; empty for a whole run."""
+def narrowed(config: Any) -> list[str]:
+    """The options that narrow the run, each with its value as on a command line; empty for a whole run."""
     option = config.option
     words = []
     for name, value in (("-k", option.keyword), ("-m", option.markexpr)):
@@ -81,7 +81,7 @@ def narrowed(config: Any) -> str:
         value = getattr(option, f"conformance_{attribute(name)}", None)
         if own.narrows is True or (own.narrows is not None and value == own.narrows):
             # Quoted, so that it can be pasted.
-            words += [shlex.quote(word) for word in as_words(name, value or None)]
+            words += [shlex.join(given)] if (given := as_words(name, value or None)) else []
     for name, values in (("--deselect", option.deselect), ("--ignore", option.ignore)):
         words += [f"{name} {shlex.quote(str(value))}" for value in values or ()]
     words += ["--lf"] if getattr(option, "lf", False) else []
@@ -94,11 +94,11 @@ def narrowed(config: Any) -> str:
         if "::" in argument or (path is not None and CHECKS in path.parents):
             words.append(shlex.quote(argument))
     if not words:
-        return ""
+        return []
     # Every pytest run of an environment comes by here.
     from conformance._text import printable
 
-    return printable(" ".join(words))[:300]
+    return [printable(word)[:300] for word in words]
 
 
 def scope(nodeid: str) -> str:

@@ -4,7 +4,7 @@ end."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,9 +12,10 @@ import pytest
 from conformance._options import Effort
 from conformance._private import colour_again, terminal_writer
 from conformance._text import count, printable
-from conformance.judge.findings import Finding
+from conformance.judge.findings import EVERY_RESPONSE, Finding
+from conformance.judge.ledger import Ledger
 from conformance.plugin import selection
-from conformance.plugin.controller import Controller
+from conformance.plugin.controller import Controller, received
 from conformance.plugin.interruption import Interruption
 from conformance.plugin.plan import Plan, bounded, plan
 from conformance.plugin.progress import Remaining
@@ -140,9 +141,10 @@ class Run:
                 self._others_failed = True
             return
         self.controller.unfinished.discard(report.nodeid)
+        ledger = received(payload)
         if payload.get("error"):
-            self.controller.results.errors.append(payload["error"])
-        elif report.failed and (reason := self._all_known(payload["findings"])):
+            self.controller.ledger.errors.append(payload["error"])
+        elif report.failed and (reason := self._all_known(ledger)):
             payload["shown"] = "known"
             report.outcome = "skipped"
             report.longrepr = (
@@ -150,8 +152,8 @@ class Run:
                 report.location[1] or 0,
                 f"Skipped: known failure: {reason}",
             )
-        self._remaining.done(report.nodeid, [timing[4] for timing in payload["timings"]])
-        for finding in self.controller.take(payload):
+        self._remaining.done(report.nodeid, [row.p50 for row in ledger.latency.values() if row.p50])
+        for finding in self.controller.take(ledger):
             if finding.verdict in self.controller.options.failing:
                 self._report_passive(finding)
 
@@ -165,12 +167,12 @@ class Run:
         report.conformance_passive = "inconclusive"  # type: ignore[attr-defined]
         return True
 
-    def _all_known(self, findings: Iterable[dict[str, Any]]) -> str:
+    def _all_known(self, ledger: Ledger) -> str:
         """The reason why all of a test's failures are known; empty if one is not."""
         reasons = [
-            self.controller.known_reason(finding["rule"], finding["operation"])
-            for finding in findings
-            if finding["verdict"] in self.controller.options.failing
+            self.controller.known_reason(finding.rule, finding.operation)
+            for finding in ledger.findings
+            if finding.check != EVERY_RESPONSE and finding.verdict in self.controller.options.failing
         ]
         return reasons[0] if reasons and all(reasons) else ""
 

@@ -1,34 +1,32 @@
-"""One process's part of a run: it runs checks against the target and hands on what they found as plain
-data."""
+"""One process's part of a run: it runs checks against the target and hands on ledgers of what they found."""
 
 from __future__ import annotations
 
 import itertools
+import operator
 import time
-from collections.abc import Iterable
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from conformance._records import to_plain
+import msgspec
+from msgspec.structs import replace
+
+from conformance._text import clean
 from conformance.harness import presence
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding
-from conformance.judge.invariants import Tally
+from conformance.judge.invariants import LOST
+from conformance.judge.ledger import CreatedRecord, Entry, Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
 from conformance.report.failure import failure_text
 from conformance.target.file import Target
 from conformance.wire.allowance import Allowance
-from conformance.wire.messages import Exchange
 from conformance.wire.throttle import Pace
-from conformance.world.made import Made
 from conformance.world.run_context import RunContext, Wanted, everything
-
-#: Exchanges that a failed, and any other, finding takes along into the results.
-FAILED_EVIDENCE, OTHER_EVIDENCE = 12, 1
 
 #: Seconds that a worker spends on running failed checks again.
 CONFIRMATION_BUDGET = 30.0
@@ -57,7 +55,7 @@ def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> 
 
 
 class Worker:
-    """Runs checks and explorations in one process; `plain` in its answers means what execnet can send."""
+    """Runs checks and explorations in one process; its answers are what execnet can send."""
 
     def __init__(
         self,
@@ -80,8 +78,11 @@ class Worker:
         self.settings = settings
         self.scope = scope
         self._replay_folder = replay_folder
+        #: Of each kind what has been handed on: exchanges, created resources, numbers of what was sent, and
+        #: the rules of every response.
         self._seen = self._told = 0
-        self._reported: dict[tuple[str, str], bool] = {}
+        self._sent = 0, 0, 0.0
+        self._reported: dict[tuple[str, str], Finding] = {}
         self._confirming = CONFIRMATION_BUDGET
 
     # ------------------------------------------------------------------ running
@@ -142,97 +143,74 @@ class Worker:
         return failure_text(findings, self.run.record.get, self.run.redactor)
 
     def payload(self, check: str, findings: list[Finding]) -> dict[str, Any]:
-        """What the controller needs of a check that has just ended."""
-        evidence: dict[int, dict[str, Any]] = {}
-        redactor = self.run.redactor
-        plain = []
-        for finding in findings:
-            finding.exchanges = finding.exchanges[
-                : FAILED_EVIDENCE if finding.verdict.is_violation else OTHER_EVIDENCE
-            ]
-            self._keep(finding.exchanges, evidence)
-            plain.append(redactor.data(finding.to_plain()))
-        tallies = self._new_tallies()
-        for tally in tallies:
-            self._keep(tally["exchanges"], evidence)
-        fresh = list(itertools.islice(self.run.record.values(), self._seen, None))
-        self._seen += len(fresh)
-        for exchange in fresh:
-            exchange.trim(KEPT_BODY)
-        return {
-            "worker": self.index,
-            "check": check,
-            "findings": plain,
-            "exchanges": list(evidence.values()),
-            "tallies": redactor.data(tallies),
-            **self._sent(),
-            "timings": [_timing(exchange) for exchange in fresh if exchange.attempts],
-            "lost": redactor.text(self.run.lost),
-            "missing": redactor.data(presence.found(self.run)),
-            "made": redactor.data([asdict(made) for made in self._newly_made()]),
-        }
+        """What the controller needs of a check that has just ended: its name, and the ledger of what is
+        new."""
+        return {"check": check, "ledger": msgspec.msgpack.encode(self._ledger(findings))}
 
     def totals(self) -> dict[str, Any]:
         """What the controller needs when the worker ends."""
-        tallies = [
-            _tally_to_plain(key, tally)
-            for key, tally in self.run.invariants.tallies.items()
-            if self.scope.covers(*key)
-            and not (tally.broken and presence.lacks(self.run, tally.exchanges[:1]))
-        ]
-        return {
-            "worker": self.index,
-            "tallies": self.run.redactor.data(tallies),
-            **self._sent(),
-        }
+        return {"ledger": msgspec.msgpack.encode(self._ledger([], last=True))}
 
-    def _sent(self) -> dict[str, Any]:
-        """What has been sent, and how often and how long a rate limit was waited out."""
-        pace = self.run.pace
-        return {"sent": self.run.sent, "waits": pace.waits, "waited": pace.waited}
-
-    def _newly_made(self) -> list[Made]:
-        made = self.run.made.resources[self._told :]
+    def _ledger(self, findings: Iterable[Finding], last: bool = False) -> Ledger:
+        """The ledger of what this worker has not handed on yet, without credentials; `last` completes the
+        rules of every response, of which only news go out before."""
+        ledger, run, text = Ledger(), self.run, self.run.redactor.text
+        for finding in [*findings, *self._every_response(last)]:
+            ledger.add(finding, text)
+        for finding in ledger.findings:
+            shown = [run.record[number] for number in finding.exchanges if number in run.record]
+            finding.seconds = round(sum(exchange.elapsed for exchange in shown), 6)
+            ledger.exchanges |= {
+                exchange.number: exchange_record(exchange, run.redactor) for exchange in shown
+            }
+        fresh = list(itertools.islice(run.record.values(), self._seen, None))
+        self._seen += len(fresh)
+        for exchange in fresh:
+            exchange.trim(KEPT_BODY)
+            if exchange.attempts:
+                ledger.measure(exchange)
+        sent = run.sent, run.pace.waits, run.pace.waited
+        ledger.sent, ledger.waits, ledger.waited = map(operator.sub, sent, self._sent)
+        self._sent = sent
+        ledger.lost = clean(text(run.lost))
+        ledger.missing = {name: clean(text(said)) for name, said in presence.found(run).items()}
+        made = run.made.resources[self._told :]
         self._told += len(made)
-        return made
+        ledger.created = [
+            CreatedRecord(one.organization, one.operation, clean(text(one.id)), clean(text(one.path)))
+            for one in made
+        ]
+        return ledger
 
-    def _keep(self, numbers: Iterable[int], evidence: dict[int, dict[str, Any]]) -> None:
-        for number in numbers:
-            exchange = self.run.record.get(number)
-            if exchange is not None and number not in evidence:
-                evidence[number] = to_plain(exchange_record(exchange, self.run.redactor))
-
-    def _new_tallies(self) -> list[dict[str, Any]]:
-        """The invariants that were first judged, or first broken, since the last time."""
-        fresh = []
-        for key, tally in self.run.invariants.tallies.items():
-            broken = tally.broken > 0
-            if not self.scope.covers(*key) or (broken and presence.lacks(self.run, tally.exchanges[:1])):
+    def _every_response(self, last: bool) -> Iterator[Finding]:
+        """The rules of every response that were first judged, or first broken, since the last time; at the
+        end all, each less what was handed on before."""
+        for key, entry in self.run.invariants.tallies.items():
+            broken = entry.broken > 0
+            if not self.scope.covers(*key) or (broken and self._lacks(entry)):
                 continue
-            if key not in self._reported or broken > self._reported[key]:
-                self._reported[key] = broken
-                if broken:
-                    around = _around(tally.witnesses)
-                    tally.replay = self._replay_of(tally.violation(*key), around, self.run)
-                fresh.append(_tally_to_plain(key, tally))
-        return fresh
+            # More requests may make few of the lost ones.
+            known = self._reported.get(key)
+            news = key[0] != LOST and (known is None or (broken and not known.violations))
+            if not last and not news:
+                continue
+            if broken and not entry.replay:
+                around = _around(entry.violations[0].exchanges)
+                entry.replay = self._replay_of(entry.finding(), around, self.run)
+            found = self._reported[key] = entry.finding()
+            if known is not None:
+                found = replace(
+                    found,
+                    probes=found.probes - known.probes,
+                    violations=found.violations - known.violations,
+                )
+            yield found
+
+    def _lacks(self, entry: Entry) -> bool:
+        """True if the first violation only shows that an operation does not exist."""
+        return bool(presence.lacks(self.run, entry.violations[0].evidence[:1]))
 
 
-def _around(numbers: list[int]) -> range:
+def _around(numbers: Sequence[int]) -> range:
     """The numbers of exchanges before and between some, in which what bears on them is looked for."""
     return range(min(numbers) - AROUND, max(numbers) + 1)
-
-
-def _timing(exchange: Exchange) -> tuple[int, str | None, int | None, float, float, int]:
-    return (
-        exchange.number,
-        exchange.operation,
-        exchange.status,
-        exchange.started,
-        exchange.elapsed,
-        exchange.attempts,
-    )
-
-
-def _tally_to_plain(key: tuple[str, str], tally: Tally) -> dict[str, Any]:
-    return {"rule": key[0], "operation": key[1], **asdict(tally)}

@@ -17,7 +17,8 @@ import msgspec
 
 from conformance._text import clean, count
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
-from conformance.report.document import Document, FindingRecord
+from conformance.judge.findings import Finding
+from conformance.report.document import Document
 
 #: Pairs that a page shows, rows of one of them, and characters of one line.
 PAIRS, ROWS, LENGTH = 30, 60, 240
@@ -35,7 +36,7 @@ _TELLING = {"idempotency-key", "content-type"}
 SIGNS = {"same": "", "other": "≠", "left": "-", "right": "+"}
 
 
-def beside(document: Document, finding: FindingRecord) -> dict[str, Any] | None:
+def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
     """What the template shows of a finding's decisive exchange and its partner; None without one."""
     pair = partners(document, finding)
     if pair is None:
@@ -63,14 +64,14 @@ def beside(document: Document, finding: FindingRecord) -> dict[str, Any] | None:
     }
 
 
-def partners(document: Document, finding: FindingRecord) -> tuple[ExchangeRecord, ExchangeRecord] | None:
+def partners(document: Document, finding: Finding) -> tuple[ExchangeRecord, ExchangeRecord] | None:
     """The decisive exchange and the one to set beside it, in the order in which they were sent.
 
     Of a creation that is the first one with its Idempotency-Key, whichever finding it was kept for; where it
     is itself the first, the next one, of the finding if there is one. Of anything else it is the same
     request among those of the finding, the last one before or the first one after it.
     """
-    kept = [document.exchanges.get(str(number)) for number in finding.exchanges]
+    kept = [document.exchanges.get(number) for number in finding.exchanges]
     decisive, *others = kept or [None]
     if decisive is None:
         return None

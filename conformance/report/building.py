@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,21 +12,18 @@ from typing import Any
 
 from conformance import __version__
 from conformance._files import shortest
-from conformance._text import clean, mapped, one_line, writable
+from conformance._text import clean, mapped, writable
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, VERSION, Level, Rule
-from conformance.judge.findings import Finding, Verdict
-from conformance.report.causes import causes
+from conformance.judge.findings import Verdict
+from conformance.judge.latency import Latency
+from conformance.judge.ledger import Case, Ledger
+from conformance.report.causes import CauseRecord
 from conformance.report.document import (
     FORMAT,
     AnnouncedRecord,
-    CaseKey,
-    CaseRecord,
-    CauseRecord,
     Document,
-    FindingRecord,
-    MadeRecord,
     MissingRecord,
     OperationRecord,
     OrganizationRecord,
@@ -37,30 +35,13 @@ from conformance.report.document import (
 )
 from conformance.report.evidence import document_exchanges
 from conformance.report.known_failures import KnownFailures
-from conformance.report.latency import latency
-from conformance.report.model import CaseResult, Results, Timing
-from conformance.report.outcome import Outcome, decide
 from conformance.report.pinned_choices import PinnedChoices
+from conformance.report.verdict import RunVerdict, decide
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor, abbreviated
 
-#: Exchanges kept as evidence of one finding, by what it concludes.
-EVIDENCE = {
-    Verdict.FAILED: 8,
-    Verdict.ERROR: 8,
-    Verdict.WARNING: 8,
-    Verdict.INCONCLUSIVE: 3,
-    Verdict.OBSERVED: 2,
-}
-
-#: Exchanges kept as evidence of any other finding.
-OTHER_EVIDENCE = 1
-
 #: Replay files that a document carries.
 REPLAYS = 30
-
-#: Further violations of one finding that are kept, shortened.
-FURTHER = 20
 
 
 @dataclass
@@ -68,7 +49,7 @@ class RunInfo:
     """How a run went: times in Unix seconds, `options` as the user gave them, by name.
 
     `embedded` runs were made on the suite's own reference server. `interrupted` says why a run did not run
-    to its end; it is empty for one that did, or that its user limited (see `Results.selection`). `folder` is
+    to its end; it is empty for one that did, or that its user limited (see `Ledger.narrowed`). `folder` is
     where the reports are written.
     """
 
@@ -85,83 +66,77 @@ class RunInfo:
     folder: Path | None = None
     label: str = ""
 
-    def outcome(self, results: Results) -> Outcome:
+    def verdict(self, ledger: Ledger) -> RunVerdict:
         """The verdict of the run."""
-        return decide(
-            results, self.fail_on, self.known, self.pinned, self.interrupted, embedded=self.embedded
-        )
+        return decide(ledger, self.fail_on, self.known, self.pinned, self.interrupted, embedded=self.embedded)
 
 
-def build(results: Results, target: Target | None, run: RunInfo) -> Document:
+def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
     """The results document of a run, as it stands when this is called.
 
     What workers handed on is free of secrets already; options and the target come from the controller, and
     are redacted here.
     """
-    outcome = run.outcome(results)
-    timings = _timings(results)
-    found = causes(results)
-    cells = tuple(_case(case, timings) for case in results.cells.values())
+    verdict = run.verdict(ledger)
     return Document(
         format=FORMAT,
         suite=SuiteRecord("financial-accounts-conformance", __version__, VERSION),
-        run=_run(results, run, Redactor(target)),
+        run=_run(ledger, run, Redactor(target)),
         target=_target(target) if target else None,
-        verdict=_verdict(outcome, results, run),
-        counts={
-            str(level): {str(verdict): counts[verdict] for verdict in Verdict}
-            for level, counts in results.counts().items()
-        },
+        verdict=_verdict(verdict, run.fail_on),
+        counts=_counts(ledger.cells),
         operations=tuple(
             OperationRecord(operation.id, operation.method, operation.path)
             for operation in OPERATIONS.values()
         ),
         rules=tuple(_rule(rule) for rule in RULES.values()),
-        cells=cells,
-        causes=tuple(
-            CauseRecord(
-                cause.rule,
-                tuple(case.operation for case in cause.cells),
-                tuple(CaseKey(case.rule, case.operation) for case in cause.consequences),
-            )
-            for cause in found
-        ),
-        known_failures=run.known.to_record(results) if run.known else None,
-        pinned_choices=run.pinned.to_record(results) if run.pinned else None,
-        latency=latency(timings.values()),
-        exchanges=document_exchanges(cells, results.exchanges),
-        errors=tuple(map(clean, results.errors)),
-        lost=clean(results.lost),
-        replays=_replays(results, run.folder),
+        cells=ledger.cells,
+        causes=verdict.causes,
+        known_failures=run.known.to_record(verdict.stale) if run.known else None,
+        pinned_choices=run.pinned.to_record(ledger, verdict.differences) if run.pinned else None,
+        latency=tuple(sorted(ledger.latency.values(), key=_place)),
+        exchanges=document_exchanges(ledger.cells, ledger.exchanges),
+        errors=tuple(map(clean, ledger.errors)),
+        lost=clean(ledger.lost),
+        replays=_replays(verdict.causes, ledger, run.folder),
         missing=tuple(
             MissingRecord(
                 operation,
-                clean(results.missing[operation]),
+                clean(ledger.missing[operation]),
                 tuple(waiting(operation)),
-                clean(results.known_missing.get(operation, "")),
+                clean(ledger.known_missing.get(operation, "")),
             )
             for operation in OPERATIONS
-            if operation in results.missing
+            if operation in ledger.missing
         ),
-        created=tuple(
-            sorted(map(_made, results.made), key=lambda made: (made.operation, made.path, made.id))
-        ),
+        created=tuple(sorted(ledger.created, key=lambda made: (made.operation, made.path, made.id))),
     )
 
 
-def _verdict(outcome: Outcome, results: Results, run: RunInfo) -> VerdictRecord:
+def _counts(cells: Iterable[Case]) -> dict[str, dict[str, int]]:
+    """Level -> verdict -> number of cases."""
+    found = Counter((RULES[case.rule].level, case.verdict) for case in cells)
+    return {str(level): {str(verdict): found[level, verdict] for verdict in Verdict} for level in Level}
+
+
+def _place(row: Latency) -> int:
+    """The place of an operation in the contract; last what is none of them."""
+    return list(OPERATIONS).index(row.operation) if row.operation in OPERATIONS else len(OPERATIONS)
+
+
+def _verdict(verdict: RunVerdict, fail_on: Level) -> VerdictRecord:
     return VerdictRecord(
-        name=outcome.name,
-        exit_status=outcome.exit_status,
-        sentence=clean(outcome.sentence),
-        notes=tuple(map(clean, outcome.notes)),
-        fail_on=run.fail_on,
-        title=clean(outcome.title),
-        failures=len(results.violations(run.fail_on)),
+        name=verdict.name,
+        exit_status=verdict.exit_status,
+        sentence=clean(verdict.sentence),
+        notes=tuple(map(clean, verdict.notes)),
+        fail_on=fail_on,
+        title=clean(verdict.title),
+        failures=verdict.failures,
     )
 
 
-def _run(results: Results, run: RunInfo, redactor: Redactor) -> RunRecord:
+def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
     def redacted(text: str) -> str:
         return clean(redactor.text(text))
 
@@ -173,18 +148,19 @@ def _run(results: Results, run: RunInfo, redactor: Redactor) -> RunRecord:
         options={name: redacted(value) for name, value in run.options.items()},
         embedded=run.embedded,
         interrupted=redacted(run.interrupted),
-        selection=redacted(results.selection),
+        selection=redacted(ledger.selection),
+        narrowed=[redacted(option) for option in ledger.narrowed],
         workers=run.workers,
-        requests=results.sent,
-        retries=results.waits,
-        waited=round(results.waited, 3),
+        requests=ledger.sent,
+        retries=ledger.waits,
+        waited=round(ledger.waited, 3),
         folder=clean(shortest(run.folder)) if run.folder else "",
         label=run.label,
-        created=len(results.made),
-        payouts=sum(made.operation == "createPayout" for made in results.made),
-        announced=AnnouncedRecord(*results.announced),
-        effort=results.effort,
-        judged_in_part=_by_rule(results.judged_in_part),
+        created=len(ledger.created),
+        payouts=sum(made.operation == "createPayout" for made in ledger.created),
+        announced=AnnouncedRecord(*ledger.announced),
+        effort=ledger.effort,
+        judged_in_part=_by_rule(ledger.judged_in_part),
     )
 
 
@@ -221,10 +197,6 @@ def _target(target: Target) -> TargetRecord:
     )
 
 
-def _made(made: MadeRecord) -> MadeRecord:
-    return MadeRecord(made.organization, made.operation, clean(made.id), clean(made.path))
-
-
 def _rule(rule: Rule) -> RuleRecord:
     return RuleRecord(
         rule.id,
@@ -237,55 +209,18 @@ def _rule(rule: Rule) -> RuleRecord:
     )
 
 
-def _case(case: CaseResult, timings: Mapping[int, Timing]) -> CaseRecord:
-    findings = sorted(case.findings, key=lambda finding: finding.weight, reverse=True)
-    return CaseRecord(
-        rule=case.rule,
-        operation=case.operation,
-        verdict=case.verdict,
-        summary=clean(case.summary),
-        known=clean(case.known),
-        findings=tuple(_finding(finding, timings) for finding in findings),
-    )
-
-
-def _finding(finding: Finding, timings: Mapping[int, Timing]) -> FindingRecord:
-    seconds = sum(timings[number].elapsed for number in set(finding.exchanges) if number in timings)
-    return FindingRecord(
-        verdict=finding.verdict,
-        check=finding.check,
-        summary=clean(finding.summary),
-        expected=clean(finding.expected),
-        got=clean(finding.got),
-        remedy=clean(finding.remedy),
-        cause=finding.cause,
-        probes=finding.probes,
-        exchanges=tuple(kept_evidence(finding)),
-        observations={clean(question): clean(answer) for question, answer in finding.observations.items()},
-        further=tuple(clean(one_line(text)) for text in finding.further[:FURTHER]),
-        exercised=finding.exercised,
-        replay=finding.replay,
-        confirmed=finding.confirmed,
-        without_error_body=finding.without_error_body,
-        seconds=round(seconds, 6),
-        lacks=finding.lacks,
-    )
-
-
-def kept_evidence(finding: Finding) -> list[int]:
-    """The exchanges of a finding that a document names, the decisive one first."""
-    return list(dict.fromkeys(finding.exchanges))[: EVIDENCE.get(finding.verdict, OTHER_EVIDENCE)]
-
-
-def _replays(results: Results, folder: Path | None) -> dict[str, Mapping[str, Any]]:
+def _replays(
+    causes: Iterable[CauseRecord], ledger: Ledger, folder: Path | None
+) -> dict[str, Mapping[str, Any]]:
     """The replay files of the first violation of each cause, by the path that findings name them with.
 
     They hold no secret, and are kept exact.
     """
     replays: dict[str, Mapping[str, Any]] = {}
-    for cause in causes(results) if folder else ():
-        finding = (next((case for case in cause.cells if not case.known), cause.cells[0])).decisive
-        if folder is None or finding is None or not finding.replay or len(replays) >= REPLAYS:
+    for cause in causes if folder else ():
+        cases = [ledger.case(cause.rule, operation) for operation in cause.operations]
+        finding = next((case for case in cases if not case.known), cases[0]).decisive
+        if folder is None or not finding.replay or len(replays) >= REPLAYS:
             continue
         try:
             replay = json.loads((folder / finding.replay).read_text("utf-8"))
@@ -294,14 +229,3 @@ def _replays(results: Results, folder: Path | None) -> dict[str, Mapping[str, An
         if isinstance(replay, dict):
             replays[finding.replay] = mapped(replay, writable)
     return replays
-
-
-def _timings(results: Results) -> dict[int, Timing]:
-    """The timings of every exchange that is known of, from either record."""
-    timings = {
-        number: Timing(
-            exchange.operation, exchange.status, exchange.started, exchange.elapsed, exchange.attempts
-        )
-        for number, exchange in results.exchanges.items()
-    }
-    return timings | results.timings

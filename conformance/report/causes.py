@@ -3,58 +3,80 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from typing import Annotated
 
+import msgspec
+
+from conformance._records import says
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
-from conformance.report.model import CaseResult, Results
+from conformance.judge.ledger import Case, Ledger
 
 Key = tuple[str, str]
 
 
-@dataclass
-class Cause:
-    """One broken rule: its cells, and the cases of other rules that failed because of it."""
+class CaseKey(msgspec.Struct, frozen=True):
+    """Names a case."""
 
-    rule: str
-    cells: list[CaseResult] = field(default_factory=list)
-    consequences: list[CaseResult] = field(default_factory=list)
+    rule: Annotated[str, says("Id of another rule.")]
+    operation: Annotated[str, says("An operationId.")]
 
     @property
-    def level(self) -> Level:
-        return RULES[self.rule].level
-
-    @property
-    def known(self) -> bool:
-        """Whether every cell is a known failure."""
-        return all(cell.known for cell in self.cells)
+    def key(self) -> tuple[str, str]:
+        """Rule and operation."""
+        return self.rule, self.operation
 
 
-def causes(results: Results) -> list[Cause]:
+class CauseRecord(msgspec.Struct, frozen=True):
+    """A broken rule, and the cases of other rules that were broken, or not judged, because of it."""
+
+    rule: Annotated[str, says("The rule that is broken.")]
+    operations: Annotated[tuple[str, ...], says("The operations on which it is broken.")]
+    took_along: Annotated[
+        tuple[CaseKey, ...],
+        says("Cells of other rules that were broken, or could not be judged, because of this one."),
+    ]
+
+
+def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     """The causes of all violations: required before implied, new before known, wide before narrow.
 
     Every violated case is in exactly one of them; what a violation kept from being judged is among its
-    `consequences`.
+    consequences (`took_along`).
     """
-    violated = {key: cell for key, cell in results.cells.items() if cell.verdict.is_violation}
+    violated = {case.key: case for case in ledger.cells if case.verdict.is_violation}
     first: dict[str, Key] = {}
     for key in violated:
         first.setdefault(key[0], key)
-    nowhere = _kept_nowhere(results)
-    parents = {key: _parent(cell, violated, first, nowhere) for key, cell in violated.items()}
-    found: dict[str, Cause] = {}
-    for key, cell in violated.items():
+    nowhere = _kept_nowhere(ledger)
+    parents = {key: _parent(case, violated, first, nowhere) for key, case in violated.items()}
+    broken: dict[str, list[Case]] = {}
+    consequences: dict[str, list[Case]] = {}
+    for key, case in violated.items():
         rule = _root(key, parents)[0]
-        cause = found.setdefault(rule, Cause(rule))
-        (cause.cells if cell.rule == rule else cause.consequences).append(cell)
-    for cell in results.with_verdict(Verdict.INCONCLUSIVE):
-        blocked_by = next((finding.cause for finding in cell.findings if finding.cause in first), "")
+        broken.setdefault(rule, [])
+        (broken if case.rule == rule else consequences).setdefault(rule, []).append(case)
+    for case in ledger.with_verdict(Verdict.INCONCLUSIVE):
+        blocked_by = next((finding.cause for finding in case.findings if finding.cause in first), "")
         if blocked_by:
-            key = (blocked_by, cell.operation)
+            key = (blocked_by, case.operation)
             rule = _root(key if key in violated else first[blocked_by], parents)[0]
-            found[rule].consequences.append(cell)
-    return sorted(
-        found.values(), key=lambda cause: (cause.level is not Level.REQUIRED, cause.known, -len(cause.cells))
+            consequences.setdefault(rule, []).append(case)
+    ordered = sorted(
+        broken,
+        key=lambda rule: (
+            RULES[rule].level is not Level.REQUIRED,
+            all(case.known for case in broken[rule]),
+            -len(broken[rule]),
+        ),
+    )
+    return tuple(
+        CauseRecord(
+            rule,
+            tuple(case.operation for case in broken[rule]),
+            tuple(CaseKey(*case.key) for case in consequences.get(rule, ())),
+        )
+        for rule in ordered
     )
 
 
@@ -69,39 +91,37 @@ def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
     return key
 
 
-def _kept_nowhere(results: Results) -> Mapping[str, Collection[str]]:
+def _kept_nowhere(ledger: Ledger) -> Mapping[str, Collection[str]]:
     """Rule -> the operations on which it was not run, of the rules that are broken wherever they were judged:
     a narrowed run looks in a few places only."""
     seen: dict[str, set[Verdict]] = {}
     unseen: dict[str, set[str]] = {}
-    for (rule, operation), cell in results.cells.items():
-        if cell.verdict is Verdict.NOT_RUN:
-            unseen.setdefault(rule, set()).add(operation)
+    for case in ledger.cells:
+        if case.verdict is Verdict.NOT_RUN:
+            unseen.setdefault(case.rule, set()).add(case.operation)
         else:
-            seen.setdefault(rule, set()).add(cell.verdict)
+            seen.setdefault(case.rule, set()).add(case.verdict)
     return {rule: unseen.get(rule, ()) for rule, verdicts in seen.items() if Verdict.PASSED not in verdicts}
 
 
 def _parent(
-    cell: CaseResult,
-    violated: Mapping[Key, CaseResult],
+    case: Case,
+    violated: Mapping[Key, Case],
     first: Mapping[str, Key],
     nowhere: Mapping[str, Collection[str]],
 ) -> Key | None:
-    """The violated cell that this cell's violation comes from."""
-    finding = cell.decisive
-    if finding is None:
-        return None
-    if finding.cause in first and finding.cause != cell.rule:
-        same = (finding.cause, cell.operation)
+    """The violated case that this case's violation comes from."""
+    finding = case.decisive
+    if finding.cause in first and finding.cause != case.rule:
+        same = (finding.cause, case.operation)
         return same if same in violated else first[finding.cause]
-    for rule in RULES[cell.rule].follows:
-        parent = (rule, cell.operation)
-        if cell.operation not in RULES[rule].operations or cell.operation in nowhere.get(rule, ()):
+    for rule in RULES[case.rule].follows:
+        parent = (rule, case.operation)
+        if case.operation not in RULES[rule].operations or case.operation in nowhere.get(rule, ()):
             # Of a rule about other operations, and of one that was broken wherever the run looked and was not
             # looked at here, any violation will do.
             parent = first.get(rule, parent)
-        if parent not in violated or (violated[parent].known and not cell.known):
+        if parent not in violated or (violated[parent].known and not case.known):
             # What is not listed stands on its own: behind a known failure nobody would see it.
             continue
         if rule == "error.shape" and not finding.without_error_body:

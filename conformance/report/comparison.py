@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from conformance._text import clean, listed
 from conformance.judge.findings import HELD, VIOLATIONS
+from conformance.judge.ledger import Case
 from conformance.report import view
-from conformance.report.document import CaseRecord, Document, RuleRecord
+from conformance.report.document import Document, RuleRecord
 
 #: Stands where a document has no such rule or operation.
 ABSENT = "absent"
@@ -97,7 +98,7 @@ def _rule(
     found: Comparison,
     rule: RuleRecord,
     keys: list[tuple[str, str]],
-    cells: list[dict[tuple[str, str], CaseRecord]],
+    cells: list[dict[tuple[str, str], Case]],
 ) -> None:
     columns: list[dict[str, list[str]]] = []
     for case in cells:

@@ -17,7 +17,9 @@ from conformance._records import Count, Seconds, Time, says, to_plain
 from conformance._records import schema as records_schema
 from conformance.contract.rules import Level
 from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.findings import Verdict
+from conformance.judge.latency import Latency
+from conformance.judge.ledger import Case, CreatedRecord
+from conformance.report.causes import CauseRecord
 
 #: The names that the verdict of a run may have.
 VERDICTS = [
@@ -26,7 +28,7 @@ VERDICTS = [
 ]
 
 #: The version of the format; the first number changes when a reader of the old one would misread the new one.
-FORMAT = "1.1"
+FORMAT = "1.2"
 
 
 class SuiteRecord(msgspec.Struct, frozen=True):
@@ -67,6 +69,7 @@ class RunRecord(msgspec.Struct, frozen=True):
         says("How often 429, and 503 with Retry-After, were waited out before a request was made again."),
     ] = 0
     waited: Annotated[Seconds, says("How long that took, of all workers together.")] = 0.0
+    narrowed: Annotated[list[str], says("The options that narrowed it, each with its value.")] = []
     folder: Annotated[
         str,
         says(
@@ -172,81 +175,6 @@ class RuleRecord(msgspec.Struct, frozen=True):
     ]
 
 
-class FindingRecord(msgspec.Struct, frozen=True):
-    """One check's conclusion; `seconds` is how long the exchanges that prove it took, `lacks` the operation
-    whose absence kept the rule from being judged."""
-
-    verdict: Annotated[Verdict, says("What the check concludes.")]
-    check: Annotated[str, says('The check; "passive" for rules of every response.')] = ""
-    summary: Annotated[str, says("The conclusion in a sentence.")] = ""
-    expected: Annotated[str, says("What was sent, and what the answer should have been.")] = ""
-    got: Annotated[str, says("What the answer was.")] = ""
-    remedy: Annotated[str, says("What the user can do about an inconclusive one.")] = ""
-    cause: Annotated[str, says("The rule whose violation kept this one from being judged.")] = ""
-    probes: Annotated[Count, says("How often the rule was judged.")] = 0
-    exchanges: Annotated[
-        tuple[int, ...], says("Numbers of the exchanges that prove it, the decisive one first.")
-    ] = ()
-    observations: Annotated[Mapping[str, str], says("Open question -> what the server does.")] = {}
-    further: Annotated[tuple[str, ...], says("Further violations, or what could not be judged.")] = ()
-    exercised: Annotated[bool, says("Whether the check had an occasion to judge the rule.")] = True
-    replay: Annotated[
-        str, says("File that repeats the violation, relative to this one; empty if there is none.")
-    ] = ""
-    confirmed: Annotated[str, says("What repeating the violation alone came to.")] = ""
-    without_error_body: Annotated[
-        bool, says("Whether what was got is a refusal without the documented error body.")
-    ] = False
-    seconds: Annotated[Seconds, says("How long the exchanges that prove it took.")] = 0.0
-    lacks: Annotated[
-        str, says("The operation whose absence kept the rule from being judged; empty where none did.")
-    ] = ""
-
-
-class CaseRecord(msgspec.Struct, frozen=True):
-    """One rule on one operation: its verdict, and the findings behind it, the most severe first."""
-
-    rule: Annotated[str, says("Id of the rule.")]
-    operation: Annotated[str, says("An operationId.")]
-    verdict: Annotated[Verdict, says("The most severe of the findings'.")]
-    summary: Annotated[str, says("What was concluded, in a sentence.")]
-    known: Annotated[str, says("Why this violation is a known failure; empty if it is none.")]
-    findings: Annotated[tuple[FindingRecord, ...], says("The most severe first.")]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Rule and operation."""
-        return self.rule, self.operation
-
-    @property
-    def decisive(self) -> FindingRecord:
-        """The most severe finding; one without words where there is none."""
-        return self.findings[0] if self.findings else FindingRecord(self.verdict)
-
-
-class CaseKey(msgspec.Struct, frozen=True):
-    """Names a case."""
-
-    rule: Annotated[str, says("Id of another rule.")]
-    operation: Annotated[str, says("An operationId.")]
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Rule and operation."""
-        return self.rule, self.operation
-
-
-class CauseRecord(msgspec.Struct, frozen=True):
-    """A broken rule, and the cases of other rules that were broken, or not judged, because of it."""
-
-    rule: Annotated[str, says("The rule that is broken.")]
-    operations: Annotated[tuple[str, ...], says("The operations on which it is broken.")]
-    took_along: Annotated[
-        tuple[CaseKey, ...],
-        says("Cells of other rules that were broken, or could not be judged, because of this one."),
-    ]
-
-
 class KnownFailureRecord(msgspec.Struct, frozen=True):
     """An entry of the list of known failures."""
 
@@ -296,21 +224,6 @@ class PinnedChoicesRecord(msgspec.Struct, frozen=True):
     ]
 
 
-class LatencyRecord(msgspec.Struct, frozen=True):
-    """How long the answers of one operation took, in seconds."""
-
-    operation: Annotated[str, says("An operationId, or empty.")]
-    exchanges: Annotated[Count, says("How many requests were sent.")]
-    statuses: Annotated[Mapping[str, int], says('Status, or "none" -> number of answers.')]
-    p50: Annotated[Seconds | None, says("Half of the answers took at most so long.")]
-    p95: Annotated[Seconds | None, says("95 in 100 of the answers took at most so long.")]
-    max: Annotated[Seconds | None, says("The slowest answer.")]
-    histogram: Annotated[
-        tuple[int, ...],
-        says("Answers within 1, 2, 5, 10, 20, 50, 100, 200, 500 ms, 1, 2, 5, 10 s, and slower."),
-    ]
-
-
 class MissingRecord(msgspec.Struct, frozen=True):
     """An operation that does not exist: how a valid request was answered, and which operations need it.
     `known` is why a list of known failures has it; empty where none does."""
@@ -319,16 +232,6 @@ class MissingRecord(msgspec.Struct, frozen=True):
     answered: Annotated[str, says("How the valid request was answered.")]
     waiting: Annotated[tuple[str, ...], says("The operations that need what it makes.")]
     known: Annotated[str, says("Why the list of known failures has it; empty where it does not.")] = ""
-
-
-class MadeRecord(msgspec.Struct, frozen=True):
-    """A resource that the run created: by which organization, operation and path, and its id. `operation` is
-    empty where the contract does not have the path."""
-
-    organization: Annotated[str, says("Whose credentials created it.")]
-    operation: Annotated[str, says("The operationId; empty where the contract does not have the path.")]
-    id: Annotated[str, says("Its id.")]
-    path: Annotated[str, says("The path of the request that created it.")]
 
 
 class Document(msgspec.Struct, frozen=True):
@@ -344,7 +247,7 @@ class Document(msgspec.Struct, frozen=True):
     counts: Annotated[Mapping[str, Mapping[str, int]], says("Level -> verdict -> number of cells.")]
     operations: Annotated[tuple[OperationRecord, ...], says("The operations of the contract, in its order.")]
     rules: Annotated[tuple[RuleRecord, ...], says("The catalogue as the run had it.")]
-    cells: Annotated[tuple[CaseRecord, ...], says("One for each rule on each operation that it is about.")]
+    cells: Annotated[list[Case], says("One for each rule on each operation that it is about.")]
     causes: Annotated[
         tuple[CauseRecord, ...],
         says("The violations by what caused them, the most severe first; every violated case is in one."),
@@ -356,11 +259,11 @@ class Document(msgspec.Struct, frozen=True):
         PinnedChoicesRecord | None, says("The pinned choices; null where the run had none.")
     ]
     latency: Annotated[
-        tuple[LatencyRecord, ...],
+        tuple[Latency, ...],
         says('Of all exchanges, by operation; "" stands for requests that are no operation.'),
     ]
     exchanges: Annotated[
-        Mapping[str, ExchangeRecord],
+        Mapping[int, ExchangeRecord],
         says(
             "By number: the exchanges that are evidence of findings, each once; as many as fit, those of the "
             "most severe findings first."
@@ -383,7 +286,7 @@ class Document(msgspec.Struct, frozen=True):
         ),
     ] = ()
     created: Annotated[
-        tuple[MadeRecord, ...],
+        tuple[CreatedRecord, ...],
         says("What the run created and left behind, as far as answers told: the API has no way to delete."),
     ] = ()
 
@@ -396,7 +299,7 @@ class Document(msgspec.Struct, frozen=True):
     def from_json(cls, data: Any) -> Document:
         """The inverse of `to_json`; members that it does not know are left out. Raises
         msgspec.ValidationError, which names the place."""
-        return msgspec.convert(data, cls)
+        return msgspec.convert(data, cls, str_keys=True)
 
 
 def schema() -> dict[str, Any]:

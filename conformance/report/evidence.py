@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from conformance._records import to_plain
 from conformance.judge.exchanges import BodyRecord, ExchangeRecord
 from conformance.judge.findings import Verdict
-from conformance.report.document import CaseRecord, Document
+from conformance.judge.ledger import Case
+from conformance.report.document import Document
 
 #: Bytes of exchanges, as JSON, that a results document keeps.
 DOCUMENT_EXCHANGES = 12_000_000
@@ -26,8 +27,8 @@ _HIDDEN = ("call", "url", "started")
 
 
 def document_exchanges(
-    cells: Iterable[CaseRecord], exchanges: Mapping[int, ExchangeRecord]
-) -> dict[str, ExchangeRecord]:
+    cells: Iterable[Case], exchanges: Mapping[int, ExchangeRecord]
+) -> dict[int, ExchangeRecord]:
     """The exchanges that findings name, as many as fit into DOCUMENT_EXCHANGES, in the order they were
     sent."""
     kept: dict[int, ExchangeRecord] = {}
@@ -39,7 +40,7 @@ def document_exchanges(
         if size > DOCUMENT_EXCHANGES:
             break
         kept[number] = exchanges[number]
-    return {str(number): kept[number] for number in sorted(kept)}
+    return {number: kept[number] for number in sorted(kept)}
 
 
 def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
@@ -50,7 +51,7 @@ def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
     kept: dict[str, dict[str, object]] = {}
     size = 0
     for verdict, number in _ranked(document.cells):
-        exchange = document.exchanges.get(str(number))
+        exchange = document.exchanges.get(number)
         if exchange is None:
             continue
         if verdict is not Verdict.ERROR and not verdict.is_violation:
@@ -67,7 +68,7 @@ def page_exchanges(document: Document) -> dict[str, dict[str, object]]:
     return kept
 
 
-def _ranked(cells: Iterable[CaseRecord]) -> Iterator[tuple[Verdict, int]]:
+def _ranked(cells: Iterable[Case]) -> Iterator[tuple[Verdict, int]]:
     """Each exchange that a finding names, once, with the most severe verdict it proves.
 
     Those of the most severe findings come first, and of these the decisive ones before all others.

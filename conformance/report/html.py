@@ -23,10 +23,11 @@ from markupsafe import Markup
 
 from conformance._text import clean, count, listed
 from conformance.contract import sections
-from conformance.judge.findings import Verdict
+from conformance.judge.findings import Finding, Verdict
+from conformance.judge.ledger import Case, CreatedRecord
 from conformance.report import overview, plots, view
 from conformance.report.beside import PAIRS, beside
-from conformance.report.document import CaseRecord, Document, FindingRecord, MadeRecord, RuleRecord
+from conformance.report.document import Document, RuleRecord
 from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
 from conformance.report.run_metadata import facts
 from conformance.report.transcript import transcript
@@ -168,9 +169,9 @@ class _Page:
             "words": words,
         }
 
-    def _created(self) -> list[tuple[str, list[MadeRecord]]]:
+    def _created(self) -> list[tuple[str, list[CreatedRecord]]]:
         """What was created by operation, as much as the page holds."""
-        by_operation: dict[str, list[MadeRecord]] = {}
+        by_operation: dict[str, list[CreatedRecord]] = {}
         for made in self.document.created[:CREATED]:
             by_operation.setdefault(made.operation, []).append(made)
         return list(by_operation.items())
@@ -211,7 +212,7 @@ class _Page:
         }
 
     def _line(self, number: int, with_transcript: bool) -> dict[str, Any]:
-        exchange = self.document.exchanges.get(str(number))
+        exchange = self.document.exchanges.get(number)
         if exchange is None:
             return {
                 "number": number,
@@ -275,7 +276,7 @@ class _Page:
             for number in sorted(chapters, key=sections.order)
         ]
 
-    def _cases(self, rule: RuleRecord) -> list[CaseRecord]:
+    def _cases(self, rule: RuleRecord) -> list[Case]:
         return [
             self.cells[rule.id, operation]
             for operation in rule.operations
@@ -303,7 +304,7 @@ class _Page:
             "checks": sorted(checks),
         }
 
-    def _cell(self, case: CaseRecord) -> dict[str, Any]:
+    def _cell(self, case: Case) -> dict[str, Any]:
         findings = [self._finding(case, finding) for finding in case.findings]
         commands = set()
         for shown in findings:
@@ -320,7 +321,7 @@ class _Page:
             "summary": "" if case.findings else case.summary,
         }
 
-    def _finding(self, case: CaseRecord, finding: FindingRecord) -> dict[str, Any]:
+    def _finding(self, case: Case, finding: Finding) -> dict[str, Any]:
         violated = finding.verdict.is_violation
         text = "" if violated else finding.summary
         if finding.cause and finding.cause in self.broken:
@@ -352,7 +353,7 @@ def _tally(verdicts: Iterable[Verdict]) -> str:
     return ", ".join(f"{counted[verdict]} {verdict}" for verdict in Verdict if counted[verdict])
 
 
-def _script(document: Document, finding: FindingRecord) -> str:
+def _script(document: Document, finding: Finding) -> str:
     """The stand-alone script that repeats a violation; empty where the document does not carry its requests,
     or where these were written by hand or by another version of the suite."""
     replay = document.replays.get(finding.replay)

@@ -15,21 +15,22 @@ from xml.etree import ElementTree
 
 from conformance._text import clean, count
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Case
 from conformance.report import view
-from conformance.report.document import CaseRecord, Document, RuleRecord
+from conformance.report.document import Document, RuleRecord
 
 _NAME = "Financial Accounts API conformance"
 
 #: (rule, operation) of a case that fails the run -> the case that is the failure of its cause, and how many
 #: cases of the cause fail.
-_Leading = dict[tuple[str, str], tuple[CaseRecord, int]]
+_Leading = dict[tuple[str, str], tuple[Case, int]]
 
 
 def junit(document: Document) -> str:
     """The results as an XML text."""
     rules, leading = view.rules(document), _leading(document)
     root = ElementTree.Element("testsuites", name=_NAME, time=_seconds(document.run.seconds))
-    areas: dict[str, list[CaseRecord]] = {}
+    areas: dict[str, list[Case]] = {}
     for case in document.cells:
         # What the user left out is not in the run; to name it would drown what is.
         if case.verdict is not Verdict.NOT_RUN or not document.run.selection:
@@ -72,7 +73,7 @@ def _leading(document: Document) -> _Leading:
 
 
 def _suite(
-    document: Document, area: str, cases: list[CaseRecord], rules: dict[str, RuleRecord], leading: _Leading
+    document: Document, area: str, cases: list[Case], rules: dict[str, RuleRecord], leading: _Leading
 ) -> ElementTree.Element:
     time = sum(finding.seconds for case in cases for finding in case.findings)
     suite = ElementTree.Element("testsuite", name=area, time=_seconds(time))
@@ -95,7 +96,7 @@ def _missing(document: Document) -> ElementTree.Element:
     return suite
 
 
-def _file(document: Document, case: CaseRecord) -> str:
+def _file(document: Document, case: Case) -> str:
     """A file that a viewer can link to: the target file of the user's repository, else the check's module."""
     target = document.run.options.get("target", "")
     if target.endswith(".toml") and not PurePath(target).is_absolute() and ".." not in PurePath(target).parts:
@@ -104,7 +105,7 @@ def _file(document: Document, case: CaseRecord) -> str:
     return f"conformance/checks/{module}.py" if module.startswith("test_") else "spec/rules.yaml"
 
 
-def _case(document: Document, case: CaseRecord, rule: RuleRecord, leading: _Leading) -> ElementTree.Element:
+def _case(document: Document, case: Case, rule: RuleRecord, leading: _Leading) -> ElementTree.Element:
     element = ElementTree.Element(
         "testcase",
         classname=rule.id,
@@ -133,7 +134,7 @@ def _case(document: Document, case: CaseRecord, rule: RuleRecord, leading: _Lead
     return element
 
 
-def _text(document: Document, case: CaseRecord, rule: RuleRecord) -> str:
+def _text(document: Document, case: Case, rule: RuleRecord) -> str:
     finding = case.decisive
     lines = [
         f"{rule.id} on {case.operation}: {case.verdict} ({rule.level}, section {', '.join(rule.section)})",

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -32,8 +32,8 @@ from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import HELD, VIOLATIONS, Verdict
+from conformance.judge.ledger import Case, Ledger
 from conformance.report.document import KnownFailureRecord, KnownFailuresRecord, StaleRecord
-from conformance.report.model import CaseResult, Results
 
 #: Stands in the place of a rule where an operation does not exist.
 MISSING = "operation.missing"
@@ -108,7 +108,7 @@ class KnownFailures:
                 )
         return cls(entries, str(path))
 
-    def apply(self, results: Results) -> list[Stale]:
+    def apply(self, ledger: Ledger) -> list[Stale]:
         """Marks the violated cells, and the missing operations, that are listed with the reason; returns the
         entries to delete.
 
@@ -116,8 +116,8 @@ class KnownFailures:
         all run, or when the operation exists by now. What was not run, or ended inconclusive, says nothing
         about an entry.
         """
-        results.known_missing.clear()
-        for cell in results.cells.values():
+        ledger.known_missing.clear()
+        for cell in ledger.cells:
             cell.known = ""
         stale = []
         today = self._today()
@@ -126,15 +126,15 @@ class KnownFailures:
                 stale.append(Stale(entry.line, entry, f"it expired on {entry.expires.isoformat()}"))
                 continue
             if entry.rule == MISSING:
-                if entry.operation in results.missing:
-                    results.known_missing[entry.operation] = entry.reason
-                elif _exists(results, entry.operation):
+                if entry.operation in ledger.missing:
+                    ledger.known_missing[entry.operation] = clean(entry.reason)
+                elif _exists(ledger, entry.operation):
                     stale.append(Stale(entry.line, entry, f"{entry.operation} exists now"))
                 continue
-            cells = [results.cells[entry.rule, operation] for operation in entry.operations]
+            cells = [ledger.case(entry.rule, operation) for operation in entry.operations]
             violated = [cell for cell in cells if cell.verdict.is_violation]
             for cell in violated:
-                cell.known = cell.known or entry.reason
+                cell.known = cell.known or clean(entry.reason)
             judged = [cell for cell in cells if cell.verdict is not Verdict.NOT_APPLICABLE]
             if judged and not violated and all(cell.verdict in HELD for cell in judged):
                 where = "every operation" if entry.operation == "*" else entry.operation
@@ -153,7 +153,7 @@ class KnownFailures:
                 return entry.reason
         return ""
 
-    def to_record(self, results: Results) -> KnownFailuresRecord:
+    def to_record(self, stale: Iterable[Stale]) -> KnownFailuresRecord:
         """The list as a report shows it, with the entries to delete."""
         return KnownFailuresRecord(
             source=clean(self.source),
@@ -168,17 +168,14 @@ class KnownFailures:
                 for entry in self.entries
             ),
             stale=tuple(
-                StaleRecord(stale.line, stale.entry.rule, stale.entry.operation, stale.why)
-                for stale in self.apply(results)
+                StaleRecord(found.line, found.entry.rule, found.entry.operation, found.why) for found in stale
             ),
         )
 
 
-def _exists(results: Results, operation: str) -> bool:
+def _exists(ledger: Ledger, operation: str) -> bool:
     """Whether a run judged anything of an operation, which it then must have."""
-    return any(
-        cell.verdict in (*HELD, *VIOLATIONS) for cell in results.cells.values() if cell.operation == operation
-    )
+    return any(cell.verdict in (*HELD, *VIOLATIONS) for cell in ledger.cells if cell.operation == operation)
 
 
 def _lines(text: str, entries: int) -> list[int]:
@@ -251,7 +248,7 @@ def _expiry(value: Any, place: str) -> date | None:
 
 
 def write_known(
-    results: Results,
+    ledger: Ledger,
     path: Path,
     reason: str = "to be given: why it fails, and until when",
     known: KnownFailures | None = None,
@@ -262,8 +259,8 @@ def write_known(
     Raises OSError.
     """
     lines = ["# Violations that do not fail the run. When one is mended the run says which entry to delete."]
-    by_rule: dict[str, list[CaseResult]] = {}
-    for cell in results.with_verdict(*VIOLATIONS):
+    by_rule: dict[str, list[Case]] = {}
+    for cell in ledger.with_verdict(*VIOLATIONS):
         by_rule.setdefault(cell.rule, []).append(cell)
     for rule, cells in by_rule.items():
         reasons = {cell.known or reason for cell in cells}
@@ -274,17 +271,16 @@ def write_known(
         )
         for cell in cells[:1] if wide else cells:
             operation = "*" if wide else cell.operation
-            finding = cell.decisive
-            got = f"  # {_comment(finding.got)}" if finding and finding.got and not wide else ""
+            got = f"  # {_comment(cell.decisive.got)}" if cell.decisive.got and not wide else ""
             lines += _table(rule, operation, cell.known or reason, got=got)
-    for operation in results.missing:
-        lines += _table(MISSING, operation, results.known_missing.get(operation, reason))
+    for operation in ledger.missing:
+        lines += _table(MISSING, operation, ledger.known_missing.get(operation, reason))
     for entry in known.entries if known else ():
         if entry.rule == MISSING:
-            if entry.operation not in results.missing and not _exists(results, entry.operation):
+            if entry.operation not in ledger.missing and not _exists(ledger, entry.operation):
                 lines += _table(MISSING, entry.operation, entry.reason, entry.expires)
             continue
-        cells = [results.cells[entry.rule, operation] for operation in entry.operations]
+        cells = [ledger.case(entry.rule, operation) for operation in entry.operations]
         violated = any(cell.verdict.is_violation for cell in cells)
         if not violated and any(cell.verdict not in (*HELD, Verdict.NOT_APPLICABLE) for cell in cells):
             lines += _table(entry.rule, entry.operation, entry.reason, entry.expires)

@@ -16,8 +16,8 @@ from conformance._files import read_toml, written
 from conformance._text import clean
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.judge.ledger import Ledger
 from conformance.report.document import DifferenceRecord, PinnedChoicesRecord
-from conformance.report.model import Results
 
 #: Rule, operation, question.
 Question = tuple[str, str, str]
@@ -27,13 +27,13 @@ class PinnedChoicesError(ValueError):
     """The pinned choices cannot be used; the text is one paragraph that names the place and the remedy."""
 
 
-def choices(results: Results) -> dict[Question, str]:
+def choices(ledger: Ledger) -> dict[Question, str]:
     """What the server did on each question that the specification leaves open, in the catalogue's order."""
     answers: dict[Question, set[str]] = {}
-    for cell in results.cells.values():
+    for cell in ledger.cells:
         for finding in cell.findings:
             for question, answer in finding.observations.items():
-                answers.setdefault((cell.rule, cell.operation, clean(question)), set()).add(clean(answer))
+                answers.setdefault((cell.rule, cell.operation, question), set()).add(answer)
     # Two checks that saw different things did so in either order.
     return {question: " / ".join(sorted(given)) for question, given in answers.items()}
 
@@ -76,24 +76,24 @@ class PinnedChoices:
                     pinned[rule, operation, question] = answer
         return cls(pinned, str(path))
 
-    def compare(self, results: Results) -> list[DifferenceRecord]:
+    def compare(self, ledger: Ledger) -> list[DifferenceRecord]:
         """The questions that were answered otherwise; one that was not asked again differs in nothing."""
-        now = choices(results)
+        now = choices(ledger)
         return [
             DifferenceRecord(*question, pinned=clean(answer), now=now[question])
             for question, answer in self.pinned.items()
             if question in now and now[question] != answer
         ]
 
-    def to_record(self, results: Results) -> PinnedChoicesRecord:
-        """What is pinned, in numbers, and what differs."""
-        now = choices(results)
+    def to_record(self, ledger: Ledger, differences: tuple[DifferenceRecord, ...]) -> PinnedChoicesRecord:
+        """What is pinned, in numbers, with `differences` (see `compare`)."""
+        now = choices(ledger)
         return PinnedChoicesRecord(
             source=clean(self.source),
             pinned=len(self.pinned),
             asked=sum(question in now for question in self.pinned),
             new=sum(question not in self.pinned for question in now),
-            differences=tuple(self.compare(results)),
+            differences=differences,
         )
 
 
@@ -103,14 +103,14 @@ def _table(value: Any, path: Path, place: str) -> dict[str, Any]:
     return value
 
 
-def write_pinned(results: Results, path: Path) -> Path:
+def write_pinned(ledger: Ledger, path: Path) -> Path:
     """Writes the choices of a run. Raises OSError."""
     lines = [
         "# What the server does where the specification leaves it open.",
         "# Written by a run with --write-pinned-choices; --pinned-choices compares later runs with it.",
     ]
     place = ("", "")
-    for (rule, operation, question), answer in choices(results).items():
+    for (rule, operation, question), answer in choices(ledger).items():
         if place != (rule, operation):
             place = rule, operation
             lines += ["", f"[choices.{_quoted(rule)}.{operation}]"]

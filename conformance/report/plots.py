@@ -8,8 +8,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from conformance._text import milliseconds
-from conformance.report.document import LatencyRecord
-from conformance.report.latency import EDGES
+from conformance.judge.latency import EDGES, Latency
 
 _WIDTH, _HEIGHT = 300, 26
 _LOW, _HIGH = 0.0005, 20.0
@@ -32,7 +31,7 @@ def axis() -> Markup:
     ).format(_WIDTH, _WIDTH, "axis from 1 ms to 10 s", ticks)
 
 
-def row(latency: LatencyRecord) -> dict[str, Any]:
+def row(latency: Latency) -> dict[str, Any]:
     """One operation's row: texts of its quantiles and statuses, and its plot."""
     answered = latency.p50 is not None
     quantiles = {"p50": latency.p50, "p95": latency.p95, "max": latency.max}
@@ -47,7 +46,7 @@ def row(latency: LatencyRecord) -> dict[str, Any]:
     }
 
 
-def _plot(latency: LatencyRecord, texts: dict[str, str]) -> Markup:
+def _plot(latency: Latency, texts: dict[str, str]) -> Markup:
     edges = [_LOW, *EDGES, _HIGH]
     most = max(latency.histogram) or 1
     parts = [
@@ -71,7 +70,7 @@ def _plot(latency: LatencyRecord, texts: dict[str, str]) -> Markup:
         )
     )
     parts.append(Markup('<circle cx="{}" cy="{}" r="3"/>').format(_x(latency.max or 0), y))
-    words = f"median {texts['p50']}, 95 % within {texts['p95']}, slowest {texts['max']}"
+    words = f"half within {texts['p50']}, 95 % within {texts['p95']}, slowest {texts['max']}"
     return Markup(
         '<svg class="plot" width="{}" height="{}" viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>'
     ).format(_WIDTH, _HEIGHT, _WIDTH, _HEIGHT, escape(words), Markup("").join(parts))

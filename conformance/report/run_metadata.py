@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from conformance._text import listed
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import QUICK
 from conformance.report.document import (
     AnnouncedRecord,
     Document,
     OrganizationRecord,
     TargetRecord,
 )
-from conformance.report.model import QUICK
 
 
 def facts(document: Document) -> list[tuple[str, str]]:

@@ -13,10 +13,11 @@ from conformance._files import shortest
 from conformance._text import clean, count, duration, listed, one_line, operations
 from conformance.contract.needs import first
 from conformance.contract.rules import Level
-from conformance.judge.findings import Verdict
+from conformance.judge.findings import Finding, Verdict
+from conformance.judge.ledger import Case
 from conformance.report import view
 from conformance.report.commands import replay, rerun
-from conformance.report.document import CaseRecord, Document, FindingRecord, RunRecord
+from conformance.report.document import Document, RunRecord
 
 #: How pytest's TerminalWriter marks a line.
 Markup = dict[str, Any]
@@ -197,7 +198,7 @@ class _Summary:
         if len(further) > len(shown):
             yield Row(f"{len(further) - len(shown)} more checks, listed with -v", _FAINT, label="also")
 
-    def _reproduction(self, case: CaseRecord, finding: FindingRecord) -> str:
+    def _reproduction(self, case: Case, finding: Finding) -> str:
         """The command that repeats a violation: its replay file where there is one, else its check alone."""
         folder = shortest(self.folder) if self.folder else ""
         if not finding.replay:
@@ -207,7 +208,7 @@ class _Summary:
     def _warnings(self) -> Iterator[Row]:
         if self.document.verdict.fail_on is Level.IMPLIED:
             return
-        by_rule: dict[str, list[CaseRecord]] = {}
+        by_rule: dict[str, list[Case]] = {}
         for case in self.document.cells:
             if case.verdict is Verdict.WARNING and not case.known:
                 by_rule.setdefault(case.rule, []).append(case)
@@ -325,12 +326,12 @@ def _waits(run: RunRecord) -> str:
     return f", {count(run.retries, 'wait')} for a rate limit ({duration(run.waited)})" if run.retries else ""
 
 
-def _told(finding: FindingRecord) -> str:
+def _told(finding: Finding) -> str:
     """What was expected and what was got, in a line."""
     return f"expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}"
 
 
-def _confirmed(finding: FindingRecord) -> str:
+def _confirmed(finding: Finding) -> str:
     return {
         "confirmed": " (confirmed by repeating it alone)",
         "not reproduced": " (not reproduced alone; it is a violation all the same)",

@@ -14,18 +14,12 @@ from conformance._files import InputError, read_json
 from conformance._text import clean, count, listed, milliseconds
 from conformance.contract.needs import NEEDS
 from conformance.contract.rules import Level
-from conformance.judge.findings import VIOLATIONS, Verdict
+from conformance.judge.findings import VIOLATIONS, Finding, Verdict
+from conformance.judge.latency import Latency
+from conformance.judge.ledger import Case
+from conformance.report.causes import CaseKey, CauseRecord
 from conformance.report.commands import replay, rerun
-from conformance.report.document import (
-    FORMAT,
-    CaseKey,
-    CaseRecord,
-    CauseRecord,
-    Document,
-    FindingRecord,
-    MissingRecord,
-    RuleRecord,
-)
+from conformance.report.document import FORMAT, Document, MissingRecord, RuleRecord
 
 #: Verdicts in the order in which tables show them, with the sign of each.
 SIGNS = {
@@ -73,7 +67,7 @@ def _typed(data: Any, path: Path) -> Document:
             "the suite that wrote it."
         )
     try:
-        document = Document.from_json(data)
+        document = Document.from_json(_named(data))
     except msgspec.ValidationError as error:
         raise DocumentError(
             f"{path}: the results do not fit spec/results.schema.json: {clean(str(error))}."
@@ -81,6 +75,16 @@ def _typed(data: Any, path: Path) -> Document:
     if not _consistent(document):
         raise DocumentError(f"{path}: the results contradict themselves; make them anew.")
     return document
+
+
+def _named(data: dict[str, Any]) -> dict[str, Any]:
+    """Results whose findings name rule and operation; up to format 1.1 their cells alone did."""
+    for case in data["cells"] if isinstance(data.get("cells"), list) else ():
+        if isinstance(case, dict) and isinstance(case.get("findings"), list):
+            for finding in case["findings"]:
+                if isinstance(finding, dict):
+                    finding |= {"rule": case.get("rule"), "operation": case.get("operation")}
+    return data
 
 
 def _consistent(document: Document) -> bool:
@@ -108,7 +112,7 @@ def _consistent(document: Document) -> bool:
 # ---------------------------------------------------------------------- parts by name
 
 
-def cells(document: Document) -> dict[tuple[str, str], CaseRecord]:
+def cells(document: Document) -> dict[tuple[str, str], Case]:
     """The cases by rule and operation."""
     return {case.key: case for case in document.cells}
 
@@ -125,7 +129,7 @@ def gating(document: Document) -> tuple[Level, ...]:
     return (Level.REQUIRED,)
 
 
-def fails(document: Document, case: CaseRecord, level: Level) -> bool:
+def fails(document: Document, case: Case, level: Level) -> bool:
     """Whether a case of a rule of this level fails the run."""
     return case.verdict.is_violation and not case.known and level in gating(document)
 
@@ -202,16 +206,13 @@ def pace(document: Document) -> str:
     rows = [row for row in document.latency if row.p50 is not None and row.operation]
     if not rows:
         return ""
-    ordered = sorted(rows, key=lambda row: row.p50 or 0.0)
-    half, seen, median = sum(row.exchanges for row in ordered) / 2, 0, 0.0
-    for row in ordered:
-        seen, median = seen + row.exchanges, row.p50 or 0.0
-        if seen >= half:
-            break
-    slowest = ordered[-1]
+    whole = Latency("")
+    for row in rows:
+        whole.merge(row)
+    slowest = max(rows, key=lambda row: row.p50 or 0.0)
     return (
-        f"The server answers in {milliseconds(median)} at median; slowest is {slowest.operation} with "
-        f"{milliseconds(slowest.p50 or 0.0)}."
+        f"Half of the answers came within {milliseconds(whole.p50 or 0.0)}; slowest is {slowest.operation}, "
+        f"half within {milliseconds(slowest.p50 or 0.0)}."
     )
 
 
@@ -223,7 +224,7 @@ class Check:
     """What one check saw of a broken rule: its first finding, and on which operations it failed."""
 
     name: str
-    finding: FindingRecord
+    finding: Finding
     operations: tuple[str, ...]
 
 
@@ -233,7 +234,7 @@ class Cause:
 
     record: CauseRecord
     rule: RuleRecord
-    cases: tuple[CaseRecord, ...]
+    cases: tuple[Case, ...]
     checks: tuple[Check, ...]
 
     @property
@@ -242,7 +243,7 @@ class Cause:
         return all(case.known for case in self.cases)
 
     @property
-    def first(self) -> CaseRecord:
+    def first(self) -> Case:
         """The case that is shown: the first that is not known."""
         return next((case for case in self.cases if not case.known), self.cases[0])
 
@@ -265,9 +266,9 @@ def causes(document: Document) -> list[Cause]:
     return found
 
 
-def _checks(cases: Sequence[CaseRecord]) -> tuple[Check, ...]:
+def _checks(cases: Sequence[Case]) -> tuple[Check, ...]:
     """The distinct checks that saw a rule broken, that of the first case's decisive finding first."""
-    seen: dict[str, list[tuple[FindingRecord, str]]] = {}
+    seen: dict[str, list[tuple[Finding, str]]] = {}
     for case in sorted(cases, key=lambda case: bool(case.known)):
         for finding in case.findings:
             if finding.verdict.is_violation:
@@ -278,18 +279,18 @@ def _checks(cases: Sequence[CaseRecord]) -> tuple[Check, ...]:
     )
 
 
-def reproduction(document: Document, case: CaseRecord, finding: FindingRecord | None = None) -> str:
+def reproduction(document: Document, case: Case, finding: Finding | None = None) -> str:
     """The command that repeats a case's violation, given where the run was started."""
     if file := (finding or case.decisive).replay:
         return replay(file, document.run.options, document.run.folder)
     return rerun(case.rule, case.operation, document.run.options)
 
 
-def signed(document: Document, case: CaseRecord) -> str:
+def signed(document: Document, case: Case) -> str:
     """The string that was signed in the decisive request of a failure of authentication; empty elsewhere."""
     if not case.rule.startswith("auth."):
         return ""
-    exchanges = [document.exchanges.get(str(number)) for number in case.decisive.exchanges[:1]]
+    exchanges = [document.exchanges.get(number) for number in case.decisive.exchanges[:1]]
     return next((exchange.signed or "" for exchange in exchanges if exchange), "")
 
 
@@ -309,7 +310,7 @@ class Missing:
 
     reason: str
     remedy: str
-    cases: tuple[CaseRecord, ...]
+    cases: tuple[Case, ...]
 
 
 def inconclusive(document: Document) -> list[Missing]:
@@ -319,7 +320,7 @@ def inconclusive(document: Document) -> list[Missing]:
     """
     blocked = {case.key for cause in document.causes for case in cause.took_along}
     levels = {rule.id: rule.level for rule in document.rules}
-    groups: dict[tuple[str, str], list[CaseRecord]] = {}
+    groups: dict[tuple[str, str], list[Case]] = {}
     for case in document.cells:
         if case.key in blocked:
             continue

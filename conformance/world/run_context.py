@@ -28,7 +28,7 @@ from conformance.world.account import AccountFixture
 from conformance.world.cache import Key, RunCache
 from conformance.world.lateness import MOST_IN_VAIN, expect_within, look_until, within
 from conformance.world.made import MadeList
-from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads
+from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads, withheld
 from conformance.world.samples import Samples
 
 #: What to do when a sample is refused, named in the report.
@@ -206,7 +206,7 @@ class RunContext:
     def sent_all(self, exchanges: Iterable[Exchange]) -> None:
         """Raises Inconclusive where the run might not send one of these any more."""
         for exchange in exchanges:
-            if exchange.failure is Failure.WITHHELD and exchange.error == NOT_SENT:
+            if withheld(exchange):
                 raise LeftOut(NOT_SENT)
             if exchange.failure is Failure.WITHHELD:
                 raise Inconclusive(exchange.error or "", MORE)

@@ -10,14 +10,12 @@ import tempfile
 import time
 from pathlib import Path
 
-import msgspec
-
 from conformance.harness.exploration import FuzzSettings
-from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.findings import Finding, Verdict
+from conformance.judge.ledger import Ledger
+from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker
 from conformance.report.building import RunInfo, build
-from conformance.report.model import Results, Timing
 from conformance.report.write import write_all
 from tests.support.runs import run_on
 
@@ -30,31 +28,19 @@ def main() -> None:
     number, run = int(sys.argv[1]), run_on()
     worker = Worker(run.target, index=0, workers=1, settings=FuzzSettings(1))
     worker.run = run
-    results, call = Results(run.target), run.shared().call("listAccounts")
+    results, call = Ledger.of_catalogue(run.target), run.shared().call("listAccounts")
     begin = time.time()
     for _ in range(number // EACH):
         exchanges = [run.send(run.client(), call, "one of many").number for _ in range(EACH)]
         finding = Finding(
             "list.walk", "listAccounts", Verdict.FAILED, "growing", "broken", exchanges=exchanges, probes=EACH
         )
-        _take(results, worker.payload("growing", [finding]))
+        results.merge(received(worker.payload("growing", [finding])))
     with tempfile.TemporaryDirectory() as folder:
         write_all(build(results, run.target, RunInfo(begin, time.time())), Path(folder))
         sizes = {name: (Path(folder) / name).stat().st_size for name in ("results.json", "report.html")}
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     print(json.dumps({"memory": memory, **sizes}))
-
-
-def _take(results: Results, payload: dict) -> None:  # type: ignore[type-arg]
-    """As the controller takes in what a worker hands on."""
-    for plain in payload["exchanges"]:
-        record = msgspec.convert(plain, ExchangeRecord)
-        results.exchanges[record.number] = record
-    for plain in payload["findings"]:
-        results.add(Finding.from_plain(plain))
-    for number, *timing in payload["timings"]:
-        results.timings[number] = Timing(*timing)
-    results.sent = payload["sent"]
 
 
 if __name__ == "__main__":

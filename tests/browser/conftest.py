@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from conformance.judge.ledger import Ledger
 from conformance.report.html import html
-from conformance.report.model import Results
 from tests.browser.pages import Opened, Show
 from tests.support.report_samples import document
 
@@ -22,7 +22,7 @@ def show(browser: Browser, tmp_path: Path) -> Iterator[Show]:
     """Opens the report of results, or a page that is given; at the end it must have had no problem."""
     opened: list[Opened] = []
 
-    def open_(results: Results | str, fragment: str = "", **how: Any) -> Opened:
+    def open_(results: Ledger | str, fragment: str = "", **how: Any) -> Opened:
         text = results if isinstance(results, str) else html(document(results))
         path = tmp_path / "report.html"
         path.write_text(text, "utf-8")

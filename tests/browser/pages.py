@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from conformance.judge.findings import Verdict
-from conformance.report.model import Results
+from conformance.judge.ledger import Ledger
 from tests.support.report_samples import exchange, finding, keep, whole_run
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Opened:
 Show = Callable[..., Opened]
 
 
-def broken() -> Results:
+def broken() -> Ledger:
     """Two broken rules, one inconclusive one, and exchanges."""
     results = whole_run(
         None,

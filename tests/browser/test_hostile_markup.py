@@ -6,9 +6,9 @@ import json
 from typing import Any
 
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html
-from conformance.report.model import Results
 from tests.browser.pages import PAGES, WALK, Show
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -22,7 +22,7 @@ HOSTILE = (
 )
 
 
-def hostile() -> Results:
+def hostile() -> Ledger:
     """A run in which every text that a server has a say in is hostile."""
     body = json.dumps({HOSTILE: HOSTILE, "list": [HOSTILE]}).encode()
     texts: dict[str, Any] = {

@@ -9,9 +9,9 @@ import pytest
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html
-from conformance.report.model import Results
 from tests.browser.pages import Show, broken
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -138,7 +138,7 @@ def test_on_paper_the_verdict_and_the_causes_come_first(show: Show) -> None:
     assert len(page.pdf()) > 10_000
 
 
-def twice_performed() -> Results:
+def twice_performed() -> Ledger:
     """A run in which a repeated key did the work again: two exchanges decide."""
     keyed: dict[str, Any] = {"request_headers": [("Idempotency-Key", "k")]}
     results = whole_run(

@@ -90,7 +90,7 @@ def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
                 if finding.verdict in (Verdict.FAILED, Verdict.WARNING, Verdict.INCONCLUSIVE)
                 and finding.exercised
             ]
-    blamed += [f"{rule}: {tally.got}" for (rule, _), tally in run.invariants.tallies.items() if tally.broken]
+    blamed += [entry.finding().sentence for entry in run.invariants.tallies.values() if entry.broken]
     assert blamed == []
     assert len(answered) > 5
 

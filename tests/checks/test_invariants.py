@@ -46,7 +46,7 @@ def test_every_operation_is_judged(run: RunContext, rule: str) -> None:
 
 
 def test_nothing_is_broken(run: RunContext) -> None:
-    assert not [(key, tally.got) for key, tally in run.invariants.tallies.items() if tally.broken]
+    assert not [entry.finding().sentence for entry in run.invariants.tallies.values() if entry.broken]
 
 
 @pytest.mark.parametrize(
@@ -87,9 +87,9 @@ def test_lost_requests_have_a_witness_to_send_again(run: RunContext) -> None:
     odd = replace(answer, number=999, repeated=True, call=answer.call.signed(omit=("X-Nonce",)))
     rules.inspect(odd)
     tally = rules.tallies[LOST, "listWallets"]
-    assert tally.broken == 11 and tally.witnesses == [181], "the last with a valid signature"
-    violation = tally.violation(LOST, "listWallets")
-    assert violation.judged == [181] and violation.expectation == SeldomLost(tally.expected, 100)
+    assert tally.broken == 11 and tally.violations[0].exchanges == (181,), "the last with a valid signature"
+    violation = tally.finding()
+    assert violation.judged == [181] and violation.expectation == SeldomLost(violation.expected, 100)
     assert violation.got == "11 of 100 had to be sent again"
 
 

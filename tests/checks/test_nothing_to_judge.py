@@ -13,9 +13,9 @@ from conformance.contract.operations import OPERATIONS, response_rules
 from conformance.contract.rules import RULES
 from conformance.harness.check import run_check
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Case, Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Listing, Record
-from conformance.report.model import CaseResult, Results
 from tests.support.runs import run_on
 from tests.variants.answers import ShortListItems
 from tests.variants.hurry import hurried
@@ -70,21 +70,21 @@ CELLS = [
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[tuple[str, str], CaseResult]:
+def cases() -> dict[tuple[str, str], Case]:
     """What the checks of these rules, and the rules of every response, come to where nothing is there."""
     with hurried():
         run = run_on(NothingThere())
-        results = Results(run.target)
+        results = Ledger.of_catalogue(run.target)
         for check, operation in plan({rule for rule, _ in CELLS}, {operation for _, operation in CELLS}):
             for finding in run_check(check, operation, run)[0]:
                 results.add(finding)
     judged = {cell for cell, tally in run.invariants.tallies.items() if tally.judged}
     assert not judged & set(CELLS)
-    return results.cells
+    return {case.key: case for case in results.cells}
 
 
 @pytest.mark.parametrize(("rule", "operation"), CELLS)
-def test_nothing_is_not_good(cases: dict[tuple[str, str], CaseResult], rule: str, operation: str) -> None:
+def test_nothing_is_not_good(cases: dict[tuple[str, str], Case], rule: str, operation: str) -> None:
     case = cases[rule, operation]
     assert case.verdict is not Verdict.PASSED
     assert case.summary
@@ -110,11 +110,11 @@ def test_what_need_not_be_shown_leaves_nothing_undecided(
         run = run_on(behaviour, payouts=payouts)
         if not payouts:
             run.target = replace(run.target, primary=replace(run.target.primary, funded_account_id=None))
-        results = Results(run.target)
+        results = Ledger.of_catalogue(run.target)
         for check, name in plan({rule}, {operation}):
             for finding in run_check(check, name, run)[0]:
                 results.add(finding)
-    assert results.cells[rule, operation].verdict is Verdict.NOT_APPLICABLE
+    assert results.case(rule, operation).verdict is Verdict.NOT_APPLICABLE
 
 
 def wallets(*items: dict[str, Any]) -> dict[str, Any]:

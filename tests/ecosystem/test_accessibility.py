@@ -13,10 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html, comparison_pages
 from conformance.report.html import html
-from conformance.report.model import Results
 from tests.ecosystem import tools
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -58,7 +58,7 @@ REPLAY: dict[str, Any] = {
 }
 
 
-def broken() -> Results:
+def broken() -> Ledger:
     """One case of every verdict, a pair of exchanges to compare, and long names."""
     long = "a-word-that-no-line-can-break-" * 8
     results = whole_run(

@@ -13,10 +13,10 @@ from conformance.contract.rules import RULES, Level
 from conformance.harness.check import Check, run_check
 from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.judge.invariants import INVARIANTS
+from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.report.causes import causes
-from conformance.report.model import Results
 from conformance.world.run_context import RunContext, Wanted, everything
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -82,15 +82,15 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wan
     """What checks find on a server, invariants included, with the probes that are wanted."""
     run, outcome = run_on_fault(behaviour), Outcome()
     run.wanted = wanted
-    results = Results(run.target)
+    results = Ledger.of_catalogue(run.target)
     for check, operation in checks:
         for finding in run_one(check, operation, run, outcome):
             results.add(finding)
     _passive(run, outcome)
-    for (rule, operation), tally in run.invariants.tallies.items():
+    for tally in run.invariants.tallies.values():
         if tally.broken:
-            results.add(tally.violation(rule, operation))
-    outcome.causes = {cause.rule: [cell.operation for cell in cause.cells] for cause in causes(results)}
+            results.add(tally.finding())
+    outcome.causes = {cause.rule: list(cause.operations) for cause in causes(results)}
     outcome.sent = run.sent
     return outcome
 
@@ -174,7 +174,7 @@ def run_one(check: Check, operation: str, run: RunContext, outcome: Outcome) -> 
 def _passive(run: RunContext, outcome: Outcome) -> None:
     for cell, tally in run.invariants.tallies.items():
         if tally.broken:
-            outcome.broken.setdefault(cell, f"expected {tally.expected}; got {tally.got}")
+            outcome.broken.setdefault(cell, tally.violations[0].sentence)
 
 
 def judged_cells() -> set[CaseResult]:

@@ -63,7 +63,7 @@ def test_several_rules_are_found_and_each_is_shrunk() -> None:
     recorder, _ = explore(judge)
     found = broken(recorder)
     assert set(found) == {"fields.type", "fields.max-length"}
-    assert recorder.judged["fields.required", "createAccount"] > 20
+    assert recorder.entries["fields.required", "createAccount"].judged > 20
 
 
 def test_what_does_not_come_again_is_still_reported() -> None:

@@ -141,7 +141,7 @@ def test_what_narrowed_a_run_can_be_pasted() -> None:
     own = {"keyword": "", "markexpr": "not fuzz", "deselect": None, "ignore": None, "maxfail": 1}
     option = SimpleNamespace(**{**usual, **given}, **own, lf=False, pyargs=False)
     config = SimpleNamespace(option=option, args=[], invocation_params=SimpleNamespace(dir=Path()))
-    assert shlex.split(narrowed(config)) == [
+    assert shlex.split(" ".join(narrowed(config))) == [
         "-m", "not fuzz", "--rule", "auth.*", "--rule", "list.walk", "--shard", "1/2", "--read-only", "-x",
     ]  # fmt: skip
 

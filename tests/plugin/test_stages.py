@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from conformance.checks import plan
@@ -11,12 +9,15 @@ from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.harness import presence
 from conformance.harness.exploration import FuzzSettings
+from conformance.judge.ledger import Ledger
+from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
-from conformance.report.model import Results, Timing
 from conformance.target.file import build
+from conformance.wire.messages import Call
 from conformance.world.run_context import RunContext
+from tests.support.report_samples import exchange
 from tests.support.runs import run_on
 from tests.support.stages import Stage
 from tests.variants.choice import compose
@@ -38,37 +39,29 @@ REACHABLE = {
 
 
 @pytest.fixture(scope="module")
-def judged() -> dict[str, Any]:
-    """What a worker says of a server with two operations: findings by case, and what is missing."""
+def judged() -> Ledger:
+    """The ledger of a server with two operations."""
     server, seeded = new_server()
     target = build(target_tables(seeded, "http://stage.test"), "stage")
     worker = Worker(target, index=0, workers=1, settings=FuzzSettings(1))
     worker.run = RunContext(target, InProcessTransport(Stage.of(server, *BUILT)))
     worker._confirming = 0
-    findings, tallies = [], []
+    ledger = Ledger.of_catalogue(target)
     for check, operation in plan():
         with hurried():
             found, _ = worker.run_check(check, operation)
-        payload = worker.payload(check.name, found)
-        findings += payload["findings"]
-        tallies += payload["tallies"]
-        missing = payload["missing"]
-    return {"findings": findings, "tallies": tallies, "missing": missing}
+        ledger.merge(received(worker.payload(check.name, found)))
+    ledger.merge(received(worker.totals()))
+    return ledger
 
 
-def test_what_is_missing_is_named(judged: dict[str, Any]) -> None:
-    assert set(judged["missing"]) >= REACHABLE
-    assert not set(judged["missing"]) & set(BUILT)
+def test_what_is_missing_is_named(judged: Ledger) -> None:
+    assert set(judged.missing) >= REACHABLE
+    assert not set(judged.missing) & set(BUILT)
 
 
-def test_nothing_else_is_blamed_for_it(judged: dict[str, Any]) -> None:
-    broken = {
-        (finding["rule"], finding["operation"], finding["check"], finding["got"])
-        for finding in judged["findings"]
-        if finding["verdict"] in ("failed", "warning")
-    }
-    assert not broken
-    assert not {(tally["rule"], tally["operation"]) for tally in judged["tallies"] if tally["broken"]}
+def test_nothing_else_is_blamed_for_it(judged: Ledger) -> None:
+    assert not [finding.sentence for finding in judged.findings if finding.verdict.is_violation]
 
 
 def test_on_a_server_with_all_operations_none_is_missing() -> None:
@@ -85,10 +78,10 @@ def test_what_shows_late_and_is_refused_like_any_path_is_not_missing() -> None:
 
 
 def test_what_has_succeeded_somewhere_is_not_missing() -> None:
-    results = Results(None)
+    results = Ledger.of_catalogue(None)
     results.lack({"getBeneficiary": "404", "listWallets": "404"})
-    for number, status in enumerate((404, None, 200)):
-        results.sent_at(number, Timing("getBeneficiary", status, 0.0, 0.1))
+    for status in (404, None, 200):
+        results.measure(exchange(1, status=status, call=Call("getBeneficiary", "GET", "/")))
     results.lack({"getBeneficiary": "404"})
     assert results.missing == {"listWallets": "404"}
 

@@ -29,7 +29,8 @@ from conformance.checks import load_checks
 from conformance.checks.test_histories import RACES
 from conformance.contract.rules import RULES
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
-from conformance.judge import invariants, losses, recorder
+from conformance.judge import invariants, ledger, losses
+from conformance.judge.findings import Judgement
 from conformance.judge.invariants import INVARIANTS, Invariants
 from conformance.wire.messages import Exchange
 from tests.faults.catalogue import Fault
@@ -73,7 +74,7 @@ class Measure:
         self.tripped: Counter[Line] = Counter()
         self.about: set[tuple[Line, str]] = set()
 
-    def judge(self, *arguments: Any, **options: Any) -> recorder.Judgement:
+    def judge(self, *arguments: Any, **options: Any) -> Judgement:
         judgement = _judge(*arguments, **options)
         caller = sys._getframe(1)
         lines = set(_lines(caller))
@@ -110,7 +111,7 @@ class Measure:
         self.about |= other.about
 
 
-_judge, _inspect, _too_many_lost = recorder.judge, Invariants._judge, losses.too_many_lost
+_judge, _inspect, _too_many_lost = ledger.judge, Invariants._judge, losses.too_many_lost
 
 
 @contextlib.contextmanager
@@ -118,7 +119,7 @@ def measuring() -> Iterator[Measure]:
     """While the context lasts, whatever is judged is counted."""
     measure = Measure()
     with (
-        mock.patch.object(recorder, "judge", measure.judge),
+        mock.patch.object(ledger, "judge", measure.judge),
         mock.patch.object(Invariants, "_judge", lambda *given: measure.inspect(*given)),
         mock.patch.object(invariants, "too_many_lost", measure.too_many_lost),
     ):

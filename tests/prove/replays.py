@@ -64,7 +64,7 @@ def first_violation(fault: Fault, run: RunContext) -> tuple[Finding, list[int]] 
         for _ in stimuli(fault, run, Outcome()):
             tally = run.invariants.tallies.get((fault.rule, fault.operation))
             if tally is not None and tally.broken:
-                return tally.violation(fault.rule, fault.operation), list(run.record)
+                return tally.finding(), list(run.record)
     return None
 
 

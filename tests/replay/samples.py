@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from conformance.judge import recorder
 from conformance.judge.expectations import Expectation, Refused, SameAnswer
 from conformance.judge.findings import Finding
+from conformance.judge.ledger import Entry, judge
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import load, save
 from conformance.wire.messages import Exchange
@@ -17,7 +17,9 @@ from tests.support.runs import run_on
 
 
 def finding(rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> Finding:
-    return recorder.judge(expectation, exchanges).finding(rule, operation, "test_x.test_y")
+    entry = Entry(rule, operation, "test_x.test_y")
+    entry.take(judge(expectation, exchanges))
+    return entry.finding()
 
 
 class PerformsAgain(Behaviour):

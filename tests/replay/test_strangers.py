@@ -16,13 +16,13 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.cli.main import main
-from conformance.judge import recorder
 from conformance.judge.expectations import Refused
 from conformance.replay import ReplayError, as_python, load, perform, save
 from conformance.replay import document as documents
 from conformance.replay.forms import moved
 from conformance.replay.symbols import rendered
 from conformance.wire.messages import Failure
+from tests.replay.samples import finding
 from tests.support.callers import run_at
 from tests.support.random_answers import value
 from tests.support.runs import run_on
@@ -39,10 +39,8 @@ def recorded(folder: Path) -> dict[str, Any]:
     run = run_on()
     fixture = run.shared()
     listed = run.send(fixture.client, fixture.call("listWallets"), "first")
-    finding = recorder.judge(Refused("a list"), [listed]).finding(
-        "auth.signature", "listWallets", "test_x.test_y"
-    )
-    path = save(finding, list(run.record.values()), run, folder)
+    failed = finding("auth.signature", "listWallets", Refused("a list"), listed)
+    path = save(failed, list(run.record.values()), run, folder)
     assert path is not None
     return load(path)
 

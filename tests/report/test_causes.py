@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.causes import causes
-from conformance.report.model import Results
 from tests.support.drawn_runs import runs
 from tests.support.report_samples import (
     finding,
@@ -24,7 +24,7 @@ def test_a_rule_on_several_operations_is_one_cause() -> None:
         if operation != "createPayin"
     }
     [cause] = causes(whole_run(cells))
-    assert (cause.rule, len(cause.cells), cause.consequences) == ("auth.signature", 15, [])
+    assert (cause.rule, len(cause.operations), cause.took_along) == ("auth.signature", 15, ())
 
 
 def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
@@ -36,11 +36,11 @@ def test_rules_that_follow_are_taken_along_on_the_same_operation_only() -> None:
         }
     )
     first, second = causes(results)
-    assert {(first.rule, first.cells[0].operation), (second.rule, second.cells[0].operation)} == {
+    assert {(first.rule, first.operations[0]), (second.rule, second.operations[0])} == {
         ("auth.nonce-replay", "createAccount"),
         ("auth.nonce-replay-idempotent", "createWallet"),
     }
-    taken = next(cause for cause in (first, second) if cause.rule == "auth.nonce-replay").consequences
+    taken = next(cause for cause in (first, second) if cause.rule == "auth.nonce-replay").took_along
     assert [(cell.rule, cell.operation) for cell in taken] == [
         ("auth.nonce-replay-idempotent", "createAccount")
     ]
@@ -54,7 +54,7 @@ def test_a_rule_broken_wherever_a_narrowed_run_looked_explains_what_it_did_not_l
     }
     [cause] = causes(_seen(cells))
     assert cause.rule == "auth.signature"
-    assert [(cell.rule, cell.operation) for cell in cause.consequences] == [
+    assert [(cell.rule, cell.operation) for cell in cause.took_along] == [
         ("auth.signed-query", "listWallets")
     ]
     # Once it held somewhere, or was looked at there, it explains nothing.
@@ -62,9 +62,9 @@ def test_a_rule_broken_wherever_a_narrowed_run_looked_explains_what_it_did_not_l
         assert len(causes(_seen(cells | {("auth.signature", operation): verdict}))) == 2
 
 
-def _seen(cells: dict[tuple[str, str], Verdict]) -> Results:
+def _seen(cells: dict[tuple[str, str], Verdict]) -> Ledger:
     """A run that looked at these cases only."""
-    results = Results(None)
+    results = Ledger.of_catalogue(None)
     for (rule, operation), verdict in cells.items():
         if verdict is not Verdict.NOT_RUN:
             results.add(finding(rule, operation, verdict))
@@ -75,14 +75,14 @@ def test_a_chain_of_causes_ends_at_its_start() -> None:
     cells = [(rule, "listWallets") for rule in ("list.pages", "list.walk", "list.race")]
     [cause] = causes(whole_run(dict.fromkeys(cells, Verdict.FAILED)))
     assert cause.rule == "list.pages"
-    assert {cell.rule for cell in cause.consequences} == {"list.walk", "list.race"}
+    assert {cell.rule for cell in cause.took_along} == {"list.walk", "list.race"}
 
 
 def test_what_a_violation_kept_from_being_judged_stands_with_it() -> None:
     blocked = finding("list.walk", "listWallets", Verdict.INCONCLUSIVE, cause="http.no-server-error")
     results = whole_run({("http.no-server-error", "createWallet"): Verdict.FAILED}, blocked)
     [cause] = causes(results)
-    assert [cell.rule for cell in cause.consequences] == ["list.walk"]
+    assert [cell.rule for cell in cause.took_along] == ["list.walk"]
 
 
 def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
@@ -101,18 +101,20 @@ def test_a_refusal_of_the_wrong_shape_explains_no_acceptance() -> None:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
-def test_every_violation_is_in_exactly_one_cause(run: tuple[Results, dict[str, Any]]) -> None:
+def test_every_violation_is_in_exactly_one_cause(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, _ = run
     found = causes(results)
     grouped = [
-        (cell.rule, cell.operation)
+        key
         for cause in found
-        for cell in [*cause.cells, *cause.consequences]
-        if cell.verdict.is_violation
+        for key in [
+            *((cause.rule, operation) for operation in cause.operations),
+            *(case.key for case in cause.took_along),
+        ]
+        if results.case(*key).verdict.is_violation
     ]
-    assert sorted(grouped) == sorted(key for key, cell in results.cells.items() if cell.verdict.is_violation)
-    assert all(cause.cells for cause in found)
-    assert all(cell.rule == cause.rule for cause in found for cell in cause.cells)
+    assert sorted(grouped) == sorted(cell.key for cell in results.cells if cell.verdict.is_violation)
+    assert all(cause.operations for cause in found)
 
 
 def test_a_rule_about_other_operations_is_followed_wherever_it_is_broken() -> None:
@@ -124,7 +126,7 @@ def test_a_rule_about_other_operations_is_followed_wherever_it_is_broken() -> No
             }
         )
     )
-    assert (cause.rule, len(cause.consequences)) == ("idempotency.conflict", 1)
+    assert (cause.rule, len(cause.took_along)) == ("idempotency.conflict", 1)
 
 
 def test_no_rule_follows_itself_in_a_circle_and_open_ones_follow_nothing() -> None:

@@ -70,7 +70,7 @@ def test_one_format_goes_where_it_is_told(folder: Path, capsys: pytest.CaptureFi
         ("{", ["not JSON"]),
         ("[1]", ["not the results of a run"]),
         ('{"format": 3}', ["not the results of a run"]),
-        ('{"format": "2.0"}', ["2.0", "1.1"]),
+        ('{"format": "2.0"}', ["2.0", "1.2"]),
         ('{"format": "1.0"}', ["results.schema.json", "`suite`"]),
         ("[" * 100_000, ["not JSON"]),
     ],

@@ -16,11 +16,11 @@ from lxml import etree
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.document import Document
 from conformance.report.junit import junit
 from conformance.report.known_failures import Entry, KnownFailures
 from conformance.report.markdown import code, markdown, plain
-from conformance.report.model import Results
 from conformance.report.sarif import FINGERPRINT, sarif
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
 
@@ -110,9 +110,9 @@ def test_what_is_known_or_inconclusive_counts_as_skipped_with_its_reason(made: D
 
 
 def test_junit_leaves_out_what_the_user_left_out() -> None:
-    results = Results(None)
+    results = Ledger.of_catalogue(None)
     results.add(finding(*WALK, Verdict.PASSED))
-    results.selection = "-k walk"
+    results.narrowed = ["-k walk"]
     root = etree.fromstring(junit(document(results, None)).encode())
     assert len(root.findall(".//testcase")) == 2
 

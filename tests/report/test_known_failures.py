@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from conformance.cli.merge import merged
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.document import StaleRecord
 from conformance.report.junit import junit
 from conformance.report.known_failures import MISSING, KnownFailures, KnownFailuresError, write_known
 from conformance.report.markdown import markdown
-from conformance.report.model import Results
-from conformance.report.outcome import decide
 from conformance.report.sarif import sarif
+from conformance.report.verdict import decide
 from tests.support.report_samples import document, finding, run_info, whole_run
 
 WALK = ("list.walk", "listWallets")
@@ -40,15 +40,15 @@ def entry(
     return "\n".join([*lines, *(f"{key} = {value}" for key, value in further.items())]) + "\n"
 
 
-def status(results: Results, known: KnownFailures) -> int:
+def status(results: Ledger, known: KnownFailures) -> int:
     return decide(results, Level.REQUIRED, known).exit_status
 
 
 def test_a_listed_failure_stays_visible_and_does_not_fail_the_run(tmp_path: Path) -> None:
     results, known = whole_run({WALK: Verdict.FAILED}), load(tmp_path, entry())
     assert status(results, known) == 0
-    assert results.cells[WALK].verdict is Verdict.FAILED
-    assert results.cells[WALK].known == "mended soon"
+    assert results.case(*WALK).verdict is Verdict.FAILED
+    assert results.case(*WALK).known == "mended soon"
     assert "known failure" in decide(results, Level.REQUIRED, known).sentence
 
 
@@ -57,7 +57,7 @@ def test_without_the_list_it_fails_the_run_again(tmp_path: Path) -> None:
     assert status(results, load(tmp_path, entry())) == 0
     assert status(results, load(tmp_path, "")) == 1
     assert decide(results, Level.REQUIRED).exit_status == 1
-    assert not results.cells[WALK].known
+    assert not results.case(*WALK).known
 
 
 def test_a_star_covers_every_operation_of_its_rule_and_no_other_rule(tmp_path: Path) -> None:
@@ -90,13 +90,13 @@ def test_a_star_is_stale_only_when_its_rule_holds_on_every_operation(tmp_path: P
 @pytest.mark.parametrize("operation", ["*", "listWallets"])
 def test_what_was_not_run_to_its_end_is_no_pass(tmp_path: Path, verdict: Verdict, operation: str) -> None:
     results = whole_run({WALK: verdict})
-    results.selection = "-k something"
+    results.narrowed = ["-k something"]
     assert not load(tmp_path, entry(operation=operation)).apply(results)
 
 
 def test_what_the_target_file_declares_absent_is_no_pass(tmp_path: Path) -> None:
     results = whole_run()
-    assert results.cells["auth.signature", "createPayin"].verdict is Verdict.NOT_APPLICABLE
+    assert results.case("auth.signature", "createPayin").verdict is Verdict.NOT_APPLICABLE
     assert not load(tmp_path, entry("auth.signature", "createPayin")).apply(results)
 
 
@@ -105,7 +105,7 @@ def test_an_expired_entry_fails_the_run_whether_its_rule_holds_or_not(tmp_path: 
         known = load(tmp_path, entry(expires="2026-11-20"))
         assert status(results, known) == 1
         assert "expired" in known.apply(results)[0].why
-        assert not results.cells[WALK].known
+        assert not results.case(*WALK).known
 
 
 def test_an_entry_counts_on_its_last_day(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_what_is_written_is_read_back_and_excuses_exactly_that_run(
     path = write_known(results, tmp_path_factory.mktemp("known") / "known.toml")
     known = KnownFailures.load(path)
     assert decide(results, Level.IMPLIED, known).exit_status == 0
-    assert {key for key, cell in results.cells.items() if cell.known} == broken
+    assert {key for key, cell in ((cell.key, cell) for cell in results.cells) if cell.known} == broken
     # One violation less makes its entry stale, or nothing if a wider entry covers it.
     if broken:
         assert decide(whole_run(), Level.IMPLIED, known).exit_status == 1
@@ -217,16 +217,16 @@ def test_the_document_names_the_entries_to_delete(tmp_path: Path) -> None:
     assert made.known_failures.stale == (
         StaleRecord(1, "list.walk", "listWallets", "the rule holds now on listWallets"),
     )
-    assert run_info(known=known).outcome(whole_run()).exit_status == made.verdict.exit_status == 1
+    assert run_info(known=known).verdict(whole_run()).exit_status == made.verdict.exit_status == 1
 
 
 # ---------------------------------------------------------------------- operations that do not exist
 
 
-def lacking(operation: str = "createWallet") -> Results:
+def lacking(operation: str = "createWallet") -> Ledger:
     """A run on a server without an operation, which two cases waited for."""
     results = whole_run({("create.echo", operation): Verdict.INCONCLUSIVE, WALK: Verdict.INCONCLUSIVE})
-    for cell in (results.cells["create.echo", operation], results.cells[WALK]):
+    for cell in (results.case("create.echo", operation), results.case(*WALK)):
         for found in cell.findings:
             found.lacks = operation
     results.missing[operation] = "404 without error type and code"
@@ -265,7 +265,7 @@ def test_missing_operations_are_written_and_read_back(tmp_path: Path) -> None:
     assert [(listed.rule, listed.operation) for listed in known.entries] == [(MISSING, "createWallet")]
     assert status(results, known) == 0
     # What the run says nothing about stays listed.
-    nothing = KnownFailures.load(write_known(Results(None), tmp_path / "again.toml", known=known))
+    nothing = KnownFailures.load(write_known(Ledger.of_catalogue(None), tmp_path / "again.toml", known=known))
     assert [listed.operation for listed in nothing.entries] == ["createWallet"]
 
 

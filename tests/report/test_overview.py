@@ -68,5 +68,5 @@ def test_the_first_page_is_cut() -> None:
 
 def test_what_the_user_left_out_is_told() -> None:
     results = whole_run({WALK: Verdict.NOT_RUN})
-    results.selection = "-m 'not fuzz'"
+    results.narrowed = ["-m 'not fuzz'"]
     assert overview.values(document(results))["left_out"] == "1 case left out by -m 'not fuzz'"

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from conformance._text import clean
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.document import PinnedChoicesRecord
-from conformance.report.model import Results
-from conformance.report.outcome import decide
 from conformance.report.pinned_choices import PinnedChoices, PinnedChoicesError, choices, write_pinned
+from conformance.report.verdict import decide
 from tests.support.report_samples import document, finding, whole_run
 
 STATUS = ("http.success-status", "createAccount")
 
 
-def run(**answers: str) -> Results:
+def run(**answers: str) -> Ledger:
     observations = {"status of a success": "201", **answers}
     return whole_run(None, finding(*STATUS, Verdict.OBSERVED, observations=observations))
 
 
-def pinned(tmp_path: Path, results: Results) -> PinnedChoices:
+def pinned(tmp_path: Path, results: Ledger) -> PinnedChoices:
     return PinnedChoices.load(write_pinned(results, tmp_path / "pinned.toml"))
 
 

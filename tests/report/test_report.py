@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from jsonschema import Draft202012Validator
@@ -19,17 +18,16 @@ from conformance.checks import load_checks
 from conformance.contract.rules import SPEC, Level
 from conformance.harness.check import run_check
 from conformance.harness.exploration import FuzzSettings
-from conformance.judge.exchanges import ExchangeRecord
-from conformance.judge.findings import Finding, Verdict
+from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
+from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.store import Answer
 from conformance.report import evidence, write
-from conformance.report.latency import latency
-from conformance.report.model import Results, Timing
-from conformance.report.outcome import EXIT_STATUS, decide
 from conformance.report.terminal import summary
+from conformance.report.verdict import EXIT_STATUS, decide
 from conformance.report.write import FORMATS, write_all
 from conformance.target.file import Features, Target
 from tests.support.drawn_runs import runs
@@ -63,28 +61,28 @@ def test_what_a_check_of_the_rule_itself_found_is_shown_first() -> None:
             return None
 
     run, results, checks = run_on(PaysAgain()), whole_run(), load_checks()
-    case = results.cells["idempotency.replay", "createAccount"]
+    case = results.case("idempotency.replay", "createAccount")
     case.findings.clear()
     for name in ("test_conflict", "test_replay"):
         findings, _ = run_check(checks[f"test_idempotency.{name}"], case.operation, run)
         for found in findings:
             results.add(found)
     assert [found.verdict for found in case.findings] == [Verdict.FAILED] * 2
-    assert case.decisive is case.findings[1] and case.decisive.check.endswith("test_replay")
+    assert case.decisive is case.findings[0] and case.decisive.check.endswith("test_replay")
     [stored] = [record for record in document(results).cells if record.key == (case.rule, case.operation)]
     assert stored.decisive.check == case.decisive.check
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
-def test_documents_fit_their_schema(run: tuple[Results, dict[str, Any]]) -> None:
+def test_documents_fit_their_schema(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, how = run
     SCHEMA.validate(document(results, **how).to_json())
 
 
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
-def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Results, dict[str, Any]]) -> None:
+def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, how = run
     made = document(results, **how)
     verdict = made.verdict
@@ -137,15 +135,15 @@ def test_exit_status(verdicts: Mapping[tuple[str, str], Verdict], how: dict[str,
 
 
 def test_a_run_that_exercised_nothing_does_not_conform() -> None:
-    nothing = Results(TARGET)
+    nothing = Ledger.of_catalogue(TARGET)
     assert decide(nothing, Level.REQUIRED).exit_status == 6
-    nothing.selection = "-k nothing"
+    nothing.narrowed = ["-k nothing"]
     assert decide(nothing, Level.REQUIRED).exit_status == 6
 
 
 def test_what_the_user_left_out_is_named_and_not_held_against_the_server() -> None:
     results = whole_run({WALK: Verdict.NOT_RUN})
-    results.selection = "-m 'not fuzz'"
+    results.narrowed = ["-m 'not fuzz'"]
     assert decide(results, Level.REQUIRED).exit_status == 0
     assert "-m 'not fuzz'" in decide(results, Level.REQUIRED).sentence
     assert "conforms" not in decide(results, Level.REQUIRED).sentence
@@ -179,7 +177,7 @@ def test_exchanges_are_kept_once_and_only_as_evidence() -> None:
     )
     keep(results, *(exchange(number) for number in range(1, 8)))
     made = document(results)
-    assert list(made.exchanges) == ["1", "3", "4"]
+    assert list(made.exchanges) == [1, 3, 4]
     assert sum(row.exchanges for row in made.latency) == 7
     SCHEMA.validate(made.to_json())
 
@@ -199,10 +197,10 @@ def test_no_format_shows_a_secret_or_a_whole_key(tmp_path: Path) -> None:
             finding("http.success-status", "createAccount", Verdict.OBSERVED, observations={text: text}),
         ],
     )
-    results = whole_run(None, *map(Finding.from_plain, payload["findings"]))
-    for plain in payload["exchanges"]:
-        results.exchanges[plain["number"]] = msgspec.convert(plain, ExchangeRecord)
-    results.lost = payload["lost"]
+    results = whole_run()
+    for case in (WALK, ("http.success-status", "createAccount")):
+        results.case(*case).findings.clear()
+    results.merge(received(payload))
     made = document(results, options={"target": text}, interrupted=text)
     for name, (_, make) in FORMATS.items():
         shown = make(made)
@@ -221,10 +219,10 @@ def test_of_many_exchanges_those_that_decide_violations_are_kept(monkeypatch: py
     keep(results, *(exchange(number) for number in range(1, 6)))
     size = len(json.dumps(to_plain(results.exchanges[1])))
     monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(2.5 * size))
-    assert list(document(results).exchanges) == ["2", "4"]
+    assert list(document(results).exchanges) == [2, 4]
     monkeypatch.setattr(evidence, "DOCUMENT_EXCHANGES", int(4.5 * size))
     made = document(results)
-    assert list(made.exchanges) == ["2", "3", "4", "5"]
+    assert list(made.exchanges) == [2, 3, 4, 5]
     assert all(isinstance(make(made), str) for _, make in FORMATS.values())
 
 
@@ -235,34 +233,26 @@ def test_bodies_and_texts_are_bounded() -> None:
     keep(results, exchange(1, b'"' + b"z" * 10**6 + b'"'))
     made = document(results)
     assert len(json.dumps(made.to_json()["exchanges"])) < 20_000
-    assert made.exchanges["1"].response_body.size == 10**6 + 2
+    assert made.exchanges[1].response_body.size == 10**6 + 2
     assert all(len(make(made)) < 2_000_000 for _, make in FORMATS.values())
 
 
 def test_latency_counts_every_exchange_and_no_missing_answer_as_a_time() -> None:
-    timings = [Timing("createAccount", 201, 0, seconds) for seconds in (0.0005, 0.001, 0.0011, 0.3, 60.0)]
-    [row, other] = latency([*timings, Timing("createAccount", None, 0, 9.0), Timing(None, 404, 0, 0.1)])
-    assert (row.operation, row.exchanges, row.p50, row.p95, row.max) == (
-        "createAccount",
-        6,
-        0.0011,
-        60.0,
-        60.0,
-    )
+    ledger = Ledger()
+    for seconds in (0.0005, 0.001, 0.0011, 0.3, 60.0):
+        ledger.measure(exchange(1, status=201, elapsed=seconds))
+    ledger.measure(exchange(1, status=None, elapsed=9.0))
+    row = ledger.latency["createAccount"]
+    assert (row.exchanges, row.p50, row.p95, row.max) == (6, 0.002, 60.0, 60.0)
     assert row.statuses == {"201": 5, "none": 1}
-    assert (sum(row.histogram), row.histogram[0], row.histogram[1], row.histogram[-1]) == (
-        5,
-        2,
-        1,
-        1,
-    )
-    assert other.operation == ""
-    [unanswered] = latency([Timing("createAccount", None, 0, 9.0)])
-    assert unanswered.p50 is None
+    assert (sum(row.histogram), row.histogram[0], row.histogram[1], row.histogram[-1]) == (5, 2, 1, 1)
+    unanswered = Ledger()
+    unanswered.measure(exchange(1, status=None, elapsed=9.0))
+    assert unanswered.latency["createAccount"].p50 is None
 
 
 def test_a_document_of_no_run_at_all_can_be_shown(tmp_path: Path) -> None:
-    made = document(Results(None), None)
+    made = document(Ledger.of_catalogue(None), None)
     SCHEMA.validate(made.to_json())
     assert all(isinstance(path, Path) for path in write_all(made, tmp_path))
 
@@ -277,4 +267,4 @@ def test_every_member_of_the_results_is_described() -> None:
         for name, member in described.get("properties", {}).items()
         if "description" not in member
     ]
-    assert undescribed == [] and {"FindingRecord", "ExchangeRecord", "BodyRecord"} <= set(records)
+    assert undescribed == [] and {"Finding", "ExchangeRecord", "BodyRecord"} <= set(records)

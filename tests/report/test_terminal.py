@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report import write
 from conformance.report.building import build
-from conformance.report.model import Results
 from conformance.report.terminal import summary
 from tests.support.report_samples import (
     TARGET,
@@ -27,7 +27,7 @@ from tests.support.report_samples import (
 WALK = ("list.walk", "listWallets")
 
 
-def lines_of(results: Results, *, width: int = 100, verbose: bool = False, **changes: Any) -> list[str]:
+def lines_of(results: Ledger, *, width: int = 100, verbose: bool = False, **changes: Any) -> list[str]:
     made = document(results, **changes)
     return [line for line, _ in summary(made, folder=changes.get("folder"), width=width, verbose=verbose)]
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.known_failures import Entry, KnownFailures
-from conformance.report.model import Results
 from conformance.report.pinned_choices import PinnedChoices
 from tests.support.report_samples import finding, whole_run
 
@@ -28,8 +28,8 @@ _VERDICTS = (
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> tuple[Results, dict[str, Any]]:
-    """Results of any kind, and how the run went."""
+def runs(draw: st.DrawFn) -> tuple[Ledger, dict[str, Any]]:
+    """A ledger of any kind, and how the run went."""
     most_severe = draw(st.sampled_from(_VERDICTS))
     chosen = draw(
         st.dictionaries(
@@ -54,7 +54,7 @@ def runs(draw: st.DrawFn) -> tuple[Results, dict[str, Any]]:
     )
     left_out = {cell: Verdict.NOT_RUN for cell, verdict in chosen.items() if verdict is Verdict.NOT_RUN}
     results = whole_run(left_out, *findings)
-    results.selection = draw(st.sampled_from(["", "", "-k auth"]))
+    results.narrowed = draw(st.sampled_from([[], [], ["-k auth"]]))
     results.lost = draw(st.sampled_from(["", "", "", "the server stopped answering"]))
     results.errors += draw(st.sampled_from([[], [], [], ["a check raised KeyError"]]))
     entries = [

@@ -1,4 +1,4 @@
-"""Results to make reports of: whole runs made up cell by cell, without a server."""
+"""Ledger to make reports of: whole runs made up cell by cell, without a server."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from conformance.contract.rules import RULES, Level
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
+from conformance.judge.ledger import Ledger
 from conformance.report.building import RunInfo, build
 from conformance.report.document import Document
-from conformance.report.model import Results, Timing
 from conformance.target.file import Organization, Target
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Call, Exchange
@@ -58,11 +58,11 @@ def exchange(
     return Exchange(**{**fields, **changes})
 
 
-def keep(results: Results, *exchanges: Exchange, target: Target | None = TARGET) -> None:
+def keep(results: Ledger, *exchanges: Exchange, target: Target | None = TARGET) -> None:
     """Records exchanges as a run does."""
     for exchange in exchanges:
         results.exchanges[exchange.number] = exchange_record(exchange, Redactor(target))
-        results.timings[exchange.number] = Timing.of(exchange)
+        results.measure(exchange)
         results.sent += exchange.attempts
 
 
@@ -85,12 +85,13 @@ def finding(rule: str, operation: str, verdict: Verdict, **changes: Any) -> Find
 
 def whole_run(
     verdicts: Mapping[tuple[str, str], Verdict] | None = None, *findings: Finding, target: Target = TARGET
-) -> Results:
+) -> Ledger:
     """A run in which every rule held, but for the cells that are named."""
-    results = Results(target)
+    results = Ledger.of_catalogue(target)
     given = {(finding.rule, finding.operation) for finding in findings}
-    for (rule, operation), cell in results.cells.items():
-        if cell.verdict is Verdict.NOT_APPLICABLE or (rule, operation) in given:
+    for cell in results.cells:
+        rule, operation = cell.key
+        if cell.verdict is Verdict.NOT_APPLICABLE or cell.key in given:
             continue
         good = Verdict.OBSERVED if RULES[rule].level is Level.OPEN else Verdict.PASSED
         verdict = (verdicts or {}).get((rule, operation), good)
@@ -102,6 +103,6 @@ def whole_run(
     return results
 
 
-def document(results: Results, target: Target | None = TARGET, **changes: Any) -> Document:
+def document(results: Ledger, target: Target | None = TARGET, **changes: Any) -> Document:
     """The document as a reader gets it: once through JSON."""
     return Document.from_json(json.loads(json.dumps(build(results, target, run_info(**changes)).to_json())))

@@ -9,9 +9,9 @@ from conformance.checks import load_checks
 from conformance.harness.check import Check, run_check
 from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
-from conformance.report.model import Results
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 
@@ -63,7 +63,7 @@ def judge(
     """What the given checks, and parts of explorations, say of a variant."""
     with hurried():
         run = new_run(variant)
-        results = Results(run.target)
+        results = Ledger.of_catalogue(run.target)
         requests = {}
         for check, operation in checks:
             before = run.sent
@@ -78,8 +78,8 @@ def judge(
     return judged
 
 
-def _judged(variant: Variant, run: RunContext, results: Results) -> Judged:
-    verdicts = {key: cell.verdict for key, cell in results.cells.items()}
+def _judged(variant: Variant, run: RunContext, results: Ledger) -> Judged:
+    verdicts = {cell.key: cell.verdict for cell in results.cells}
     blamed = [
         f"{finding.check}: {finding.summary}"
         for cell in results.with_verdict(*BLAMED)
@@ -90,7 +90,7 @@ def _judged(variant: Variant, run: RunContext, results: Results) -> Judged:
     for (rule, operation), tally in run.invariants.tallies.items():
         if tally.broken:
             verdicts[rule, operation] = Verdict.FAILED
-            blamed.append(f"{rule} on {operation}: expected {tally.expected}; got {tally.got}")
+            blamed.append(f"{rule} on {operation}: {tally.violations[0].sentence}")
     inconclusive = [
         (cell.rule, cell.operation, cell.summary) for cell in results.with_verdict(Verdict.INCONCLUSIVE)
     ]

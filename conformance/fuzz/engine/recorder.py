@@ -12,16 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conformance.contract.rules import RULES
-from conformance.judge import recorder
-from conformance.judge.expectations import Expectation
-from conformance.judge.findings import Finding, Inconclusive, Verdict
+from conformance.judge import ledger
+from conformance.judge.expectations import Expectation, Outcome
+from conformance.judge.findings import Finding, Inconclusive, Judgement
 from conformance.judge.invariants import INVARIANTS
-from conformance.judge.recorder import Judgement
+from conformance.judge.ledger import Entry
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
-
-#: Exchanges that a passed rule keeps as its proof.
-KEPT = 3
 
 #: A rule on an operation.
 Key = tuple[str, str]
@@ -53,8 +50,7 @@ class Recorder:
     def __init__(self, run: RunContext, check: str) -> None:
         self.run = run
         self.check = check
-        self.judged: dict[Key, int] = {}
-        self.proofs: dict[Key, list[int]] = {}
+        self.entries: dict[Key, Entry] = {}
         self.failures: dict[Key, Failure] = {}
         #: Rules that have been found broken and explored: they no longer end an example.
         self.settled: set[Key] = set()
@@ -104,26 +100,24 @@ class Recorder:
             tally = self.run.invariants.tallies.get(key)
             if tally is not None and tally.broken != self._passive.get(key, 0):
                 self._passive[key] = tally.broken
-                # The tally's words are those of the first exchange that broke the rule here.
-                self._take(key, tally.judgement(rule, exchange))
+                # In the words of the first exchange that broke the rule here.
+                told = tally.violations[0]
+                outcome = Outcome(False, told.outcome.got)
+                self._take(key, Judgement(told.expectation, (exchange.number,), outcome))
 
     # ------------------------------------------------------------------ judging
 
     def judge(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
         """Judges exchanges by an expectation; returns whether it holds, or cannot be told. Raises Violation
         when it does not, unless the rule is settled or the failure of another one is being made smaller."""
-        judgement = recorder.judge(expectation, exchanges, self.run.target)
+        judgement = ledger.judge(expectation, exchanges, self.run.target)
         if judgement.outcome.good is None or operation not in RULES[rule].operations:
             return judgement.outcome.good is not False
         return self._take((rule, operation), judgement)
 
     def _take(self, key: Key, judgement: Judgement) -> bool:
         """Counts a judgement, and raises Violation as `judge` does."""
-        self.judged[key] = self.judged.get(key, 0) + 1
-        if judgement.outcome.good:
-            proof = self.proofs.setdefault(key, [])
-            if len(proof) < KEPT:
-                proof += judgement.exchanges[:1]
+        if self.entries.setdefault(key, Entry(*key, self.check)).take(judgement):
             return True
         example = [exchange.number for exchange in self._example]
         self._keep(key, Failure(judgement, example, _size(self._example)))
@@ -161,7 +155,7 @@ class Recorder:
     def findings(self, folder: Path | None = None) -> list[Finding]:
         """One finding for each rule and operation that was judged; failures are saved as replay files in
         `folder`."""
-        findings = [self._finding(key, count) for key, count in self.judged.items()]
+        findings = [self._finding(key, entry) for key, entry in self.entries.items()]
         if folder is not None and self.failures:
             from conformance.replay import save
 
@@ -174,23 +168,20 @@ class Recorder:
                     finding.replay = f"{folder.name}/{path.name}" if path else ""
         return findings
 
-    def _finding(self, key: Key, count: int) -> Finding:
-        rule, operation = key
+    def _finding(self, key: Key, entry: Entry) -> Finding:
         failure = self.failures.get(key)
         if failure is None:
-            proof = self.proofs.get(key, [])
-            return Finding(rule, operation, Verdict.PASSED, self.check, probes=count, exchanges=proof)
-        finding = failure.judgement.finding(rule, operation, self.check)
-        finding.probes = count
-        finding.exchanges += [
-            number for number in self._rest(rule, failure) if number not in finding.exchanges
-        ]
+            return entry.finding()
+        # The smallest example is told, not the first one.
+        entry.violations = [failure.judgement]
+        finding = entry.finding()
+        finding.exchanges += [number for number in self._rest(failure) if number not in finding.exchanges]
         finding.further = [f"also got {got}" for got in failure.further]
         if failure.seen == 1 and failure.runs:
             finding.further.append("it was seen once and did not come again")
         return finding
 
-    def _rest(self, rule: str, failure: Failure) -> list[int]:
+    def _rest(self, failure: Failure) -> list[int]:
         """The exchanges of a failure's example that it rests on."""
         from conformance.replay.needs import needed
 

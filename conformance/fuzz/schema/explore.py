@@ -26,9 +26,10 @@ from conformance.judge.expectations import (
     Equal,
     Member,
 )
-from conformance.judge.findings import Finding, Verdict
+from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.forms import plain_amount
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
+from conformance.judge.ledger import Entry
 from conformance.judge.oracle import BodyVerdict, ExpectedAnswer, Known, expect
 from conformance.judge.oracle.keys import accepted_by
 from conformance.wire.grammar import is_odd
@@ -271,13 +272,5 @@ def unreached(recorder: Recorder, operation: str, check: str, remedy: str) -> li
         f"no generated {operation} was accepted ({seen or 'none was sent'}), "
         "so nothing behind its checks was tested"
     )
-    return [
-        Finding(
-            "http.success-json",
-            operation,
-            Verdict.INCONCLUSIVE,
-            check,
-            summary=reason,
-            remedy=remedy,
-        )
-    ]
+    entry = Entry("http.success-json", operation, check)
+    return [entry.finding(Inconclusive(reason, remedy))]

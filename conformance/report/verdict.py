@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from conformance._text import count, listed
-from conformance.contract.needs import first
+from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.findings import VIOLATIONS, Verdict
-from conformance.report.causes import causes
+from conformance.judge.ledger import QUICK, Case, Ledger
+from conformance.report.causes import CauseRecord, causes
 from conformance.report.document import DifferenceRecord
 from conformance.report.known_failures import KnownFailures, Stale
-from conformance.report.model import QUICK, CaseResult, Results
 from conformance.report.pinned_choices import PinnedChoices
 
 #: Name of a verdict -> exit status. Only `conforms` says that a server of the user's keeps to every rule.
@@ -32,42 +32,55 @@ EXIT_STATUS = {
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunVerdict:
     """The verdict of a run: `name` is a key of EXIT_STATUS, `title` says it in a few words, `notes` say what
-    the sentence leaves out."""
+    the sentence leaves out. It rests on `causes`, on `failures` cases that fail the run, on stale entries of
+    the list of known failures and on choices that differ from the pinned ones.
+    """
 
     name: str
     title: str
     sentence: str
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
+    causes: tuple[CauseRecord, ...]
+    failures: int
+    stale: tuple[Stale, ...]
+    differences: tuple[DifferenceRecord, ...]
 
     @property
     def exit_status(self) -> int:
         return EXIT_STATUS[self.name]
 
 
+def gating(fail_on: Level) -> tuple[Level, ...]:
+    """The levels that decide a run."""
+    return (Level.REQUIRED, Level.IMPLIED) if fail_on is Level.IMPLIED else (Level.REQUIRED,)
+
+
 def decide(
-    results: Results,
+    ledger: Ledger,
     fail_on: Level,
     known: KnownFailures | None = None,
     pinned: PinnedChoices | None = None,
     interrupted: str = "",
     *,
     embedded: bool = False,
-) -> Outcome:
+) -> RunVerdict:
     """Decides a run. An error of the suite comes before everything, then an interruption, then violations.
 
     A server that was lost interrupts nothing: what was seen until then decides, and is incomplete at best.
 
     Marks the cases that `known` lists.
     """
-    stale = known.apply(results) if known else []
-    changed = pinned.compare(results) if pinned else []
-    decision = _Decision(results, fail_on, stale, changed, interrupted, embedded)
+    stale = tuple(known.apply(ledger)) if known else ()
+    differences = tuple(pinned.compare(ledger)) if pinned else ()
+    found = causes(ledger)
+    decision = _Decision(ledger, fail_on, found, stale, differences, interrupted, embedded)
     name, title, sentence = decision.verdict()
-    if results.effort == QUICK:
+    if ledger.effort == QUICK:
         title = f"quick run: {'no violation' if name == 'partial' else title}"
-    return Outcome(name, title, sentence, tuple(decision.notes(name)))
+    notes, failures = tuple(decision.notes(name)), len(decision.violations)
+    return RunVerdict(name, title, sentence, notes, found, failures, stale, differences)
 
 
 #: Name, title and sentence of a verdict.
@@ -78,35 +91,54 @@ _Verdict = tuple[str, str, str]
 class _Decision:
     """What a verdict is made of."""
 
-    results: Results
+    ledger: Ledger
     fail_on: Level
-    stale: list[Stale]
-    changed: list[DifferenceRecord]
+    causes: tuple[CauseRecord, ...]
+    stale: tuple[Stale, ...]
+    changed: tuple[DifferenceRecord, ...]
     interrupted: str
     embedded: bool
 
     @cached_property
     def gating(self) -> tuple[Level, ...]:
-        return self.results.gating(self.fail_on)
+        return gating(self.fail_on)
 
     @cached_property
-    def violations(self) -> list[CaseResult]:
-        return self.results.violations(self.fail_on)
+    def violations(self) -> list[Case]:
+        """The cases that fail the run: violated, and not known to be."""
+        cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
+        return [case for case in cases if not case.known]
 
     @cached_property
-    def incomplete(self) -> list[CaseResult]:
-        return self.results.incomplete(self.fail_on)
+    def incomplete(self) -> list[Case]:
+        """The cases that make the run incomplete: inconclusive, or not run in a run that was not narrowed;
+        none that waits for an operation which is known to be missing."""
+        missing = [Verdict.INCONCLUSIVE] + [Verdict.NOT_RUN] * (not self.ledger.narrowed)
+        cases = self.ledger.with_verdict(*missing, levels=self.gating)
+        return [case for case in cases if not self.excuses(case)]
+
+    def excuses(self, case: Case) -> bool:
+        """True if a case could not be judged for want of an operation that is known to be missing."""
+        known = self.ledger.known_missing
+        if case.verdict is Verdict.NOT_RUN:
+            return case.operation in {name for missing in known for name in (missing, *waiting(missing))}
+        unclear = [
+            finding
+            for finding in case.findings
+            if finding.exercised and finding.verdict is Verdict.INCONCLUSIVE
+        ]
+        return case.verdict is Verdict.INCONCLUSIVE and all(finding.lacks in known for finding in unclear)
 
     @cached_property
-    def known(self) -> list[CaseResult]:
+    def known(self) -> list[Case]:
         """The cases that would fail the run if they were not listed."""
-        cases = self.results.with_verdict(*VIOLATIONS, levels=self.gating)
+        cases = self.ledger.with_verdict(*VIOLATIONS, levels=self.gating)
         return [case for case in cases if case.known]
 
     @property
     def excused(self) -> str:
         """In words how many failures are known, and how many operations are known to be missing."""
-        failures, missing = len(self.known), len(self.results.known_missing)
+        failures, missing = len(self.known), len(self.ledger.known_missing)
         told = [
             *([count(failures, "known failure")] if failures else []),
             *([f"{count(missing, 'operation')} known to be missing"] if missing else []),
@@ -128,7 +160,7 @@ class _Decision:
     # ------------------------------------------------------------------ verdicts that fail a run
 
     def _error(self) -> _Verdict | None:
-        errors = len(self.results.errors) + len(self.results.with_verdict(Verdict.ERROR))
+        errors = len(self.ledger.errors) + len(self.ledger.with_verdict(Verdict.ERROR))
         if not errors:
             return None
         return (
@@ -139,18 +171,16 @@ class _Decision:
         )
 
     def _interruption(self) -> _Verdict | None:
-        if not self.interrupted or self.results.lost:
+        if not self.interrupted or self.ledger.lost:
             return None
         sentence = f"No verdict: the run was interrupted ({self.interrupted})."
         if self.violations:
-            sentence += f" Until then the server broke {_broken(self.results, self.violations)}."
+            sentence += f" Until then the server broke {self._told()}."
         return "interrupted", "interrupted", sentence
 
     def _broken(self) -> _Verdict | None:
-        results = self.results
-        lacking = [
-            name for name in OPERATIONS if name in results.missing and name not in results.known_missing
-        ]
+        ledger = self.ledger
+        lacking = [name for name in OPERATIONS if name in ledger.missing and name not in ledger.known_missing]
         if not self.violations and not lacking:
             return None
         titles, told = [], []
@@ -162,8 +192,21 @@ class _Decision:
             )
         if self.violations:
             titles.append(f"{_rules(self.violations)} broken")
-            told.append(f"it breaks {_broken(self.results, self.violations)}")
+            told.append(f"it breaks {self._told()}")
         return "violations", ", ".join(titles), f"The server does not conform: {'; '.join(told)}."
+
+    def _told(self) -> str:
+        """The broken rules in a few words, by those that the others come from."""
+        rules = {case.rule for case in self.violations}
+        operations = {case.operation for case in self.violations}
+        roots = [
+            cause.rule
+            for cause in self.causes
+            if rules & {cause.rule, *(case.rule for case in cause.took_along)}
+        ]
+        origin = f", from {count(len(roots), 'cause')}" if len(roots) < len(rules) else ""
+        where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"
+        return f"{where}{origin} ({listed(roots, 4)})"
 
     def _outdated(self) -> _Verdict | None:
         if not self.stale:
@@ -188,10 +231,10 @@ class _Decision:
         )
 
     def _missing(self) -> _Verdict | None:
-        judged = self.results.with_verdict(Verdict.PASSED, *VIOLATIONS, levels=self.gating)
-        if self.results.lost:
+        judged = self.ledger.with_verdict(Verdict.PASSED, *VIOLATIONS, levels=self.gating)
+        if self.ledger.lost:
             sentence = (
-                f"Incomplete: the server was lost during the run ({self.results.lost}); "
+                f"Incomplete: the server was lost during the run ({self.ledger.lost}); "
                 "no violation was seen until then."
             )
         elif self.incomplete:
@@ -209,9 +252,9 @@ class _Decision:
     # ------------------------------------------------------------------ verdicts that do not
 
     def _good(self) -> _Verdict:
-        passed = self.results.with_verdict(Verdict.PASSED, levels=self.gating)
+        passed = self.ledger.with_verdict(Verdict.PASSED, levels=self.gating)
         cases = count(len(passed), f"{'required' if len(self.gating) == 1 else 'required or implied'} case")
-        if self.results.selection:
+        if self.ledger.selection:
             return "partial", "partial", self._partly(cases)
         if self.excused:
             title = f"conforms but for {self.excused}"
@@ -231,12 +274,12 @@ class _Decision:
         return "conforms", "conforms", f"The server conforms: {hold}."
 
     def _partly(self, cases: str) -> str:
-        left = len(self.results.with_verdict(Verdict.NOT_RUN, levels=self.gating))
+        left = len(self.ledger.with_verdict(Verdict.NOT_RUN, levels=self.gating))
         whose = " of the embedded reference server" if self.embedded else ""
         rest = f"{left:,} were left out" if left else "generated and further requests were left out"
         known = f", {self.excused}" if self.excused else ""
         return (
-            f"Partial: no violation in the part{whose} that was run ({self.results.selection}): "
+            f"Partial: no violation in the part{whose} that was run ({self.ledger.selection}): "
             f"{cases} passed{known}, {rest}."
         )
 
@@ -244,26 +287,28 @@ class _Decision:
 
     def notes(self, name: str) -> list[str]:
         """What the sentence of the verdict of this name leaves out."""
-        results, notes = self.results, self._left_out()
-        if results.lost and name != "incomplete":
-            notes.append(f"the server was lost during the run ({results.lost})")
-        warnings = results.with_verdict(Verdict.WARNING)
+        ledger, notes = self.ledger, self._left_out()
+        if ledger.lost and name != "incomplete":
+            notes.append(f"the server was lost during the run ({ledger.lost})")
+        warnings = ledger.with_verdict(Verdict.WARNING)
         if self.fail_on is Level.REQUIRED and warnings:
             notes.append(
                 f"{count(len(warnings), 'warning')} on {_rules(warnings)} that the specification only implies"
             )
-        if known := [case for case in results.cells.values() if case.known]:
+        if known := [case for case in ledger.cells if case.known]:
             notes.append(count(len(known), "known failure"))
-        if results.known_missing:
-            waiting = [
+        if ledger.known_missing:
+            unjudged = [
                 case
-                for case in results.with_verdict(
+                for case in ledger.with_verdict(
                     Verdict.INCONCLUSIVE, Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED)
                 )
-                if results.excuses(case)
+                if self.excuses(case)
             ]
-            names = listed(list(results.known_missing), 4)
-            notes.append(f"{count(len(waiting), 'case')} not judged for want of {names}, known to be missing")
+            names = listed(list(ledger.known_missing), 4)
+            notes.append(
+                f"{count(len(unjudged), 'case')} not judged for want of {names}, known to be missing"
+            )
         if self.violations and self.incomplete:
             notes.append(f"{count(len(self.incomplete), 'case')} could not be exercised")
         notes += self._not_applicable()
@@ -275,15 +320,13 @@ class _Decision:
 
     def _left_out(self) -> list[str]:
         """What a quick run did not judge, or not wholly."""
-        results = self.results
-        if results.effort != QUICK:
+        ledger = self.ledger
+        if ledger.effort != QUICK:
             return []
-        judged = {case.rule for case in results.cells.values() if case.verdict is not Verdict.NOT_RUN}
+        judged = {case.rule for case in ledger.cells if case.verdict is not Verdict.NOT_RUN}
         rules = [rule.id for rule in RULES.values() if rule.level is not Level.OPEN and rule.id not in judged]
-        cases = results.with_verdict(Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED))
-        partly = [
-            case for case in results.judged_in_part if results.cells[case].verdict is not Verdict.NOT_RUN
-        ]
+        cases = ledger.with_verdict(Verdict.NOT_RUN, levels=(Level.REQUIRED, Level.IMPLIED))
+        partly = [case for case in ledger.judged_in_part if ledger.case(*case).verdict is not Verdict.NOT_RUN]
         whole = f"{count(len(rules), 'rule')} ({listed(rules, 12)})" if rules else "no rule"
         return [
             f"a quick run: it left out {whole} on every operation, {count(len(cases), 'case')} in all, "
@@ -294,7 +337,7 @@ class _Decision:
     def _not_applicable(self) -> list[str]:
         """How many cases do not apply, and what makes them so."""
         reasons: dict[str, int] = {}
-        for case in self.results.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating):
+        for case in self.ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating):
             reasons[case.summary] = reasons.get(case.summary, 0) + 1
         return [
             f"{count(number, 'case')} not applicable: {reason}"
@@ -304,19 +347,5 @@ class _Decision:
         ]
 
 
-def _rules(cells: list[CaseResult]) -> str:
+def _rules(cells: list[Case]) -> str:
     return count(len({cell.rule for cell in cells}), "rule")
-
-
-def _broken(results: Results, violations: list[CaseResult]) -> str:
-    """The broken rules in a few words, by those that the others come from."""
-    rules = {cell.rule for cell in violations}
-    operations = {cell.operation for cell in violations}
-    roots = [
-        cause.rule
-        for cause in causes(results)
-        if rules & {cause.rule, *(cell.rule for cell in cause.consequences)}
-    ]
-    origin = f", from {count(len(roots), 'cause')}" if len(roots) < len(rules) else ""
-    where = f"{count(len(rules), 'rule')} on {count(len(operations), 'operation')}"
-    return f"{where}{origin} ({listed(roots, 4)})"

@@ -1,0 +1,321 @@
+"""The ledger: for each rule on each operation how often it was judged, its violations, gaps and observations.
+
+Checks, generated tests and the rules of every response write entries; what an entry comes to is a finding. A
+worker sends a ledger, the controller and `conformance merge` add ledgers up, and the results document is the
+sum with run and verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Annotated
+
+import msgspec
+
+from conformance._records import says
+from conformance.contract.rules import RULES, Level
+from conformance.judge.exchanges import ExchangeRecord
+from conformance.judge.expectations import Expectation
+from conformance.judge.findings import (
+    EVERY_RESPONSE,
+    Finding,
+    Inconclusive,
+    Judgement,
+    LeftOut,
+    NotApplicable,
+    Verdict,
+    broken_verdict,
+)
+from conformance.judge.latency import Latency
+from conformance.target.applicability import absent
+from conformance.target.file import Target
+from conformance.wire.messages import Exchange
+
+#: The effort of a run that leaves out what catches least.
+QUICK = "quick"
+
+#: Violations of one entry that are kept with all that belongs to them; others are counted.
+KEPT_VIOLATIONS = 20
+
+#: Exchanges of judgements that held which an entry keeps, about.
+KEPT_PROOF = 8
+
+
+def judge(
+    expectation: Expectation, exchanges: Sequence[Exchange], target: Target | None = None, cause: str = ""
+) -> Judgement:
+    """Judges exchanges by an expectation."""
+    numbers = tuple(exchange.number for exchange in exchanges)
+    return Judgement(expectation, numbers, expectation.judge(exchanges, target), cause)
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The reason why a rule was not judged, the rule that may be behind it, and what the user can do.
+
+    `left_out` marks what says nothing where other checks judged: an option left it out, or there was no
+    occasion. `declared` marks what the target file declares absent.
+    """
+
+    reason: str
+    cause: str = ""
+    remedy: str = ""
+    exchanges: tuple[int, ...] = ()
+    left_out: bool = False
+    declared: bool = False
+
+    @classmethod
+    def of(cls, stop: Inconclusive | NotApplicable, exchanges: Iterable[int] = ()) -> Gap:
+        """The gap that an exception leaves."""
+        if isinstance(stop, NotApplicable):
+            return cls(stop.reason, declared=True)
+        return cls(stop.reason, stop.cause, stop.remedy, tuple(exchanges), isinstance(stop, LeftOut))
+
+
+@dataclass
+class Entry:
+    """A rule on an operation as one check judges it. `aside`: the check is about another rule first."""
+
+    rule: str
+    operation: str
+    check: str
+    aside: bool = False
+    judged: int = 0
+    #: How many judgements did not hold; the first of them.
+    broken: int = 0
+    violations: list[Judgement] = field(default_factory=list)
+    #: Numbers of exchanges of judgements that held.
+    proof: list[int] = field(default_factory=list)
+    gaps: list[Gap] = field(default_factory=list)
+    #: Applies where nothing was judged.
+    unless_judged: Gap = Gap("the check had no occasion to judge this rule", left_out=True)
+    observations: dict[str, str] = field(default_factory=dict)
+    #: The path of the replay file of the first violation, relative to the folder of the report.
+    replay: str = ""
+
+    def take(self, judgement: Judgement) -> bool:
+        """Counts a judgement that holds or does not; returns whether it holds."""
+        self.judged += 1
+        if not judgement.outcome.good:
+            self.broken += 1
+            if len(self.violations) < KEPT_VIOLATIONS:
+                self.violations.append(judgement)
+        elif len(self.proof) < KEPT_PROOF:
+            self.proof += judgement.exchanges
+        return bool(judgement.outcome.good)
+
+    def finding(self, stop: Inconclusive | NotApplicable | None = None, sent: Sequence[int] = ()) -> Finding:
+        """The conclusion; `stop` is what ended the check early, `sent` are the numbers of its exchanges."""
+        if self.violations:
+            return self._violation(sent)
+        gap = self._gap(stop, sent)
+        finding = Finding(
+            self.rule,
+            self.operation,
+            self._verdict(gap),
+            self.check,
+            probes=self.judged,
+            exchanges=list(self.proof),
+            observations=dict(self.observations),
+            further=[f"not judged: {skipped.reason}" for skipped in self.gaps],
+        )
+        if gap is not None:
+            finding.summary, finding.cause, finding.remedy = gap.reason, gap.cause, gap.remedy
+            finding.exchanges, finding.further, finding.exercised = list(gap.exchanges), [], not gap.left_out
+        return finding
+
+    def _gap(self, stop: Inconclusive | NotApplicable | None, sent: Sequence[int]) -> Gap | None:
+        """Why there is no conclusion on the server; None where it was judged."""
+        if stop is not None:
+            return Gap.of(stop, sent[-2:])
+        if self.judged:
+            return None
+        return self.unless_judged if self.unless_judged.declared or not self.gaps else self.gaps[0]
+
+    def _verdict(self, gap: Gap | None) -> Verdict:
+        if gap is not None:
+            return Verdict.NOT_APPLICABLE if gap.declared else Verdict.INCONCLUSIVE
+        return Verdict.OBSERVED if RULES[self.rule].level is Level.OPEN else Verdict.PASSED
+
+    def _violation(self, sent: Sequence[int]) -> Finding:
+        first, *others = self.violations
+        answer = first.outcome.answer
+        evidence = [number for violation in self.violations[:6] for number in violation.evidence]
+        finding = Finding(
+            self.rule,
+            self.operation,
+            broken_verdict(self.rule),
+            self.check,
+            expected=first.expectation.expected,
+            got=first.outcome.got,
+            cause=first.cause,
+            probes=self.judged,
+            violations=self.broken,
+            exchanges=list(dict.fromkeys(evidence)) or list(sent[-3:]),
+            observations=dict(self.observations),
+            further=[other.sentence for other in others],
+            replay=self.replay,
+            without_error_body=answer is not None and answer.refused and not answer.names_error,
+            aside=self.aside,
+        )
+        finding.summary, finding.judgement = finding.sentence, first
+        return finding
+
+
+class Case(msgspec.Struct):
+    """One rule on one operation: its verdict is that of the most severe of its findings.
+
+    A rule that no check had occasion to judge is not run.
+    """
+
+    rule: Annotated[str, says("Id of the rule.")]
+    operation: Annotated[str, says("An operationId.")]
+    verdict: Annotated[Verdict, says("The most severe of the findings'.")] = Verdict.NOT_RUN
+    summary: Annotated[str, says("The conclusion in a sentence.")] = ""
+    known: Annotated[str, says("Why this violation is a known failure; empty if it is none.")] = ""
+    findings: Annotated[list[Finding], says("The most severe first.")] = []
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Rule and operation."""
+        return self.rule, self.operation
+
+    @property
+    def decisive(self) -> Finding:
+        """The weightiest finding; one without words where there is none."""
+        return self.findings[0] if self.findings else Finding(self.rule, self.operation, self.verdict)
+
+    def add(self, finding: Finding) -> None:
+        """Takes in a finding. Those of every response are one, the others stay apart."""
+        at = next((at for at, known in enumerate(self.findings) if known.check == finding.check), -1)
+        if finding.check == EVERY_RESPONSE and at >= 0:
+            finding = self.findings.pop(at).merged(finding)
+        self.findings.append(finding)
+        self.findings.sort(key=lambda known: known.weight, reverse=True)
+        if self.decisive.exercised:
+            self.verdict, self.summary = self.decisive.verdict, self.decisive.summary
+        elif self.verdict is Verdict.NOT_RUN:
+            self.summary = finding.summary
+
+
+class CreatedRecord(msgspec.Struct, frozen=True):
+    """A resource that the run created."""
+
+    organization: Annotated[str, says("Whose credentials created it.")]
+    operation: Annotated[str, says("The operation that creates it; empty if the contract has no such path.")]
+    id: Annotated[str, says("Its id.")]
+    path: Annotated[str, says("The path of the request that created it.")]
+
+
+class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
+    """What was judged, sent and created, by a run or a part of it; two ledgers add up to one."""
+
+    cells: list[Case] = []
+    #: The exchanges that findings name, by number.
+    exchanges: dict[int, ExchangeRecord] = {}
+    #: Operation, or "" -> how long its answers took.
+    latency: dict[str, Latency] = {}
+    created: list[CreatedRecord] = []
+    #: Operations that do not exist -> how the server says so.
+    missing: dict[str, str] = {}
+    errors: list[str] = []
+    #: Those of them that a list of known failures has -> its reasons.
+    known_missing: dict[str, str] = {}
+    #: How the server was lost during the run; empty if it was not.
+    lost: str = ""
+    #: Requests sent; how often, and for how many seconds, 429 and 503 were waited out.
+    sent: int = 0
+    waits: int = 0
+    waited: float = 0.0
+    #: The requests, created resources and payouts that the run was said to take.
+    announced: tuple[int, int, int] = (0, 0, 0)
+    #: How much the run did: quick, full or deep; the options that narrowed it, each with its value.
+    effort: str = "full"
+    narrowed: list[str] = []
+    #: Of a quick run, the cases that only some of their checks judged.
+    judged_in_part: set[tuple[str, str]] = set()
+
+    @property
+    def selection(self) -> str:
+        """How the user narrowed the run, as on a command line; empty for a whole run."""
+        return " ".join(self.narrowed)
+
+    @classmethod
+    def of_catalogue(cls, target: Target | None) -> Ledger:
+        """An empty ledger with a case for each rule on each operation; what the target file declares absent
+        is not applicable."""
+        ledger = cls()
+        for rule in RULES.values():
+            for operation in rule.operations:
+                case = ledger.case(rule.id, operation)
+                if target is not None and (reason := absent(rule, operation, target)):
+                    case.verdict, case.summary = Verdict.NOT_APPLICABLE, reason
+        return ledger
+
+    @cached_property
+    def _by_key(self) -> dict[tuple[str, str], Case]:
+        return {case.key: case for case in self.cells}
+
+    def case(self, rule: str, operation: str) -> Case:
+        """The case of a rule on an operation; made if there is none."""
+        case = self._by_key.get((rule, operation))
+        if case is None:
+            case = self._by_key[rule, operation] = Case(rule, operation)
+            self.cells.append(case)
+        return case
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings of all cases."""
+        return [finding for case in self.cells for finding in case.findings]
+
+    def add(self, finding: Finding, redacted: Callable[[str], str] = str) -> None:
+        """Writes a finding: redacted, its texts and evidence bounded, which happens here and nowhere else."""
+        self.case(finding.rule, finding.operation).add(finding.kept(redacted))
+
+    def measure(self, exchange: Exchange) -> None:
+        """Counts an exchange."""
+        operation = exchange.operation or ""
+        self.latency.setdefault(operation, Latency(operation)).add(exchange)
+
+    def merge(self, other: Ledger) -> None:
+        """Adds what another part of the run found."""
+        for theirs in other.cells:
+            mine = self.case(*theirs.key)
+            if theirs.verdict is Verdict.NOT_APPLICABLE and mine.verdict is Verdict.NOT_RUN:
+                mine.verdict, mine.summary = theirs.verdict, theirs.summary
+            mine.known = mine.known or theirs.known
+            for finding in theirs.findings:
+                mine.add(finding)
+        self.exchanges |= other.exchanges
+        for operation, row in other.latency.items():
+            self.latency.setdefault(operation, Latency(operation)).merge(row)
+        self.created += other.created
+        self.lack(other.missing)
+        self.known_missing |= other.known_missing
+        self.errors += other.errors
+        self.lost = self.lost or other.lost
+        self.sent += other.sent
+        self.waits += other.waits
+        self.waited += other.waited
+        self.judged_in_part |= other.judged_in_part
+        requests, created, payouts = other.announced
+        self.announced = (
+            self.announced[0] + requests,
+            self.announced[1] + created,
+            self.announced[2] + payouts,
+        )
+
+    def lack(self, missing: Mapping[str, str]) -> None:
+        """Takes operations for missing. What has succeeded is there: another worker may have met what a
+        server shows late."""
+        succeeded = {name for name, row in self.latency.items() if row.succeeded}
+        self.missing |= missing
+        self.missing = {name: said for name, said in self.missing.items() if name not in succeeded}
+
+    def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Case]:
+        """The cases with one of these verdicts, in the catalogue's order."""
+        levels = set(levels)
+        return [case for case in self.cells if case.verdict in verdicts and RULES[case.rule].level in levels]

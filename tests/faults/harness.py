@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import httpx
@@ -41,17 +41,48 @@ class LossyTransport(InProcessTransport):
 
 @dataclass
 class Outcome:
-    """What checks found on one server: the broken rules, each with one sentence, and what went wrong."""
+    """The ledger of one faulty server, and what its findings say of a fault."""
 
-    broken: dict[CaseResult, str] = field(default_factory=dict)
-    #: Cells that could not be judged, and why.
-    inconclusive: dict[CaseResult, str] = field(default_factory=dict)
-    #: Cells that could not be judged because of a broken rule, and that rule.
-    kept_from: dict[CaseResult, str] = field(default_factory=dict)
-    #: The broken rules that a report names first, each with the operations on which it is broken.
-    causes: dict[str, list[str]] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    sent: int = 0
+    ledger: Ledger = field(default_factory=lambda: Ledger.of_catalogue(None))
+
+    @property
+    def broken(self) -> dict[CaseResult, str]:
+        """The broken rules, each with one sentence."""
+        return self._first(lambda finding: finding.summary if finding.verdict.is_violation else "")
+
+    @property
+    def inconclusive(self) -> dict[CaseResult, str]:
+        """Cells that could not be judged, and why."""
+        return self._first(lambda finding: finding.summary if finding.verdict is Verdict.INCONCLUSIVE else "")
+
+    @property
+    def kept_from(self) -> dict[CaseResult, str]:
+        """Cells that could not be judged because of a broken rule, and that rule."""
+        return self._first(lambda finding: finding.cause if finding.verdict is Verdict.INCONCLUSIVE else "")
+
+    def _first(self, told: Callable[[Finding], str]) -> dict[CaseResult, str]:
+        """Of each cell what the first finding tells that tells something."""
+        texts = {
+            case.key: next(filter(None, map(told, case.findings)), "")
+            for case in self.ledger.cells
+            if case.findings
+        }
+        return {cell: text for cell, text in texts.items() if text}
+
+    @property
+    def causes(self) -> dict[str, list[str]]:
+        """The broken rules that a report names first, each with the operations on which it is broken."""
+        return {cause.rule: list(cause.operations) for cause in causes(self.ledger)}
+
+    @property
+    def errors(self) -> list[str]:
+        """Mistakes of the suite."""
+        return self.ledger.errors
+
+    @property
+    def sent(self) -> int:
+        """Requests sent."""
+        return self.ledger.sent
 
     def shows(self, fault: Fault) -> bool:
         """Whether the fault was seen: its rule broken, or not judged because of one that breaks with it."""
@@ -82,16 +113,10 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wan
     """What checks find on a server, invariants included, with the probes that are wanted."""
     run, outcome = run_on_fault(behaviour), Outcome()
     run.wanted = wanted
-    results = Ledger.of_catalogue(run.target)
     for check, operation in checks:
-        for finding in run_one(check, operation, run, outcome):
-            results.add(finding)
+        run_one(check, operation, run, outcome)
     _passive(run, outcome)
-    for tally in run.invariants.tallies.values():
-        if tally.broken:
-            results.add(tally.finding())
-    outcome.causes = {cause.rule: list(cause.operations) for cause in causes(results)}
-    outcome.sent = run.sent
+    outcome.ledger.sent = run.sent
     return outcome
 
 
@@ -107,7 +132,7 @@ def catch(fault: Fault) -> Outcome:
         _passive(run, outcome)
         if outcome.shows(fault):
             break
-    outcome.sent = run.sent
+    outcome.ledger.sent = run.sent
     return outcome
 
 
@@ -161,20 +186,15 @@ def run_one(check: Check, operation: str, run: RunContext, outcome: Outcome) -> 
         outcome.errors.append(f"{check.name}[{operation}] raised {type(error).__name__}: {error}")
         return []
     for finding in findings:
-        cell = (finding.rule, finding.operation)
-        if finding.verdict.is_violation:
-            outcome.broken.setdefault(cell, finding.summary)
-        elif finding.verdict is Verdict.INCONCLUSIVE:
-            outcome.inconclusive.setdefault(cell, finding.summary)
-            if finding.cause:
-                outcome.kept_from.setdefault(cell, finding.cause)
+        outcome.ledger.add(finding)
     return findings
 
 
 def _passive(run: RunContext, outcome: Outcome) -> None:
-    for cell, tally in run.invariants.tallies.items():
-        if tally.broken:
-            outcome.broken.setdefault(cell, tally.violations[0].sentence)
+    for entry in run.invariants.tallies.values():
+        known = outcome.ledger.case(entry.rule, entry.operation).findings
+        if entry.broken and not any(finding.check == entry.check for finding in known):
+            outcome.ledger.add(entry.finding())
 
 
 def judged_cells() -> set[CaseResult]:

@@ -18,6 +18,7 @@ from conformance.judge.ledger import Case
 from conformance.report import view
 from conformance.report.commands import replay, rerun
 from conformance.report.document import Document, RunRecord
+from conformance.report.verdict import gating
 
 #: How pytest's TerminalWriter marks a line.
 Markup = dict[str, Any]
@@ -140,7 +141,7 @@ class _Summary:
     # ------------------------------------------------------------------ violations
 
     def _violations(self) -> Iterator[Row]:
-        levels, cells = view.gating(self.document), view.cells(self.document)
+        levels, cells = gating(self.document.verdict.fail_on), view.cells(self.document)
         rules = view.rules(self.document)
         found = [
             cause

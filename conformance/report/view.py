@@ -20,6 +20,7 @@ from conformance.judge.ledger import Case
 from conformance.report.causes import CaseKey, CauseRecord
 from conformance.report.commands import replay, rerun
 from conformance.report.document import FORMAT, Document, MissingRecord, RuleRecord
+from conformance.report.verdict import gating
 
 #: Verdicts in the order in which tables show them, with the sign of each.
 SIGNS = {
@@ -122,16 +123,9 @@ def rules(document: Document) -> dict[str, RuleRecord]:
     return {rule.id: rule for rule in document.rules}
 
 
-def gating(document: Document) -> tuple[Level, ...]:
-    """The levels that decide the run."""
-    if document.verdict.fail_on is Level.IMPLIED:
-        return Level.REQUIRED, Level.IMPLIED
-    return (Level.REQUIRED,)
-
-
 def fails(document: Document, case: Case, level: Level) -> bool:
     """Whether a case of a rule of this level fails the run."""
-    return case.verdict.is_violation and not case.known and level in gating(document)
+    return case.verdict.is_violation and not case.known and level in gating(document.verdict.fail_on)
 
 
 def tone(document: Document) -> str:
@@ -329,7 +323,7 @@ def inconclusive(document: Document) -> list[Missing]:
         elif (
             case.verdict is Verdict.NOT_RUN
             and not document.run.selection
-            and levels[case.rule] in gating(document)
+            and levels[case.rule] in gating(document.verdict.fail_on)
         ):
             groups.setdefault(("no check came to run", ""), []).append(case)
     ordered = sorted(groups.items(), key=lambda item: -len(item[1]))

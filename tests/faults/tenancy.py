@@ -328,6 +328,12 @@ faults["tenancy.unknown-parent"] |= {
     "A parent is found by the id of another kind of resource.": seam(
         "on_unknown_parent",
         lambda self, ctx, kind, identifier: _of_any_kind(ctx, kind, identifier) or self.usual(),
+        # Elsewhere nothing is below such a parent, so that nothing shows it.
+        operations=[
+            operation.id
+            for operation in OPERATIONS.values()
+            if len(operation.path_parameters) == 1 and operation.id != "createPayout"
+        ],
     ),
 }
 

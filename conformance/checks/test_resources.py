@@ -186,7 +186,16 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
     created, truth = document(made.exchange), stated(create, made.body, made.fixture.ids(create))
     answer = look_for(ctx, call(ctx.operation.id, ids), what, created, but=MOVING, otherwise=truth)
     if ctx.succeeded("read.equals-create", answer, what) and isinstance(answer.document, dict):
-        judge_members(ctx, "read.equals-create", answer, created, what, but=MOVING, otherwise=truth)
+        judge_members(
+            ctx,
+            "read.equals-create",
+            answer,
+            created,
+            what,
+            but=MOVING,
+            otherwise=truth,
+            shown_by=made.exchange,
+        )
 
 
 @check("balances.of-account")

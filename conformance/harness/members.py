@@ -9,7 +9,7 @@ from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.harness.context import CheckContext
 from conformance.judge.comparison import same_instant, show
-from conformance.judge.expectations import Member, predicate
+from conformance.judge.expectations import At, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world.lateness import look_until
 
@@ -22,13 +22,18 @@ def judge_member(
     expected: Any,
     what: str,
     otherwise: Any = MISSING,
+    shown_by: Exchange | None = None,
 ) -> bool:
     """Judges one documented member of an answer by the value it should have, or `otherwise` by another one:
-    where two sources disagree, a third is not to blame for agreeing with either.
+    where two sources disagree, a third is not to blame for agreeing with either. A replay compares with what
+    the answer `shown_by`, which has the value, shows then.
 
     A value that is not even of the documented form is set aside: a rule of its own speaks about it.
     """
-    return ctx.judge(rule, Member(what, name, expected, otherwise), exchange)
+    if shown_by is None:
+        return ctx.judge(rule, Member(what, name, expected, otherwise), exchange)
+    told = Member(f"{what} as {show(expected)}", name, At(name, of=1), otherwise)
+    return ctx.judge(rule, told, exchange, shown_by)
 
 
 def judge_members(
@@ -40,14 +45,15 @@ def judge_members(
     *,
     but: Iterable[str] = (),
     otherwise: Mapping[str, Any] | None = None,
+    shown_by: Exchange | None = None,
 ) -> None:
-    """Judges the documented members of an answer, `but` some, by what another answer or a request had in
-    them, and `otherwise` by what a second one had. That object is right is for format.object to say."""
+    """Judges the documented members of an answer, `but` some, by what another answer (`shown_by`) or a
+    request had in them, and `otherwise` by what a second one had; `object` is judged by format.object."""
     left_out = {"object", *but}
     for name in documented(exchange.operation or ""):
         if name in expected and name not in left_out:
             second = (otherwise or {}).get(name, MISSING)
-            judge_member(ctx, rule, exchange, name, expected[name], what, second)
+            judge_member(ctx, rule, exchange, name, expected[name], what, second, shown_by)
 
 
 def mismatches(

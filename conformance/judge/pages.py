@@ -15,7 +15,7 @@ from conformance.contract.rules import RULES
 from conformance.judge import queries
 from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import CannotTell, Expectation, Outcome, predicate
-from conformance.judge.expectations.base import outcome
+from conformance.judge.expectations.base import outcome, read
 from conformance.judge.queries import Query, passes, tells
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of
@@ -358,7 +358,9 @@ def no_other_labelled(exchanges: Sequence[Exchange], label: str, known: Sequence
 def element_shows(
     exchanges: Sequence[Exchange], identifier: str, name: str, value: Any, operation: str
 ) -> str | Outcome:
-    """The pages show a member of an element with a value, as the answer of `operation` has it."""
+    """The pages show a member of an element with a value, or that of an answer before them, as the answer of
+    `operation` has it."""
+    value = read(value, exchanges)
     for at, page in enumerate(exchanges):
         for item in objects(page.get("items")):
             shown = item.get("id") == identifier and name in item

@@ -87,6 +87,7 @@ def needed(
         later = waiting.pop()
         for exchange in [
             *_made(later, makers, run),
+            *_changed(later, run),
             *_bearing(later, exchanges, last, run),
             *_before(later, run),
         ]:
@@ -119,6 +120,39 @@ def _made(later: Exchange, makers: Mapping[str, int], run: RunContext) -> list[E
     return [
         run.record[number] for number in sorted(numbers) if number < later.number and number in run.record
     ]
+
+
+def _changed(later: Exchange, run: RunContext) -> list[Exchange]:
+    """The accepted changes of the resource that a request is about, whichever check sent them: of each member
+    the last one, and that it was disabled."""
+    path = later.call.path.removesuffix("/disable")
+    changes = [
+        exchange
+        for exchange in run.record.values()
+        if exchange.number < later.number
+        and exchange.succeeded
+        and exchange.operation is not None
+        and TRAITS[exchange.operation].changes
+        and exchange.call.path.removesuffix("/disable") == path
+    ]
+    kept, members = [], set[str]()
+    for change in reversed(changes):
+        names = _members(change)
+        if names - members:
+            kept.append(change)
+            members |= names
+    return kept
+
+
+def _members(change: Exchange) -> set[str]:
+    """The names of the members that a change sets."""
+    if change.operation == "disableBeneficiary":
+        return {"status"}
+    try:
+        document = change.call.document
+    except (ValueError, RecursionError):
+        return set()
+    return set(document) if isinstance(document, dict) else set()
 
 
 def _near(makers: Mapping[str, int]) -> Mapping[str, int]:

@@ -234,13 +234,11 @@ class Driver(Repeater, Walker):
         self.judge("beneficiary.destinations", operation, exactly, exchange)
 
     def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
-        """A resource is shown as it is known to be: compared with the latest answer that says so, if one
-        does, so that a replay compares with what it is answered."""
+        """A resource is shown as it is known to be."""
         for name, value in thing.steady().items():
-            told = [answer for answer in thing.answers if same(answer.get(name), value)]
-            if told:
-                what = f"as it is known to be ({shown(value)})"
-                self.judge(rule, operation, Member(what, name, At(name, of=1)), exchange, told[-1])
+            if answer := thing.told_by(name, value):
+                known = Member(f"as it is known to be ({shown(value)})", name, At(name, of=1))
+                self.judge(rule, operation, known, exchange, answer)
             else:
                 self.judge(rule, operation, Member("as it is known to be", name, value), exchange)
 

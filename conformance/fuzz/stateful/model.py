@@ -12,7 +12,7 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
-from conformance.judge.comparison import MOVING
+from conformance.judge.comparison import MOVING, same
 from conformance.wire.messages import Call, Exchange
 
 Document = dict[str, Any]
@@ -39,6 +39,12 @@ class Thing:
         """Its documented members that nobody else moves, as they must be shown."""
         names = documented(self.operation)
         return {name: value for name, value in self.shown.items() if name in names and name not in RESTLESS}
+
+    def told_by(self, name: str, value: Any) -> Exchange | None:
+        """The latest answer that shows a member with this value; None where none does. What is compared with
+        an answer, and not with the value, a replay compares with what it is answered."""
+        told = [answer for answer in self.answers if same(answer.get(name), value)]
+        return told[-1] if told else None
 
 
 @dataclass

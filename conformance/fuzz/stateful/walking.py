@@ -9,7 +9,7 @@ from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
 from conformance.judge import pages, queries
 from conformance.judge.comparison import alike, objects, show
-from conformance.judge.expectations import Accepted
+from conformance.judge.expectations import Accepted, At
 from conformance.judge.pages import Listed, element_shows, no_other_labelled, none_of_another, number_is
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Walk, walk
@@ -146,14 +146,16 @@ class Walker(Sender):
             thing = expected.get(str(item.get("id")))
             known = thing.steady() if thing is not None else {}
             for name in (name for name in known if name in item and thing is not None):
+                answer = thing.told_by(name, known[name]) if thing else None
                 as_known = element_shows(
                     f"{name} {show(known[name])}",
                     identifier=str(item.get("id")),
                     name=name,
-                    value=known[name],
+                    value=At(name) if answer else known[name],
                     operation=thing.operation if thing else "",
                 )
-                self.judge("list.complete", operation, as_known, *reading.pages)
+                told = [answer] if answer else []
+                self.judge("list.complete", operation, as_known, *told, *reading.pages)
 
     def _unexpected(self, operation: str, item: Document, rule: str, reading: Reading) -> None:
         """An element that the model does not have there: of which request it is says which rule is broken."""

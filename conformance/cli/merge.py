@@ -187,7 +187,7 @@ def _narrowed(parts: Sequence[Document]) -> list[str]:
         if shard:
             number, wanted = parse_shard(shard)
             shards.add(number)
-        if part.run.selection and not part.run.narrowed:
+        if not part.run.narrowed and part.run.selection not in ("", f"--shard {shard}"):
             raise ValueError(
                 "a part was written by an older version of the suite, which did not keep apart the options "
                 "that narrowed it; run the parts again with this one"

@@ -55,10 +55,11 @@ def load(path: Path) -> Document:
     if path.is_dir():
         path = path / "results.json"
     source = "a run writes results.json into its report folder"
-    return _typed(read_json(path, "results file", source, DocumentError), path)
+    return typed(read_json(path, "results file", source, DocumentError), path)
 
 
-def _typed(data: Any, path: Path) -> Document:
+def typed(data: Any, path: Path) -> Document:
+    """The results document in JSON data; `path` names it in errors. Raises DocumentError."""
     given = data.get("format") if isinstance(data, dict) else None
     if not isinstance(given, str):
         raise DocumentError(f"{path}: these are not the results of a run; name a results.json.")

@@ -17,6 +17,7 @@ from conformance.reference.context import Context
 from conformance.reference.serving.listener import served
 from conformance.report.document import Document
 from conformance.report.shards import parse_shard
+from conformance.report.view import typed
 from tests.support.running import faulty, run, write_target
 
 
@@ -44,6 +45,26 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         name: (folder / name, json.loads((folder / name / "results.json").read_text("utf-8")))
         for name in ("whole", "1", "2", "3")
     }
+
+
+def older(document: dict[str, Any], selection: str) -> Document:
+    """The results as format 1.1 had them."""
+    document = json.loads(json.dumps(document))
+    document["format"], document["run"]["selection"] = "1.1", selection
+    del document["run"]["narrowed"]
+    for finding in [finding for case in document["cells"] for finding in case["findings"]]:
+        for name in ("rule", "operation", "violations", "aside"):
+            del finding[name]
+    return typed(document, Path("results.json"))
+
+
+def test_parts_of_the_format_before_are_merged_where_only_the_shard_narrowed_them(
+    runs: dict[str, Any],
+) -> None:
+    whole = merged([older(runs[name][1], f"--shard {name}/3") for name in "123"])
+    assert judged(whole.to_json()) == judged(runs["whole"][1]) and whole.run.selection == ""
+    with pytest.raises(ValueError, match="older version"):
+        merged([older(runs[name][1], f"--rule list.pages --shard {name}/3") for name in "123"])
 
 
 def judged(document: dict[str, Any]) -> dict[tuple[str, str], str]:

@@ -1,0 +1,114 @@
+"""The ledger: what an entry comes to, and that parts add up to the whole in any order."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from conformance.judge.expectations import Outcome, Refused
+from conformance.judge.findings import (
+    EVERY_RESPONSE,
+    Finding,
+    Inconclusive,
+    Judgement,
+    LeftOut,
+    NotApplicable,
+    Verdict,
+)
+from conformance.judge.ledger import Entry, Gap, Ledger
+from tests.support.report_samples import exchange
+
+OPEN, REQUIRED = "http.success-status", "list.walk"
+
+
+def entry(rule: str = REQUIRED, **changes: Any) -> Entry:
+    return Entry(rule, "createAccount" if rule == OPEN else "listWallets", "test_x.test_y", **changes)
+
+
+def judgement(good: bool, *numbers: int, got: str = "201") -> Judgement:
+    return Judgement(Refused("a walk"), numbers, Outcome(good, "" if good else got))
+
+
+# ---------------------------------------------------------------------- entries
+
+
+@pytest.mark.parametrize(
+    ("entry", "stop", "verdict", "exercised", "summary"),
+    [
+        (entry(), None, "inconclusive", False, "the check had no occasion to judge this rule"),
+        (entry(judged=1), None, "passed", True, ""),
+        (entry(OPEN, judged=1), None, "observed", True, ""),
+        (entry(gaps=[Gap("no answer")]), None, "inconclusive", True, "no answer"),
+        (entry(gaps=[Gap("no answer")], judged=1), None, "passed", True, ""),
+        (entry(gaps=[Gap.of(LeftOut("--read-only"))]), None, "inconclusive", False, "--read-only"),
+        (entry(unless_judged=Gap("no payouts", declared=True)), None, "not applicable", True, "no payouts"),
+        (entry(judged=1), Inconclusive("lost"), "inconclusive", True, "lost"),
+        (entry(judged=1), LeftOut("--read-only"), "inconclusive", False, "--read-only"),
+        (entry(judged=1), NotApplicable("no payouts"), "not applicable", True, "no payouts"),
+        (entry(violations=[judgement(False, 1)]), Inconclusive("lost"), "failed", True, None),
+    ],
+)
+def test_an_entry_comes_to_one_finding(
+    entry: Entry, stop: Any, verdict: str, exercised: bool, summary: str | None
+) -> None:
+    finding = entry.finding(stop, [1, 2, 3])
+    assert (finding.verdict, finding.exercised) == (verdict, exercised)
+    assert summary is None or finding.summary == summary
+
+
+def test_a_violation_tells_the_first_and_counts_all() -> None:
+    kept = entry()
+    for number in range(30):
+        kept.take(judgement(number % 2 == 0, number, got=f"20{number % 10}"))
+    finding = kept.finding()
+    assert (finding.probes, finding.violations, finding.got) == (30, 15, "201")
+    assert finding.judged == [1] and finding.exchanges == [1, 3, 5, 7, 9, 11]
+    assert finding.further[0] == "expected a walk: a refusal (4xx); got 203"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "kept"),
+    [(Verdict.FAILED, 8), (Verdict.INCONCLUSIVE, 3), (Verdict.OBSERVED, 2), (Verdict.PASSED, 1)],
+)
+def test_evidence_is_cut_by_what_it_proves(verdict: Verdict, kept: int) -> None:
+    ledger = Ledger()
+    ledger.add(Finding(REQUIRED, "listWallets", verdict, exchanges=[*range(20), *range(20)]))
+    assert ledger.findings[0].exchanges == [*range(kept)]
+
+
+# ---------------------------------------------------------------------- sums
+
+
+def part(number: int) -> Ledger:
+    """A ledger as a worker sends it: other rules, and one of every response that it saw too."""
+    ledger = Ledger(sent=number, waits=1, waited=0.5, announced=(number, 0, 0))
+    ledger.add(Finding(REQUIRED, "listWallets", Verdict.PASSED, f"test_x.test_{number}", probes=number))
+    passive = Finding("format.id", "listWallets", Verdict.PASSED, EVERY_RESPONSE, probes=10)
+    if number % 2:
+        passive.verdict, passive.violations = Verdict.FAILED, number
+        passive.expected, passive.got, passive.exchanges = "an id", "7", [number]
+    ledger.add(passive)
+    ledger.measure(exchange(number))
+    ledger.lack({"createPayout": "404", "createAccount": "404"})
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(ledger), type=Ledger)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_parts_add_up_in_any_order(seed: int) -> None:
+    parts = [part(number) for number in range(1, 6)]
+    random.Random(seed).shuffle(parts)
+    ledger = Ledger()
+    for other in parts:
+        ledger.merge(other)
+    assert (ledger.sent, ledger.waits, ledger.waited, ledger.announced) == (15, 5, 2.5, (15, 0, 0))
+    assert len(ledger.case(REQUIRED, "listWallets").findings) == 5
+    [passive] = ledger.case("format.id", "listWallets").findings
+    assert (passive.probes, passive.violations, passive.verdict) == (50, 9, "failed")
+    assert sorted(passive.exchanges) == [1, 3, 5]
+    told = "format.id on listWallets: expected an id; got 7 (9 of 50 responses)"
+    assert passive.summary == ledger.case("format.id", "listWallets").summary == told
+    assert ledger.latency["createAccount"].exchanges == 5
+    assert ledger.missing == {"createPayout": "404"}, "what has succeeded is there"

@@ -66,10 +66,11 @@ def run(options: argparse.Namespace) -> int:
                 )
             seeded = seed(store, options.seed)
             bound = stack.enter_context(listen(options.host, options.port))
-            text = target_text(seeded, base_url(bound, options.host, prefix))
+            url = base_url(bound, options.host, prefix)
+            text = target_text(seeded, url)
             _write_target(options.write_target, text)
             server = Server(store, prefix=prefix, observer=log)
-            serve(server, bound, lambda: _announce(text, options.write_target))
+            serve(server, bound, lambda: _announce(text, options.write_target, url))
             return 0
     except (StoreError, ListenError) as error:
         raise UsageError(str(error)) from None
@@ -98,13 +99,14 @@ def _write_target(path: Path | None, text: str) -> None:
         raise UsageError(f"--write-target {path}: the file cannot be written ({error.strerror}).") from None
 
 
-def _announce(text: str, written: Path | None) -> None:
-    """Prints the target file; the hints before it are TOML comments."""
+def _announce(text: str, written: Path | None, url: str) -> None:
+    """Prints the target file, with hints as TOML comments, and the address to standard error."""
     if written is None:
         print(f"# Save this as {TARGET_FILE}, then run the suite against this server with")
     else:
         print("# The suite runs against this server with")
     print(f"#   pytest --pyargs conformance --target {written or TARGET_FILE}\n\n{text}", end="", flush=True)
+    print(f"listening on {url}", file=sys.stderr, flush=True)
 
 
 # ------------------------------------------------------------------ the access log

@@ -113,6 +113,7 @@ def test_serve_prints_its_target_and_logs_requests(tmp_path: Path) -> None:
         assert running.process.returncode == 0
     path = f"POST /api{running.accounts}"
     assert log.splitlines() == [
+        f"listening on {running.target['base_url']}",
         f"{path} 201 createAccount",
         f"{path} 422 createAccount wrong_type (name)",
         f"{path} 401 createAccount invalid_signature",

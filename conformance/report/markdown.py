@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-from conformance._text import clean, count, duration, listed, one_line
+from conformance._text import clean, count, duration, one_line
 from conformance.report import view
 from conformance.report.document import Document
+from conformance.report.summary import Section, sections
 
-#: Rows of a list that the summary shows.
+#: Entries of a section that are shown.
 SHOWN = 30
 
 _ICONS = {"good": "✅", "part": "◐", "known": "🟡", "unsure": "⚠️", "suite": "💥", "bad": "❌"}
@@ -40,10 +40,6 @@ def plain(text: str) -> str:
     return re.sub(r"^([-+=]|\d+[.)])", r"\\\1", text)
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
 def _lines(document: Document) -> Iterator[str]:
     verdict, run = document.verdict, document.run
     yield (
@@ -56,15 +52,8 @@ def _lines(document: Document) -> Iterator[str]:
         yield f"- {plain(note)}"
     yield ""
     yield from _counts(document)
-    yield from _missing(document)
-    yield from _causes(document)
-    yield from _lists(document)
-    yield from _inconclusive(document)
-    if document.errors:
-        yield "### Errors of the suite itself"
-        yield ""
-        yield from (f"- {code(error)}" for error in document.errors[:10])
-        yield ""
+    for section in sections(document, most=SHOWN):
+        yield from _section(section)
     seed = f", seed {run.seed}" if run.seed is not None else ""
     yield (
         f"Judged {code(view.label(document), 120)}: {count(run.requests, 'request')} "
@@ -87,113 +76,20 @@ def _counts(document: Document) -> Iterator[str]:
     yield ""
 
 
-def _missing(document: Document) -> Iterator[str]:
-    if not document.missing:
-        return
-    yield "### Not implemented"
+def _section(section: Section) -> Iterator[str]:
+    yield f"### {section.title}"
     yield ""
-    for record in document.missing:
-        yield f"- `{record.operation}`: {plain(record.answered)}{view.wait(record)}"
-    yield ""
-
-
-def _causes(document: Document) -> Iterator[str]:
-    causes = [cause for cause in view.causes(document) if not cause.known]
-    if not causes:
-        return
-    yield "### What is broken"
-    yield ""
-    for cause in causes[:SHOWN]:
-        yield from _cause(cause, document)
-    if len(causes) > SHOWN:
-        yield f"and {len(causes) - SHOWN} more."
-        yield ""
-
-
-def _cause(cause: view.Cause, document: Document) -> Iterator[str]:
-    rule, finding = cause.rule, cause.first.decisive
-    confirmed = f", {finding.confirmed}" if finding.confirmed else ""
-    yield (
-        f"<details><summary><b>{rule.id}</b> on {view.where(cause.new, document)} "
-        f"({rule.level}, section {', '.join(rule.section)}{confirmed})</summary>"
-    )
-    yield ""
-    yield plain(rule.statement)
-    yield ""
-    yield f"- expected: {code(finding.expected)}"
-    yield f"- got: {code(finding.got)}"
-    for check in cause.checks[1:]:
-        yield (
-            f"- also, {check.name.rpartition('.')[2]} on {view.where(check.operations, document)}: "
-            f"{code(check.finding.got)}"
-        )
-    if signed := view.signed(document, cause.first):
-        yield f"- signed: {code(signed, 600)}"
-    yield f"- reproduce: {code(view.reproduction(document, cause.first))}"
-    if len(cause.new) > 1:
-        yield f"- operations: {', '.join(cause.new)}"
-    if cause.consequences:
-        taken = listed([case.rule for case in cause.consequences], 8)
-        number = count(len(cause.consequences), "case")
-        yield f"- also failed, or not judged, because of it: {number} of {taken}"
-    yield ""
-    yield "</details>"
-    yield ""
-
-
-def _lists(document: Document) -> Iterator[str]:
-    known, pinned = document.known_failures, document.pinned_choices
-    if known and known.stale:
-        yield "### Known failures to delete"
-        yield ""
-        for stale in known.stale:
-            where = f"{code(known.source)} line {stale.line}"
-            yield f"- {where}: `{stale.rule}` on `{stale.operation}`: {plain(stale.why)}"
-        yield ""
-    standing = [case for case in document.cells if case.known]
-    if standing:
-        yield f"### {count(len(standing), 'known failure')}"
-        yield ""
-        yield from _rows(
-            ["rule", "operation", "reason"],
-            [[f"`{case.rule}`", case.operation, plain(case.known)] for case in standing[:SHOWN]],
-        )
-    if pinned and pinned.differences:
-        yield "### Choices that differ from the pinned ones"
-        yield ""
-        yield from _rows(
-            ["rule", "operation", "question", "pinned", "now"],
-            [
-                [
-                    f"`{difference.rule}`",
-                    difference.operation,
-                    plain(difference.question),
-                    code(difference.pinned, 100),
-                    code(difference.now, 100),
-                ]
-                for difference in pinned.differences[:SHOWN]
-            ],
-        )
-
-
-def _rows(head: list[str], rows: list[list[Any]]) -> Iterator[str]:
-    yield "| " + " | ".join(head) + " |"
-    yield "|" + "---|" * len(head)
-    for row in rows:
-        yield "| " + " | ".join(_cell(str(value)) for value in row) + " |"
-    yield ""
-
-
-def _inconclusive(document: Document) -> Iterator[str]:
-    groups = view.inconclusive(document)
-    if not groups:
-        return
-    yield "### Inconclusive"
-    yield ""
-    for group in groups[:SHOWN]:
-        remedy = f" **{plain(group.remedy)}**" if group.remedy else ""
-        rules = listed([case.rule for case in group.cases], 5)
-        yield f"- {count(len(group.cases), 'case')}: {plain(group.reason)}.{remedy} ({rules})"
-    if len(groups) > SHOWN:
-        yield f"- and {len(groups) - SHOWN} more reasons"
+    for entry in section.entries:
+        if entry.note:
+            yield from ("<details>", f"<summary>{entry.text}</summary>", "", plain(entry.note), "")
+        else:
+            yield f"- {plain(entry.text)}"
+        indent = "" if entry.note else "  "
+        for fact in entry.facts:
+            text = code(fact.text, 600) if fact.quoted else plain(fact.text)
+            yield f"{indent}- {fact.label}: {text}{fact.after}"
+        if entry.note:
+            yield from ("", "</details>", "")
+    if section.more:
+        yield f"- and {section.more} more"
     yield ""

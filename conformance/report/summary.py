@@ -1,0 +1,219 @@
+"""The sections of a run's summary, which the terminal and the Markdown show alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from conformance._files import shortest
+from conformance._text import count, listed, one_line, operations
+from conformance.contract.needs import first
+from conformance.contract.rules import Level
+from conformance.judge.findings import Finding, Verdict
+from conformance.judge.ledger import Case
+from conformance.report import view
+from conformance.report.commands import replay, rerun
+from conformance.report.document import Document
+from conformance.report.verdict import gating
+
+#: Further checks, and names of rules in one line, that are shown of an entry unless all is wanted.
+CHECKS, NAMES = 6, 4
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A labelled text, `quoted` if it is literal, as a server or a shell has it. `after` follows unquoted."""
+
+    label: str
+    text: str
+    quoted: bool = False
+    after: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a section, with what belongs to it. `note` is shown where there is room."""
+
+    text: str
+    facts: tuple[Fact, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title, entries, and the number of those that were left out. `tone` is bad, unsure or nothing."""
+
+    title: str
+    tone: str
+    entries: tuple[Entry, ...]
+    more: int = 0
+
+
+def sections(
+    document: Document, *, most: int | None, folder: Path | None = None, verbose: bool = False
+) -> Iterator[Section]:
+    """The sections that have entries, at most `most` in each.
+
+    `folder` is where the reports were written, if not where the document says. `verbose` leaves out nothing.
+    """
+    made = _Sections(document, folder, verbose)
+    for title, tone, entries in made.all():
+        found = tuple(entries)
+        if found:
+            shown = found[:most]
+            yield Section(title, tone, shown, len(found) - len(shown))
+
+
+@dataclass(frozen=True)
+class _Sections:
+    document: Document
+    folder: Path | None
+    verbose: bool
+
+    def all(self) -> Iterator[tuple[str, str, Iterable[Entry]]]:
+        missing = "Not implemented: a valid request is answered as an undocumented path is"
+        yield missing, "bad", self._missing()
+        yield "What is broken", "bad", map(self._cause, self._causes())
+        warned = "Warnings: the specification implies these, it does not state them"
+        yield warned, "unsure", self._warnings()
+        yield "Known failures", "unsure", self._known()
+        yield "Known failures to delete", "bad", self._stale()
+        yield "The server chooses otherwise than pinned", "unsure", self._pinned()
+        yield "Inconclusive: neither passed nor failed", "unsure", self._inconclusive()
+        yield "Not judged by a run that only reads", "", self._left_out()
+        yield "Errors of the suite itself", "bad", self._errors()
+
+    def _on(self, names: Iterable[str]) -> str:
+        return operations(list(names), len(self.document.operations))
+
+    def _names(self, names: Iterable[str]) -> str:
+        return listed(names, 10**6 if self.verbose else NAMES)
+
+    def _missing(self) -> Iterator[Entry]:
+        missing = self.document.missing
+        for record in missing:
+            last = record is missing[-1]
+            step = (Fact("next", first([each.operation for each in missing])),) if last else ()
+            yield Entry(f"{record.operation}: {record.answered}{view.wait(record)}", step)
+
+    # ------------------------------------------------------------------ violations
+
+    def _causes(self) -> list[view.Cause]:
+        """The causes that fail the run, or that take something along which does."""
+        levels, cells = gating(self.document.verdict.fail_on), view.cells(self.document)
+        rules = view.rules(self.document)
+        return [
+            cause
+            for cause in view.causes(self.document)
+            if not cause.known
+            and any(
+                case.verdict.is_violation and not case.known and rules[case.rule].level in levels
+                for case in [*cause.cases, *(cells[key.key] for key in cause.consequences)]
+            )
+        ]
+
+    def _cause(self, cause: view.Cause) -> Entry:
+        rule = cause.rule
+        title = f"{rule.id} on {self._on(cause.record.operations)}"
+        section = f"({rule.level}, section {', '.join(rule.section)})"
+        return Entry(f"{title} {section}", tuple(self._facts(cause)), rule.statement)
+
+    def _facts(self, cause: view.Cause) -> Iterator[Fact]:
+        shown = cause.first
+        finding = shown.decisive
+        yield Fact("expected", one_line(finding.expected), quoted=True)
+        yield Fact("got", one_line(finding.got), quoted=True, after=_CONFIRMED.get(finding.confirmed, ""))
+        if signed := view.signed(self.document, shown):
+            yield Fact("signed", one_line(signed, 600), quoted=True)
+        yield Fact("reproduce", self._reproduction(shown, finding), quoted=True)
+        further = cause.checks[1:]
+        for check in further if self.verbose else further[:CHECKS]:
+            name = check.name.rpartition(".")[2].removeprefix("test_")
+            yield Fact("also", f"{name} on {self._on(check.operations)}: {_told(check.finding)}")
+        if not self.verbose and len(further) > CHECKS:
+            yield Fact("also", f"{count(len(further) - CHECKS, 'more check')}")
+        if self.verbose:
+            for case in cause.cases:
+                if case is not shown:
+                    yield Fact("got", one_line(case.decisive.got), quoted=True, after=f" on {case.operation}")
+        elif 1 < len(cause.cases) < len(self.document.operations):
+            yield Fact("operations", self._names(cause.record.operations))
+        if cause.consequences:
+            names = self._names(case.rule for case in cause.consequences)
+            yield Fact("led to", f"{count(len(cause.consequences), 'more case')} of {names}")
+
+    def _reproduction(self, case: Case, finding: Finding) -> str:
+        """The command that repeats a violation: its replay file where there is one, else its check alone."""
+        run = self.document.run
+        if not finding.replay:
+            return rerun(case.rule, case.operation, run.options)
+        return replay(finding.replay, run.options, shortest(self.folder) if self.folder else run.folder)
+
+    def _warnings(self) -> Iterator[Entry]:
+        by_rule: dict[str, list[Case]] = {}
+        for case in self.document.cells:
+            if case.verdict is Verdict.WARNING and not case.known:
+                by_rule.setdefault(case.rule, []).append(case)
+        # Where they fail the run they stand among what is broken.
+        for rule, cases in by_rule.items() if self.document.verdict.fail_on is Level.REQUIRED else ():
+            yield Entry(f"{rule} on {self._on(case.operation for case in cases)}: {_told(cases[0].decisive)}")
+
+    # ------------------------------------------------------------------ lists that the user keeps
+
+    def _known(self) -> Iterator[Entry]:
+        reasons: dict[tuple[str, str], list[str]] = {}
+        for case in self.document.cells:
+            if case.known:
+                reasons.setdefault((case.rule, case.known), []).append(case.operation)
+        for (rule, reason), names in reasons.items():
+            yield Entry(f"{rule} on {self._on(names)}: {one_line(reason)}")
+
+    def _stale(self) -> Iterator[Entry]:
+        known = self.document.known_failures
+        for stale in known.stale if known else ():
+            yield Entry(
+                f"{known.source if known else ''}, line {stale.line}: delete the entry for {stale.rule} on "
+                f"{stale.operation}, from [[failure]] to the next one: {stale.why}"
+            )
+
+    def _pinned(self) -> Iterator[Entry]:
+        pinned = self.document.pinned_choices
+        for one in pinned.differences if pinned else ():
+            yield Entry(f"{one.rule} on {one.operation}: {one.question}: {one.now}, was {one.pinned}")
+
+    # ------------------------------------------------------------------ what is missing
+
+    def _inconclusive(self) -> Iterator[Entry]:
+        lacking = {record.operation for record in self.document.missing}
+        for group in view.inconclusive(self.document):
+            if all(case.operation in lacking for case in group.cases):
+                continue
+            remedy = (Fact("remedy", one_line(group.remedy)),) if group.remedy else ()
+            rules = Fact("rules", self._names(case.rule for case in group.cases))
+            yield Entry(f"{count(len(group.cases), 'case')}: {one_line(group.reason)}", (*remedy, rules))
+
+    def _left_out(self) -> Iterator[Entry]:
+        """What a run that only reads could not judge, and why."""
+        reasons: dict[str, int] = {}
+        if "read-only" in self.document.run.options:
+            for case in self.document.cells:
+                if case.verdict is Verdict.NOT_RUN and case.summary:
+                    reasons[case.summary] = reasons.get(case.summary, 0) + 1
+        for reason, number in sorted(reasons.items(), key=lambda pair: -pair[1]):
+            yield Entry(f"{count(number, 'case')}: {one_line(reason)}")
+
+    def _errors(self) -> Iterator[Entry]:
+        raised = (case.summary for case in self.document.cells if case.verdict is Verdict.ERROR)
+        yield from (Entry(one_line(error)) for error in (*self.document.errors, *raised))
+
+
+def _told(finding: Finding) -> str:
+    """What was expected and what was got, in a line."""
+    return f"expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}"
+
+
+_CONFIRMED = {
+    "confirmed": " (confirmed by repeating it alone)",
+    "not reproduced": " (not reproduced alone; it is a violation all the same)",
+}

@@ -9,7 +9,7 @@ from conformance.diagnosis import connection, credentials, resources
 from conformance.diagnosis.model import Diagnosis, Examination
 from conformance.target.file import Organization, Target, TargetError
 from conformance.target.redaction import Redactor
-from conformance.wire.allowance import Allowance
+from conformance.wire.budget import Budget
 from conformance.wire.messages import MISSING, Exchange, Failure
 from conformance.wire.transport import new_transport
 
@@ -18,12 +18,12 @@ def preflight(
     target: Target,
     transport: httpx.BaseTransport | None = None,
     *,
-    allowance: Allowance | None = None,
+    budget: Budget | None = None,
     read_only: bool = False,
 ) -> Examination:
     """What a run asks before its first check. Raises TargetError when the target cannot be judged; the text
     is one paragraph."""
-    examination = examine(target, transport, thorough=False, allowance=allowance, read_only=read_only)
+    examination = examine(target, transport, thorough=False, budget=budget, read_only=read_only)
     if stopped := examination.stopped:
         raise TargetError(printable(Redactor(target).text(stopped.text)))
     return examination
@@ -34,18 +34,18 @@ def examine(
     transport: httpx.BaseTransport | None = None,
     *,
     thorough: bool = True,
-    allowance: Allowance | None = None,
+    budget: Budget | None = None,
     read_only: bool = False,
 ) -> Examination:
     """Sends a few requests, a dozen or so if `thorough`, and names what is wrong with the target.
 
-    Without a transport it makes one and closes it. What is sent counts for an `allowance`.
+    Without a transport it makes one and closes it. What is sent counts for a `budget`.
     """
     own = new_transport(target.tls) if transport is None else None
     try:
         used = transport or own
         assert used is not None
-        examination = Examination(target, used, allowance=allowance, read_only=read_only)
+        examination = Examination(target, used, budget=budget, read_only=read_only)
         _examine(examination, thorough)
     finally:
         if own is not None:

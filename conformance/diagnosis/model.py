@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 import httpx
 
 from conformance.target.file import Organization, Target
-from conformance.wire.allowance import Allowance
+from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.wire.throttle import Pace, Patience
 from conformance.world.account import call
 from conformance.world.samples import Samples
 
@@ -46,16 +45,16 @@ class Examination:
     diagnoses: list[Diagnosis] = field(default_factory=list)
     exchanges: list[Exchange] = field(default_factory=list)
     clock: ServerClock = field(default_factory=ServerClock)
-    allowance: Allowance | None = None
+    budget: Budget | None = None
     #: Nothing is created: a list stands in the place of a new account.
     read_only: bool = False
 
     def __post_init__(self) -> None:
         self.samples = Samples(self.target)
         limits = self.target.limits
-        allowance = self.allowance or Allowance(requests_per_second=limits.requests_per_second)
-        self._pace = Pace(allowance, WAITING)
-        self._patience = Patience(min(SECONDS, limits.request_timeout or SECONDS))
+        self._budget = self.budget or Budget(requests_per_second=limits.requests_per_second)
+        self._retry = Retry(self._budget, WAITING)
+        self._timeouts = TimeoutPolicy(min(SECONDS, limits.request_timeout or SECONDS))
         self._clients: dict[str, Client] = {}
 
     def send(self, organization: Organization, request: Call) -> Exchange:
@@ -66,8 +65,9 @@ class Examination:
                 organization,
                 self.transport,
                 clock=self.clock,
-                pace=self._pace,
-                patience=self._patience,
+                budget=self._budget,
+                retry=self._retry,
+                timeouts=self._timeouts,
             )
         exchange = self._clients[organization.name].send(request, "examination")
         self.clock.observe(exchange)

@@ -40,7 +40,7 @@ class Rounds:
             spoilt += 1
             if spoilt > MOST_SPOILT:
                 return
-            if self._limited is not None and not self.ctx.run.pace.wait_out(self._limited, spoilt):
+            if self._limited is not None and not self.ctx.run.retry.wait_out(self._limited, spoilt):
                 return
 
     def race(self, calls: list[Call], purpose: str) -> list[Exchange]:

@@ -23,7 +23,7 @@ from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.effort import in_part
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
 from conformance.plugin.lanes import suggested
-from conformance.plugin.limits import allowance
+from conformance.plugin.limits import budget
 from conformance.plugin.options import EMBEDDED, Options
 from conformance.plugin.plan import Numbers, Plan
 from conformance.plugin.selection import judged_by
@@ -31,7 +31,7 @@ from conformance.plugin.waiting import wait_for
 from conformance.report.document import Document
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, build, load
-from conformance.wire.allowance import Account, Allowance, Kind
+from conformance.wire.budget import Budget, Kind
 from conformance.world.samples import run_label
 
 if TYPE_CHECKING:
@@ -56,13 +56,15 @@ class Controller:
         self._server: EmbeddedServer | None = None
         #: Seconds that an answer takes, as far as it is known before the first check.
         self._latency = 0.0
+        #: Requests sent before the first check.
+        self._spent = 0
         try:
-            self.account = Account.create(self.run_folder / "account")
             self.target = self._target(environment, tell)
         except BaseException:
             self.close()
             raise
         self.ledger = Ledger.of_catalogue(self.target)
+        self.ledger.sent = self._spent
         self.ledger.narrowed = options.narrowed
         self.ledger.effort = str(options.effort)
         if options.effort is Effort.QUICK:
@@ -110,7 +112,9 @@ class Controller:
             if self.options.wait:
                 wait_for(target.base_url, self.options.wait, tell, target.tls)
             tell(printable(f"conformance: examining {target.base_url}"))
-            examined = preflight(target, allowance=self.allowance(target), read_only=self.options.read_only)
+            first = budget(target.limits, self.started)
+            examined = preflight(target, budget=first, read_only=self.options.read_only)
+            self._spent = first.used[Kind.REQUESTS]
             self._latency = latency(examined)
             return target
         if file is None and self.options.installed and _true(environment.get("CI", "")):
@@ -133,9 +137,9 @@ class Controller:
         limits = replace(target.limits, **self.options.limits)  # type: ignore[arg-type]
         return replace(target, limits=limits)
 
-    def allowance(self, target: Target, announced: Numbers | None = None) -> Allowance:
-        """What this process may send."""
-        return allowance(target.limits, self.started, self.account, announced=announced)
+    def budget(self, announced: Numbers | None) -> Budget:
+        """The budget of a run in this process alone."""
+        return budget(self.target.limits, self.started, announced, spent=self._spent)
 
     def announce(self, planned: Plan) -> None:
         """Takes down what the run is said to send."""
@@ -164,7 +168,7 @@ class Controller:
             "lanes": self.lanes,
             "started": self.started,
             "label": run_label(),
-            "account": str(self.run_folder / "account"),
+            "spent": self._spent,
         }
 
     def known_reason(self, rule: str, operation: str) -> str:
@@ -193,8 +197,6 @@ class Controller:
 
     def conclude(self) -> None:
         """Completes the ledger; nothing is taken in afterwards."""
-        # Where processes on other machines send, too, the account of this one does not know all.
-        self.ledger.sent = max(self.ledger.sent, self.account.total(Kind.REQUESTS))
         for nodeid in sorted(self.unfinished):
             for finding in _not_finished(nodeid):
                 self.ledger.add(finding)

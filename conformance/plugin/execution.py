@@ -17,13 +17,13 @@ from conformance.judge.findings import Finding
 from conformance.plugin import ordering
 from conformance.plugin.effort import wants
 from conformance.plugin.lanes import Lanes, shares
-from conformance.plugin.limits import allowance
+from conformance.plugin.limits import budget
 from conformance.plugin.options import Options
 from conformance.plugin.plan import Numbers
 from conformance.plugin.selection import scope
 from conformance.plugin.worker import Worker, fuzz_settings
 from conformance.target.file import Target
-from conformance.wire.allowance import Account, Allowance
+from conformance.wire.budget import Budget
 from conformance.world.run_context import everything
 from conformance.world.samples import label_run
 
@@ -75,7 +75,7 @@ class Executor:
     @classmethod
     def for_controller(cls, controller: Controller, most: Numbers | None) -> Executor:
         """For a run in one process, which sends no more than `most`."""
-        allowed, lanes = controller.allowance(controller.target, most), controller.lanes
+        allowed, lanes = controller.budget(most), controller.lanes
         make = _maker(controller.options, controller.target, controller.folder, allowed, lanes)
         return cls(make, lanes)
 
@@ -84,9 +84,7 @@ class Executor:
         """For a process of pytest-xdist, by what the controller has sent it."""
         target, (process, processes) = Target.from_plain(sent["target"]), sent["place"]
         label_run(sent["label"])
-        # The first place in the account is that of the process which controls the run.
-        account = Account(Path(sent["account"]), process + 1)
-        allowed = allowance(target.limits, sent["started"], account, processes, most)
+        allowed = budget(target.limits, sent["started"], most, processes=processes, spent=sent["spent"])
         folder, lanes = Path(sent["folder"]), sent["lanes"]
         return cls(_maker(options, target, folder, allowed, lanes, process, processes), lanes)
 
@@ -144,7 +142,7 @@ def _maker(
     options: Options,
     target: Target,
     folder: Path,
-    allowed: Allowance,
+    allowed: Budget,
     lanes: int,
     process: int = 0,
     processes: int = 1,
@@ -158,7 +156,7 @@ def _maker(
             settings=fuzz_settings(options, folder, index, workers),
             scope=options.scope,
             replay_folder=folder / "replays",
-            allowance=allowed,
+            budget=allowed,
             read_only=options.read_only,
             wanted=wants if options.effort is Effort.QUICK else everything,
         )

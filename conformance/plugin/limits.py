@@ -1,43 +1,36 @@
-"""What the processes of a run may send, by the limits of its target."""
+"""The budget of each process of a run, by the limits of its target."""
 
 from __future__ import annotations
 
 from conformance.plugin.plan import Numbers
 from conformance.target.model import Limits
-from conformance.wire.allowance import Account, Allowance, Kind
+from conformance.wire.budget import Budget, Kind
 
 
-def allowance(
+def budget(
     limits: Limits,
     started: float,
-    account: Account,
-    processes: int = 1,
     announced: Numbers | None = None,
-) -> Allowance:
-    """What one of several processes may send in a run that started at a moment (Unix seconds), which has
-    announced to send no more than some numbers."""
+    *,
+    processes: int = 1,
+    spent: int = 0,
+) -> Budget:
+    """The budget of one of several processes, which share the numbers and the rate out evenly.
+
+    The run began at `started` (Unix seconds), has announced not to exceed some numbers, and has `spent`
+    requests before the processes began.
+    """
     most = {}
     if announced is not None:
-        beyond = "the run would have gone far beyond the {:,} {} that it announced at most"
-        most = {
-            Kind.REQUESTS: (announced.requests, beyond.format(announced.requests, "requests")),
-            Kind.CREATIONS: (announced.creations, beyond.format(announced.creations, "created resources")),
-            Kind.PAYOUTS: (announced.payouts, beyond.format(announced.payouts, "payouts")),
-        }
-    if limits.max_requests is not None and (
-        announced is None or limits.max_requests < most[Kind.REQUESTS][0]
-    ):
-        most[Kind.REQUESTS] = (
-            limits.max_requests,
-            f"the {limits.max_requests:,} requests that the run may send were used up (--max-requests)",
-        )
+        numbers = (announced.requests, announced.creations, announced.payouts)
+        for kind, number in zip(Kind, numbers, strict=True):
+            reason = f"the run would have gone far beyond the {number:,} {kind} that it announced at most"
+            most[kind] = number // processes, reason
+    requests = limits.max_requests
+    if requests is not None and (announced is None or requests < announced.requests):
+        reason = f"the {requests:,} requests that the run may send were used up (--max-requests)"
+        most[Kind.REQUESTS] = max(requests - spent, 0) // processes, reason
     end = None if limits.run_timeout is None else started + limits.run_timeout
     over = f"the run's time was over ({limits.run_timeout:g} s, --run-timeout)" if end is not None else ""
-    return Allowance(
-        account,
-        most=most,
-        end=end,
-        over=over,
-        requests_per_second=limits.requests_per_second,
-        processes=processes,
-    )
+    rate = limits.requests_per_second / processes
+    return Budget(most=most, end=end, over=over, requests_per_second=rate)

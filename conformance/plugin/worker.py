@@ -24,8 +24,7 @@ from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
 from conformance.report.failure import failure_text
 from conformance.target.file import Target
-from conformance.wire.allowance import Allowance
-from conformance.wire.throttle import Pace
+from conformance.wire.budget import Budget
 from conformance.world.run_context import RunContext, Wanted, everything
 
 #: Seconds that a worker spends on running failed checks again.
@@ -66,14 +65,13 @@ class Worker:
         settings: FuzzSettings,
         scope: Scope = EVERYTHING,
         replay_folder: Path | None = None,
-        allowance: Allowance | None = None,
+        budget: Budget | None = None,
         read_only: bool = False,
         wanted: Wanted = everything,
     ) -> None:
-        pace = Pace(allowance, target.limits.retry_seconds) if allowance is not None else None
         self.index = index
         self.run = RunContext(
-            target, first_number=index * 1_000_000 + 1, pace=pace, read_only=read_only, wanted=wanted
+            target, first_number=index * 1_000_000 + 1, budget=budget, read_only=read_only, wanted=wanted
         )
         self.settings = settings
         self.scope = scope
@@ -169,7 +167,7 @@ class Worker:
             exchange.trim(KEPT_BODY)
             if exchange.attempts:
                 ledger.measure(exchange)
-        sent = run.sent, run.pace.waits, run.pace.waited
+        sent = run.sent, run.retry.waits, run.retry.waited
         ledger.sent, ledger.waits, ledger.waited = map(operator.sub, sent, self._sent)
         self._sent = sent
         ledger.lost = clean(text(run.lost))

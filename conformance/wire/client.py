@@ -21,11 +21,11 @@ from conformance import __version__
 from conformance.contract import signing
 from conformance.target.file import Organization
 from conformance.wire.answers import receive
+from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import MANGLES, Auth, Call, Exchange, Failure
 from conformance.wire.mutations import NAME_CASES
 from conformance.wire.nonces import Nonces
-from conformance.wire.throttle import Pace, Patience
 from conformance.wire.transport import (
     FRESH,
     DeadlineTransport,
@@ -81,8 +81,9 @@ class Client:
         transport: httpx.BaseTransport,
         *,
         clock: ServerClock | None = None,
-        pace: Pace | None = None,
-        patience: Patience | None = None,
+        budget: Budget | None = None,
+        retry: Retry | None = None,
+        timeouts: TimeoutPolicy | None = None,
         nonces: Nonces | None = None,
         numbers: Iterable[int] | None = None,
         watchers: Sequence[Callable[[Exchange], None]] = (),
@@ -92,8 +93,9 @@ class Client:
         self.organization = organization
         self.transport = transport
         self.clock = clock or ServerClock()
-        self.pace = pace or Pace()
-        self.patience = patience or Patience()
+        self.budget = budget or Budget()
+        self.retry = retry or Retry(self.budget)
+        self.timeouts = timeouts or TimeoutPolicy()
         self.nonces = nonces or Nonces()
         self.watchers = list(watchers)
         #: Says why a request may not be sent; empty where it may.
@@ -189,7 +191,9 @@ class Client:
                 self._watch(lost)
             exchange = exchanges[-1]
             begun = begun or exchanges[0].started
-            if not exchange.throttled or attempt > MOST_ATTEMPTS or not self.pace.wait_out(exchange, attempt):
+            if not exchange.throttled or attempt > MOST_ATTEMPTS:
+                break
+            if not self.retry.wait_out(exchange, attempt):
                 break
             call = self.nonces.renewed(call, exchange)
         # One that was withheld was not sent the last time.
@@ -217,7 +221,7 @@ class Client:
     def admit(self, prepared: Prepared, turn: str | None = None) -> None:
         """Asks the guard and, unless its answer is given as `turn`, the rate limiter for a request."""
         reason = self.guard(self, prepared) if self.guard is not None else ""
-        prepared.withheld = reason or (self.pace.take_turn() if turn is None else turn)
+        prepared.withheld = reason or (self.budget.take() if turn is None else turn)
 
     def transmit(self, prepared: Prepared, *, quiet: bool = False) -> Exchange:
         """Sends a prepared request exactly once."""
@@ -249,7 +253,7 @@ class Client:
     def _transmit(self, request: httpx.Request, exchange: Exchange) -> None:
         exchange.started = exchange.begun = time.time()
         begin = time.perf_counter()
-        seconds, left = self.patience.seconds, self.pace.allowance.left
+        seconds, left = self.timeouts.seconds, self.budget.left
         if last := left is not None and left < seconds:
             seconds = max(left or 0.0, 0.001)
         request.extensions["timeout"] = httpx.Timeout(
@@ -259,7 +263,7 @@ class Client:
             with deadline(seconds):
                 self._receive(request, exchange)
         except httpx.TimeoutException as error:
-            self.patience.timeouts += 1
+            self.timeouts.timeouts += 1
             exchange.error, exchange.silent = f"{type(error).__name__}: {error}"[:300], True
             late = isinstance(error, httpx.ConnectTimeout)
             exchange.failure = Failure.NOT_CONNECTED if late else Failure.TIMED_OUT
@@ -272,7 +276,7 @@ class Client:
         exchange.elapsed = time.perf_counter() - begin - held
         if last and exchange.failure is Failure.TIMED_OUT:
             # Not the server took too long: the run is over.
-            exchange.error, exchange.failure = self.pace.allowance.over, Failure.WITHHELD
+            exchange.error, exchange.failure = self.budget.over, Failure.WITHHELD
             exchange.silent = False
 
     def _receive(self, request: httpx.Request, exchange: Exchange) -> None:
@@ -332,7 +336,7 @@ def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
     connected. A request that is lost is sent once more.
     """
     number = sum(map(len, scripts))
-    turn = scripts[0][0][0].pace.take_turn(number)
+    turn = scripts[0][0][0].budget.take(number)
     prepared = [
         [(client, client.prepare(call, purpose)) for client, call, purpose in script] for script in scripts
     ]

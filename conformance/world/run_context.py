@@ -17,12 +17,11 @@ from conformance.judge.findings import Inconclusive, InternalError, LeftOut, Not
 from conformance.judge.invariants import Invariants
 from conformance.target.file import Target
 from conformance.target.redaction import Redactor
-from conformance.wire.allowance import Allowance
+from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.client import Client
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
-from conformance.wire.throttle import Pace, Patience
 from conformance.wire.transport import new_transport
 from conformance.world.account import AccountFixture
 from conformance.world.cache import Key, RunCache
@@ -76,7 +75,7 @@ class RunContext:
         transport: httpx.BaseTransport | None = None,
         *,
         first_number: int = 1,
-        pace: Pace | None = None,
+        budget: Budget | None = None,
         read_only: bool = False,
         wanted: Wanted = everything,
     ) -> None:
@@ -89,13 +88,13 @@ class RunContext:
         self.redactor = Redactor(target)
         self.record: dict[int, Exchange] = {}
         self.sent = 0
-        self.pace = pace or Pace(
-            Allowance(requests_per_second=target.limits.requests_per_second), target.limits.retry_seconds
-        )
+        limits = target.limits
+        self.budget = budget or Budget(requests_per_second=limits.requests_per_second)
+        self.retry = Retry(self.budget, limits.retry_seconds)
+        self.timeouts = TimeoutPolicy(limits.request_timeout)
         self.invariants = Invariants(target)
-        self.made = MadeList(self.pace.allowance)
+        self.made = MadeList(self.budget)
         self.clock = ServerClock()
-        self.patience = Patience(target.limits.request_timeout)
         #: Why nothing more is sent, in one paragraph; empty while the server is there.
         self.lost = ""
         self._unanswered: list[Failure] = []
@@ -116,9 +115,9 @@ class RunContext:
         """A run on the same server that shares connections, limits, clock and list of created resources with
         this one, and nothing that checks have made or learned: it works in accounts of its own."""
         other = RunContext(
-            self.target, self._transport, pace=self.pace, read_only=self.read_only, wanted=self.wanted
+            self.target, self._transport, budget=self.budget, read_only=self.read_only, wanted=self.wanted
         )
-        other.pause, other.clock, other.made = self.pause, self.clock, self.made
+        other.retry, other.pause, other.clock, other.made = self.retry, self.pause, self.clock, self.made
         other._numbers, other.lost = self._numbers, self.lost
         return other
 
@@ -149,8 +148,9 @@ class RunContext:
                 owner,
                 self._transport,
                 clock=self.clock,
-                pace=self.pace,
-                patience=self.patience,
+                budget=self.budget,
+                retry=self.retry,
+                timeouts=self.timeouts,
                 nonces=self._nonces,
                 numbers=self._numbers,
                 watchers=[self._watch],
@@ -169,7 +169,7 @@ class RunContext:
             self._look_for_server(exchange)
         self.made.inspect(exchange)
         if self.read_only and exchange.succeeded and exchange.method not in READS:
-            self.pace.allowance.stop(
+            self.budget.stop(
                 f"{exchange.method} {exchange.call.path[:120]} was accepted, which had to be refused and may "
                 "have changed something: nothing was sent after that (--read-only)"
             )
@@ -200,7 +200,7 @@ class RunContext:
         """Raises Inconclusive when the server is lost, or the run may send no more."""
         if self.lost:
             raise Inconclusive(self.lost)
-        if ended := self.pace.allowance.ended:
+        if ended := self.budget.ended:
             raise Inconclusive(ended, MORE)
 
     def sent_all(self, exchanges: Iterable[Exchange]) -> None:

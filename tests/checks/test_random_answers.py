@@ -25,7 +25,6 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.report.failure import failure_text
 from conformance.target.file import build
-from conformance.wire.throttle import Pace
 from conformance.world.run_context import RunContext
 from tests.support.random_answers import RandomAnswers, Spoil, deep_document, no_body
 from tests.variants.hurry import hurried
@@ -44,8 +43,8 @@ def met_by(seed: int) -> tuple[RunContext, list[Finding]]:
     server, seeded = new_server(number=1)
     transport = RandomAnswers(InProcessTransport(server), seed)
     print(transport)
-    target = build(target_tables(seeded, "http://random.test"), "random")
-    run = RunContext(target, transport, pace=Pace(budget=0.0))
+    tables = {**target_tables(seeded, "http://random.test"), "limits": {"retry_seconds": 0}}
+    run = RunContext(build(tables, "random"), transport)
     findings: list[Finding] = []
     source = random.Random(seed)
     near = [case for case in CASES if case[1] in transport.operations]

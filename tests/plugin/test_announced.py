@@ -11,7 +11,7 @@ from conformance.contract.rules import RULES
 from conformance.plugin import costs
 from conformance.plugin.plan import Numbers, by_case, plan
 from conformance.reference.serving.listener import served
-from conformance.wire.allowance import Allowance, Kind
+from conformance.wire.budget import Budget, Kind
 from conformance.world import samples
 from conformance.world.made import Made, MadeList
 from tests.support.running import counted, run, write_target
@@ -70,13 +70,13 @@ def test_what_is_created_is_taken_down_once() -> None:
 
 
 def test_what_is_created_beside_an_operation_is_known_by_its_path() -> None:
-    run, allowance = run_on(), Allowance()
+    run, budget = run_on(), Budget()
     fixture = run.payouts()
     exchange = run.send(fixture.client, fixture.call("createPayout").but(operation=None), "")
-    listed = MadeList(allowance)
+    listed = MadeList(budget)
     listed.inspect(exchange)
     assert [made.operation for made in listed.resources] == ["createPayout"]
-    assert (allowance.account.total(Kind.CREATIONS), allowance.account.total(Kind.PAYOUTS)) == (1, 1)
+    assert (budget.used[Kind.CREATIONS], budget.used[Kind.PAYOUTS]) == (1, 1)
 
 
 def test_marks_begin_with_the_label_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

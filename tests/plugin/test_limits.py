@@ -37,7 +37,8 @@ def test_run_sends_no_more_than_it_may(
         tmp_path, "--operation", "listAccounts", "--rule", "auth.*", *options, limits=limits
     )
     assert outcome.status == 6, outcome.output
-    assert received == outcome.results["run"]["requests"] == 60
+    # Processes divide the number, and what is sent at once is sent whole or not at all.
+    assert received == outcome.results["run"]["requests"] and 50 < received <= 60
     assert outcome.results["target"]["limits"]["max_requests"] == 60
     assert not cells(outcome, "failed")
     reasons = {case["summary"] for case in outcome.results["cells"] if case["verdict"] == "inconclusive"}

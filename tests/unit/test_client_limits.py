@@ -10,10 +10,9 @@ import time
 import pytest
 
 from conformance.wire import transport
-from conformance.wire.allowance import Allowance, Kind
+from conformance.wire.budget import Budget, Kind, Retry
 from conformance.wire.client import simultaneous
 from conformance.wire.messages import Exchange
-from conformance.wire.throttle import Pace
 from conformance.wire.transport import GATE_TIMEOUT
 from tests.support.callers import connect, list_accounts
 from tests.support.wire import OK, answering, wire
@@ -23,7 +22,7 @@ from tests.support.wire import OK, answering, wire
 def test_rate_limits_are_waited_out_with_fresh_nonces(status: bytes) -> None:
     limited = b"HTTP/1.1 " + status + b"\r\nRetry-After: 0\r\nContent-Length: 0\r\n\r\n"
     with wire(answering(limited, limited, OK)) as server:
-        exchange = connect(server, pace=Pace(budget=1)).send(list_accounts())
+        exchange = connect(server, retry=Retry(seconds=1)).send(list_accounts())
     assert (exchange.status, exchange.attempts) == (200, 3)
     assert len({request.values(b"x-nonce")[0] for request in server.requests}) == 3
 
@@ -54,7 +53,7 @@ def test_race_takes_all_its_turns_before_it_begins(monkeypatch: pytest.MonkeyPat
     )
     monkeypatch.setattr(time, "monotonic", lambda: 100.0)
     with wire() as server:
-        client = connect(server, pace=Pace(Allowance(requests_per_second=2)))
+        client = connect(server, budget=Budget(requests_per_second=2))
         client.race([list_accounts()] * 8)
         client.send(list_accounts())
     assert waits == [(threading.current_thread().name, wait) for wait in (3.5, 4.0)]
@@ -62,8 +61,8 @@ def test_race_takes_all_its_turns_before_it_begins(monkeypatch: pytest.MonkeyPat
 
 def test_race_beyond_the_limit_of_requests_is_withheld_whole() -> None:
     with wire() as server:
-        pace = Pace(Allowance(most={Kind.REQUESTS: (7, "seven are enough")}))
-        exchanges = connect(server, pace=pace).race([list_accounts()] * 8)
+        budget = Budget(most={Kind.REQUESTS: (7, "seven are enough")})
+        exchanges = connect(server, budget=budget).race([list_accounts()] * 8)
     assert [exchange.error for exchange in exchanges] == ["seven are enough"] * 8
     assert not server.requests
 

@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from conformance.judge.findings import Inconclusive
-from conformance.wire import answers, throttle
+from conformance.wire import answers, budget
 from conformance.wire.messages import Call
 from conformance.wire.transport import deadline, new_transport
 from conformance.world.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
@@ -160,7 +160,7 @@ def drip(server: list[Wire], start: bytes, drop: bytes) -> Callable[[socket.sock
 def test_answer_that_drips_in_runs_out_of_time(
     start: bytes, drop: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(throttle, "EXCHANGE_TIMEOUT", 0.2)
+    monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.2)
     servers: list[Wire] = []
     with wire(drip(servers, start, drop)) as server:
         servers.append(server)
@@ -173,7 +173,7 @@ def test_answer_that_drips_in_runs_out_of_time(
 
 
 def test_answer_that_never_comes_runs_out_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "EXCHANGE_TIMEOUT", 0.1)
+    monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.1)
     with wire(lambda connection, index: None) as server:
         exchange = connect(server).send(list_accounts())
     assert (exchange.error or "").startswith("ReadTimeout")
@@ -187,7 +187,7 @@ def test_deadline_holds_within_its_block_only() -> None:
 
 
 def test_deadline_ends_with_its_exchange(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "EXCHANGE_TIMEOUT", 0.1)
+    monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.1)
     with wire(lambda connection, index: connection.sendall(OK) if index > 1 else None) as server:
         client = connect(server)
         assert client.send(list_accounts()).status is None
@@ -266,7 +266,7 @@ def test_lost_request_goes_out_on_a_new_connection() -> None:
 
 @pytest.mark.parametrize("answer", [b"", b"once more"], ids=["closed", "late"])
 def test_lost_requests_of_a_race_are_sent_again(answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "EXCHANGE_TIMEOUT", 0.3)
+    monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.3)
 
     def reply(connection: socket.socket, index: int) -> bool:
         if index == 2:

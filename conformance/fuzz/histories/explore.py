@@ -82,7 +82,7 @@ def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random)
         try:
             KINDS[kind](history, fixture)
         except Throttled as throttled:
-            if not run.client().pace.wait_out(throttled.exchange, attempt):
+            if not run.retry.wait_out(throttled.exchange, attempt):
                 return False
             continue
         recorder.inspect(*history.record)

@@ -12,6 +12,7 @@ from conformance.harness.idempotency import (
     IdempotentRequest,
     LongScene,
     changes_around,
+    equivalent_bodies,
     further_originals,
     other_bodies,
     other_keys,
@@ -283,6 +284,17 @@ def test_conflict(ctx: CheckContext) -> None:
     for what, body in waiting:
         if ctx.wanted(what):
             _judge_conflict(ctx, rule, originals[0], what, body, answers)
+
+
+@check("idempotency.conflict-equivalent")
+def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
+    """A used key with a body that means the same as the original, but is another one, is refused."""
+    original = IdempotentRequest(ctx)
+    for difference, body in equivalent_bodies(ctx.operation.id, original.call.document):
+        what = f"a used key, but {difference}"
+        if ctx.wanted(what):
+            answer = ctx.send(original.call.but(body=to_json(body)), what)
+            ctx.refused("idempotency.conflict-equivalent", answer, what)
 
 
 def _long_original(ctx: CheckContext) -> IdempotentRequest:

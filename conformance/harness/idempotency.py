@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from conformance.contract.fields import FREE_TEXT
+from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.harness.context import CheckContext
@@ -254,6 +254,31 @@ def other_bodies(
             yield f"{text} in upper case", {**body, text: upper}
         if body[text][:1] != body[text][1:2]:
             yield f"two letters of {text} swapped", {**body, text: body[text][1::-1] + body[text][2:]}
+
+
+def equivalent_bodies(operation: str, body: Body) -> Iterator[tuple[str, Body]]:
+    """Bodies that differ from a valid one, but mean the same to a server that compares parsed values, each
+    with the difference in words."""
+    yield "with an unknown member", {**body, "conformance": samples.marker()}
+    for name, default in _DEFAULTS.get(operation, {}).items():
+        if name not in body:
+            yield f"with {name}, written out with its default", {**body, name: default}
+    for field in request_fields(operation):
+        if not field.required and field.name not in body and field.name not in _DEFAULTS.get(operation, {}):
+            yield f"with {field.name} null instead of left out", {**body, field.name: None}
+            break
+    if "." in str(body.get("amount")):
+        yield "with a zero more in its amount", {**body, "amount": f"{body['amount']}0"}
+    text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
+    if text is not None:
+        yield f"with a space behind its {text}", {**body, text: f"{body[text]} "}
+
+
+#: Operation -> the stated defaults of its fields (sections 4.2 and 4.3).
+_DEFAULTS: dict[str, Body] = {
+    "createBeneficiary": {"beneficiary_type": "individual"},
+    "createPayoutDestination": {"is_default": False},
+}
 
 
 def _rearranged(body: Body) -> Iterator[tuple[str, Body]]:

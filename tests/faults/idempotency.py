@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
+from decimal import Decimal
+from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
+from conformance.reference.fields import FIELDS
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
@@ -207,3 +211,44 @@ class RemembersFewKeys(Faulty):
             known.append((self.answer_scope(ctx), ctx.key))
             if len(known) > self.value:
                 ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", *known.pop(0))
+
+
+def _meaning(operation: str, body: bytes, what: str) -> Any:
+    """A body as a server compares it that reads it first, blind to one kind of difference."""
+    document = json.loads(body)
+    known = {field.name for field in FIELDS[operation]}
+    match what:
+        case "unknown members":
+            return {name: value for name, value in document.items() if name in known}
+        case "defaults":
+            return {"beneficiary_type": "individual", "is_default": False, **document}
+        case "nulls":
+            return {name: value for name, value in document.items() if value is not None}
+        case "numerals" if isinstance(document.get("amount"), str):
+            return {**document, "amount": str(Decimal(document["amount"]).normalize())}
+        case "spaces":
+            return {
+                name: value.strip() if isinstance(value, str) else value for name, value in document.items()
+            }
+    return document
+
+
+def _blindnesses(operation: str) -> list[str]:
+    found = ["unknown members", "spaces"]
+    if operation in ("createBeneficiary", "createPayoutDestination"):
+        found.append("defaults")
+    if operation in ("createBeneficiary", "createPayoutDestination", "createVirtualAccount"):
+        found.append("nulls")
+    return [*found, "numerals"] if operation in ("createPayout", "createPayin") else found
+
+
+@fault("idempotency.conflict-equivalent", each=_blindnesses)
+class ComparesMeanings(Faulty):
+    """Bodies are the same to a server that compares what they mean."""
+
+    def fingerprint(self, ctx: Context) -> bytes:
+        try:
+            meaning = _meaning(self.operation, ctx.request.body, self.value)
+            return json.dumps(meaning, sort_keys=True).encode()
+        except (ValueError, ArithmeticError, AttributeError):
+            return super().fingerprint(ctx)

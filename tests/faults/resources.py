@@ -9,7 +9,7 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
+from conformance.reference.fields import FIELDS, Field
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
@@ -338,6 +338,18 @@ AMOUNTS: dict[str, Callable[[str], str]] = {
     "15 digits": lambda text: format(Decimal(f"{float(text):.15g}"), "f"),
     "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
 }
+
+
+@fault("create.amount-exact", each=(32, 64))
+class Wraps(Faulty):
+    """Minor units wrap beyond an integer of so many bits."""
+
+    def check_field(self, ctx: Context, field: Field) -> None:
+        super().check_field(ctx, field)
+        if field.name == "amount":
+            cents = Decimal(ctx.values["amount"]) * 100
+            if cents == int(cents) and cents >= 2**self.value:
+                ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
 
 
 faults["create.amount-exact"] |= {

@@ -83,6 +83,24 @@ OPERATION_SETS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {name: tuple(operations) for name, operations in _CATALOGUE["operation_sets"].items()}
 )
 
+
+def section_title(section: str) -> str:
+    """The title of a section of the specification, or of the nearest section around it."""
+    while section and section not in SECTIONS:
+        section = section.rpartition(".")[0]
+    return SECTIONS.get(section, "")
+
+
+def section_order(section: str) -> tuple[int, ...]:
+    """Sorts sections as the specification has them."""
+    return tuple(int(part) for part in section.split("."))
+
+
+def chapter(section: str) -> str:
+    """The section that a report files a rule under: two numbers at most (5.4.3 is a point of 5.4)."""
+    return ".".join(section.split(".")[:2])
+
+
 _known = _rules(_CATALOGUE)
 
 #: Every rule by its id, in the catalogue's order; those of users' own files behind them.

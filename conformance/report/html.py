@@ -23,14 +23,13 @@ from jinja2.runtime import Context
 from markupsafe import Markup
 
 from conformance._text import clean, count, listed
-from conformance.contract import sections
+from conformance.contract.rules import chapter, section_order, section_title
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Case, CreatedRecord
 from conformance.report import overview, plots, view
 from conformance.report.beside import PAIRS, beside
 from conformance.report.document import Document, RuleRecord
 from conformance.report.evidence import PAGE_EXCHANGES, page_exchanges
-from conformance.report.run_metadata import facts
 from conformance.report.transcript import transcript
 
 #: Violations whose decisive exchange is also held as plain text, for readers without scripts.
@@ -149,7 +148,7 @@ class _Page:
             "overview": overview.values(document),
             "axis": plots.axis(),
             "latencies": [plots.row(row) for row in document.latency],
-            "facts": facts(document),
+            "facts": overview.run_facts(document),
             "kept": self._kept(len(kept)),
             "created": self._created(),
             "created_more": max(len(document.created) - CREATED, 0),
@@ -269,15 +268,15 @@ class _Page:
     def _sections(self) -> list[dict[str, Any]]:
         chapters: dict[str, list[RuleRecord]] = {}
         for rule in self.rules.values():
-            chapters.setdefault(sections.heading(rule.section[0]), []).append(rule)
+            chapters.setdefault(chapter(rule.section[0]), []).append(rule)
         return [
             {
                 "number": number,
-                "title": sections.title(number),
+                "title": section_title(number),
                 "rules": [self._rule(rule) for rule in chapters[number]],
                 "tally": _tally(case.verdict for rule in chapters[number] for case in self._cases(rule)),
             }
-            for number in sorted(chapters, key=sections.order)
+            for number in sorted(chapters, key=section_order)
         ]
 
     def _cases(self, rule: RuleRecord) -> list[Case]:

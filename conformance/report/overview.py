@@ -1,16 +1,18 @@
-"""What the first page of the report says: the server, what is broken, what was not judged, how to reproduce.
+"""The first page of the report, and the facts of the run at its end.
 
-It stays on one sheet of paper whatever the run: lists are cut, and what is cut off stands further below.
+The first page stays on one sheet of paper whatever the run: lists are cut, and what is cut off stands further
+below.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from conformance._text import count, duration, one_line
+from conformance._text import count, duration, listed, one_line
 from conformance.judge.findings import Verdict
+from conformance.judge.ledger import QUICK
 from conformance.report import commands, view
-from conformance.report.document import Document
+from conformance.report.document import AnnouncedRecord, Document, OrganizationRecord, TargetRecord
 
 #: Causes, and reasons for which something was not judged, that the first page names.
 CAUSES, REASONS = 8, 4
@@ -74,3 +76,76 @@ def _one(document: Document) -> str:
     """The command that repeats the first failure alone; empty where nothing is broken."""
     first = next(iter(view.causes(document)), None)
     return view.reproduction(document, first.first) if first else ""
+
+
+# ---------------------------------------------------------------------- the run
+
+
+def run_facts(document: Document) -> list[tuple[str, str]]:
+    """Names and values of the run itself: when, how, on which server."""
+    run = document.run
+    found = [
+        ("Started", run.started),
+        ("Ended", run.ended),
+        ("Workers", str(run.workers)),
+        ("Seed", "none" if run.seed is None else str(run.seed)),
+        ("Requests sent", f"{run.requests:,}"),
+        ("Announced", _announced(run.announced)),
+        ("Waits for a rate limit", f"{run.retries:,} ({run.waited:g} s)" if run.retries else ""),
+        ("Suite", f"{document.suite.name} {document.suite.version}"),
+        ("Catalogue of rules", document.suite.catalogue_version),
+        *((f"Option {name}", value) for name, value in run.options.items()),
+        ("Effort", run.effort),
+        ("Rules left out", _rules_left_out(document)),
+        ("Narrowed by", run.selection),
+        ("Interrupted", run.interrupted),
+        ("Server lost", document.lost),
+        *_target(document.target),
+    ]
+    if pinned := document.pinned_choices:
+        numbers = f"{pinned.pinned} pinned, {pinned.asked} asked again, {pinned.new} new"
+        found.append(("Pinned choices", f"{pinned.source}: {numbers}"))
+    if known := document.known_failures:
+        rules = listed([entry.rule for entry in known.entries])
+        found.append(("Known failures", f"{known.source}: {rules}"))
+    return [(name, value) for name, value in found if value]
+
+
+def _announced(told: AnnouncedRecord) -> str:
+    if not told.requests:
+        return ""
+    return f"{told.requests:,} requests, {told.created:,} created, {told.payouts:,} payouts"
+
+
+def _rules_left_out(document: Document) -> str:
+    """The rules of which a quick run judged nothing."""
+    if document.run.effort != QUICK:
+        return ""
+    judged = {case.rule for case in document.cells if case.verdict is not Verdict.NOT_RUN}
+    return ", ".join(rule.id for rule in document.rules if rule.id not in judged)
+
+
+def _target(target: TargetRecord | None) -> list[tuple[str, str]]:
+    if target is None:
+        return []
+    features = {name: value for name, value in target.features.items() if value is not None}
+    return [
+        ("Server", target.base_url),
+        ("Primary organization", _organization(target.primary)),
+        ("Secondary organization", _organization(target.secondary)),
+        ("Declared features", ", ".join(f"{name}: {value}".lower() for name, value in features.items())),
+        ("Several statuses", target.array_style),
+        ("Limits", ", ".join(f"{name} {value:g}" for name, value in target.limits.items() if value)),
+    ]
+
+
+def _organization(organization: OrganizationRecord | None) -> str:
+    if organization is None:
+        return "none"
+    named = {
+        "api key": organization.api_key,
+        "customer": organization.customer_id,
+        "other customer": organization.other_customer_id,
+        "funded account": organization.funded_account_id,
+    }
+    return ", ".join(f"{name} {value}" for name, value in named.items() if value)

@@ -1,4 +1,4 @@
-"""Writes the formats of a results document."""
+"""Writes the formats of a results document, and what GitHub Actions takes of it."""
 
 import json
 import os
@@ -6,15 +6,17 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from conformance._files import written
+from conformance._text import clean, one_line
+from conformance.report import view
 from conformance.report.badge import badge
 from conformance.report.document import Document
-from conformance.report.github import annotations
 from conformance.report.html import html
 from conformance.report.junit import junit
 from conformance.report.markdown import markdown
 from conformance.report.sarif import sarif
 
-__all__ = ["FORMATS", "WriteProblem", "annotations", "append_step_summary", "write_all"]
+#: GitHub shows ten of a kind for each step.
+ANNOTATIONS = 10
 
 #: GitHub takes this many bytes of a step's summary.
 STEP_SUMMARY = 1024 * 1024
@@ -75,3 +77,33 @@ def append_step_summary(document: Document, environment: Mapping[str, str]) -> N
         text = text[: STEP_SUMMARY - 200].rsplit(b"\n", 1)[0] + b"\n\nThe rest is in `summary.md`.\n"
     with open(path, "ab") as file:
         file.write(text)
+
+
+def annotations(document: Document) -> list[str]:
+    """Workflow commands of GitHub Actions: an error for each cause of the verdict, a warning for each other.
+
+    There is an error exactly where the exit status is not 0.
+    """
+    errors: list[str] = []
+    warnings: list[str] = []
+    verdict = document.verdict
+    for cause in view.causes(document):
+        if cause.known:
+            continue
+        finding = cause.first.decisive
+        text = f"expected {finding.expected}; got {finding.got}"
+        title = f"{cause.rule.id} on {view.where(cause.new, document)}"
+        failing = view.fails(document, cause.first, cause.rule.level) and verdict.exit_status != 0
+        (errors if failing else warnings).append(_command("error" if failing else "warning", title, text))
+    if verdict.exit_status:
+        errors.insert(0, _command("error", f"Conformance: {verdict.title or verdict.name}", verdict.sentence))
+    return errors[:ANNOTATIONS] + warnings[:ANNOTATIONS]
+
+
+def _command(kind: str, title: str, text: str) -> str:
+    title = _escaped(one_line(clean(title))).replace(":", "%3A").replace(",", "%2C")
+    return f"::{kind} title={title}::{_escaped(one_line(clean(text), 600))}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")

@@ -1,4 +1,4 @@
-"""Which rules apply to a target, and what its target file lacks for exercising them."""
+"""Applicability of rules to a target, and gaps of its target file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from conformance.target.file import Target
 
 
 def absent(rule: Rule, operation: str, target: Target) -> str:
-    """Why a rule does not apply on an operation, by what the target file declares; empty if it applies."""
+    """Reason from the target file why a rule does not apply to an operation; empty if it applies."""
     if operation == "createPayin" and not target.features.payins:
         return "payins are under development; the target file does not turn them on ([features] payins)"
     if operation == "createPayout" and not target.features.payouts:
@@ -18,7 +18,7 @@ def absent(rule: Rule, operation: str, target: Target) -> str:
 
 
 def unmet(rule: Rule, target: Target) -> tuple[str, str] | None:
-    """What the target file lacks for a rule to be exercised, and the remedy; None where it lacks nothing."""
+    """The gap in the target file that keeps a rule from being exercised, and its remedy; None without one."""
     if "secondary" in rule.needs and target.secondary is None:
         return (
             "the target file names no second organization",

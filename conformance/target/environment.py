@@ -26,7 +26,7 @@ def variable(table: str, key: str) -> str:
 
 
 def given(variables: Mapping[str, str]) -> bool:
-    """Whether the environment says anything about a target."""
+    """True if the environment has any value of a target."""
     return any(name.startswith(PREFIX) and name not in OPTIONS for name in variables)
 
 

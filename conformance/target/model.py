@@ -1,4 +1,4 @@
-"""A target as the suite uses it: where the server is, its organizations, and what it lacks on purpose."""
+"""The target: address, organizations, declared features, limits and samples of the server under test."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class TargetError(InputError):
 
 @dataclass(frozen=True)
 class Organization:
-    """Credentials of one organization and what the suite may use of it."""
+    """Credentials and resources of one organization."""
 
     name: str
     api_key: str
@@ -30,7 +30,7 @@ class Organization:
 
 @dataclass(frozen=True)
 class Features:
-    """What the server lacks on purpose. `None` for `secondary` means: not said."""
+    """Features that the target file declares absent or present. None for `secondary`: not declared."""
 
     payins: bool = False
     payouts: bool = True

@@ -1,4 +1,4 @@
-"""Keeps secrets and control characters out of everything the suite shows or writes."""
+"""Redaction of secrets in everything that the suite shows or writes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Redactor:
 
 
 def _telling(credential: str) -> bool:
-    """Whether a credential is one: replacing single letters would only garble every text."""
+    """True for a credential that is long enough to be redacted: single letters occur everywhere."""
     return len(credential) >= 4
 
 

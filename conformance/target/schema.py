@@ -51,7 +51,7 @@ def keys(table: str = "") -> Mapping[str, Any]:
 
 
 def mistake(tables: Mapping[str, Any]) -> str:
-    """What is wrong with the tables, as `key: sentence`; empty where nothing is. Never shows a secret."""
+    """The worst mistake in the tables, as `key: sentence` without secrets; empty where there is none."""
     from jsonschema.exceptions import best_match
 
     error = best_match(_validator().iter_errors(tables))

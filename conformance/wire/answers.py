@@ -1,25 +1,30 @@
-"""Reading an answer within bounds: so many headers, so many bytes as sent and as unpacked, and no more.
+"""Bounds of answers: headers and bytes that are read and unpacked, and JSON that stays in memory.
 
-A server may send anything. What it sends beyond the bounds is left on the wire; nothing here judges.
+A server may send anything. What it sends beyond the bounds is left on the wire.
 """
 
 from __future__ import annotations
 
+import threading
 import zlib
+from collections import deque
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import httpx
 
-from conformance.wire.messages import Exchange
+if TYPE_CHECKING:
+    # Exchanges keep their long answers here.
+    from conformance.wire.messages import Exchange
 
-#: Bytes of a response body that are read, and bytes that it may unpack to.
+#: Bytes of a response body that are read, and that it may unpack to.
 MAX_BODY = 4 * 1024 * 1024
 
 #: Headers of an answer that are kept, and characters of each of them.
 MAX_HEADERS = 100
 MAX_HEADER = 8192
 
-#: Headers that are kept wherever they stand, because something depends on them.
+#: Headers that are kept wherever they stand.
 _READ = ("content-type", "content-encoding", "date", "retry-after", "location", "connection")
 
 #: Coding -> what zlib calls its formats; the second is for servers that leave out zlib's own frame.
@@ -47,8 +52,8 @@ def _read(stream: Iterable[bytes]) -> tuple[bytes, bool]:
 
 
 def unpacked(body: bytes, encoding: str) -> tuple[bytes, bool]:
-    """A body without its content codings, and whether that was cut off; one that cannot be unpacked stays
-    as it is, and so is not JSON."""
+    """A body without its content codings, and True if it was cut off; one that cannot be unpacked stays as
+    it is, and so is not JSON."""
     found = body
     for coding in reversed([name.strip().lower() for name in encoding.split(",")]):
         if coding in ("", "identity"):
@@ -80,3 +85,33 @@ def _kept(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
     kept = headers[:MAX_HEADERS]
     kept += [pair for pair in headers[MAX_HEADERS:] if pair[0].lower() in _READ][:MAX_HEADERS]
     return [(name[:MAX_HEADER], value[:MAX_HEADER]) for name, value in kept]
+
+
+class LongAnswers:
+    """Keeps the long answers that were parsed last: earlier ones are parsed again where they are needed.
+
+    Parsed JSON takes about six times its bytes, so that answers of megabytes would fill the memory before
+    their check ends. Threads may share one.
+    """
+
+    #: Bytes from which on an answer is long, and of all long answers that stay parsed.
+    LONG, MOST = 256 * 1024, 8 * 1024 * 1024
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._read: deque[tuple[Exchange, int]] = deque()
+        self._bytes = 0
+
+    def add(self, exchange: Exchange) -> None:
+        """Takes in an exchange whose answer was parsed just now."""
+        size = len(exchange.response_body)
+        if size < self.LONG:
+            return
+        with self._lock:
+            self._read.append((exchange, size))
+            self._bytes += size
+            while self._bytes > self.MOST and len(self._read) > 1:
+                oldest, less = self._read.popleft()
+                self._bytes -= less
+                if oldest is not exchange:
+                    oldest.forget()

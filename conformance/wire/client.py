@@ -1,7 +1,7 @@
-"""The signing client: builds the bytes of a request once, signs them and sends exactly them.
+"""The signing client: builds the bytes of a request, signs them and sends exactly them.
 
-One client speaks for one organization. It never raises because of what a server does: a broken
-connection, an endless body or a timeout ends up in the exchange.
+A client speaks for one organization. It raises nothing for what a server does: a broken connection, an
+endless body or a timeout is recorded in the exchange.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from conformance.wire.transport import (
     wire_target,
 )
 
-#: Names the suite and its version, so that whoever runs the server knows what is talking to it.
+#: Name and version of the suite, for the logs of the server.
 USER_AGENT = f"financial-accounts-conformance/{__version__}"
 
 #: Seconds to connect.
 CONNECT_TIMEOUT = 10.0
 
-#: How often a request is sent at most while the server says that it is busy.
+#: Attempts at a request while the server answers that it is busy.
 MOST_ATTEMPTS = 20
 
 #: OpenSSL's reasons for an answer that is not TLS.
@@ -98,7 +98,7 @@ class Client:
         self.timeouts = timeouts or TimeoutPolicy()
         self.nonces = nonces or Nonces()
         self.watchers = list(watchers)
-        #: Says why a request may not be sent; empty where it may.
+        #: Gives the reason why a request may not be sent; empty where it may.
         self.guard = guard
         self._numbers = iter(numbers if numbers is not None else count(1))
         self._prefix = urlsplit(self.base_url).path.encode()
@@ -106,7 +106,7 @@ class Client:
     # ------------------------------------------------------------------ building
 
     def prepare(self, call: Call, purpose: str = "") -> Prepared:
-        """The signed request of a call; timestamp and nonce are fresh where the call does not fix them."""
+        """Prepares a signed request; timestamp and nonce are fresh unless the call fixes them."""
         target = self._prefix + call.target.encode("utf-8", "surrogatepass")
         try:
             request = httpx.Request(call.method, self.base_url + call.path, content=call.body)
@@ -202,10 +202,10 @@ class Client:
         return exchange
 
     def deliver(self, prepared: Prepared) -> list[Exchange]:
-        """Sends a request, and once more, freshly signed on a fresh connection, where it is lost: a
-        connection that was kept alive may close at the very moment it is used again.
+        """Sends a request and, where it is lost, once more, freshly signed on a new connection: one that was
+        kept alive may close at the moment of its next use.
 
-        The exchanges of all transmissions, the last one decisive; no watcher has seen them.
+        Returns the exchanges of all transmissions, of which the last one counts; no watcher has seen them.
         """
         first = self.transmit(prepared, quiet=True)
         if not first.lost:
@@ -293,7 +293,7 @@ class Client:
         return [exchange for [exchange] in race([[(self, call, purpose)] for call in calls])]
 
     def watch(self, exchanges: Sequence[Exchange]) -> None:
-        """Shows exchanges to the watchers, which keep books that only one thread may write."""
+        """Shows exchanges to the watchers, which are not thread-safe."""
         for exchange in exchanges:
             self._watch(exchange)
 
@@ -303,7 +303,7 @@ class Client:
 
 
 def _failure(error: Exception) -> Failure:
-    """What kept an answer from coming, other than the suite's own patience."""
+    """Classifies an error other than a timeout of the suite's own."""
     if isinstance(error, httpx.ConnectError):
         return _unconnected(error)
     if isinstance(error, httpx.LocalProtocolError):
@@ -312,7 +312,7 @@ def _failure(error: Exception) -> Failure:
 
 
 def _unconnected(error: BaseException) -> Failure:
-    """Why there is no connection: what OpenSSL says of TLS, where that is behind the error."""
+    """Classifies a failed connection by the TLS error that caused it, if any."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, ssl.SSLError):

@@ -11,7 +11,7 @@ from conformance.wire.messages import Exchange
 
 
 class ServerClock:
-    """Server time, taken from the Date header of answers; the local clock until one was seen."""
+    """Server time, by the Date header of answers; local time before the first one."""
 
     def __init__(self) -> None:
         self.offset = 0.0
@@ -37,13 +37,13 @@ class ServerClock:
         return int(time.time() + self.offset)
 
 
-#: Seconds between two clocks beyond which one of them shows something else than the time.
+#: Skew in seconds beyond which one of two clocks does not show the time.
 _SAME_TIME = 60.0
 
 
 def apart(exchanges: Iterable[Exchange]) -> float:
-    """How many seconds the clock of Date headers, which may be a gateway's, and the clock that stamps new
-    resources are apart at least; 0 where that does not show."""
+    """Lower bound in seconds of the skew between the Date header, which may be a gateway's, and timestamps of
+    new resources; 0 where none shows."""
     gaps = [gap for exchange in exchanges if (gap := _gap(exchange)) is not None]
     least = min(gaps, default=0.0)
     return least if least <= _SAME_TIME else 0.0
@@ -71,7 +71,7 @@ _MARGIN = 0.02
 def wait_past(
     text: object, received: float | None = None, *, sleep: Callable[[float], None] | None = None
 ) -> float:
-    """Waits until whatever the server stamps next must show a later time than `text`; the seconds waited.
+    """Waits until the server's next timestamp must be later than `text`; returns the seconds waited.
 
     `received` is when the answer with the timestamp arrived (Unix seconds, local clock; now if not
     given). The stamp was older then, so one step of the server's clock after that its clock shows more,

@@ -1,7 +1,6 @@
-"""JSON as RFC 8259 has it: UTF-8 and nothing else, no byte order mark, no NaN, no Infinity.
+"""Parses JSON by RFC 8259: UTF-8 only, no byte order mark, no NaN, no Infinity.
 
-Python's own reader takes all of those, and recursion or a long number makes it raise what is no ValueError
-or says nothing about the text.
+Python's own parser takes all of those, and raises other errors than ValueError for deep nesting.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ import json
 import re
 from typing import Any, NoReturn
 
-#: How deep a text may nest before it is taken for no JSON; the API's own nest four deep.
+#: Nesting beyond which a text is taken for no JSON; answers of the API nest four deep.
 MAX_DEPTH = 100
 
-#: Digits of an integer that are read exactly; beyond it is as good as any other huge number.
+#: Digits of an integer that is read exactly; longer ones become floats.
 _EXACT_DIGITS = 4000
 
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))

@@ -1,4 +1,4 @@
-"""Requests and answers as plain data: what a check plans, what was sent, what came back."""
+"""Requests and answers as plain data: calls as planned, exchanges as sent and answered."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 from conformance._text import writable
 from conformance.contract import signing
 from conformance.wire import json_text
-from conformance.wire.long_answers import LongAnswers
+from conformance.wire.answers import LongAnswers
 from conformance.wire.mutations import MUTATIONS, mutated
 
 
@@ -36,10 +36,10 @@ MISSING = _Missing()
 
 @dataclass(frozen=True)
 class Auth:
-    """How a call is signed. Every default is the right way; every field breaks one thing on purpose.
+    """Signing of a call. Defaults sign correctly; each field breaks one thing on purpose.
 
-    The `signed_*` fields say what the signature is computed over where that differs from what is
-    sent; `signed_target` is relative to the base URL, like `Call.target`.
+    The `signed_*` fields are signed in the place of what is sent; `signed_target`, like `Call.target`, is
+    relative to the base URL.
     """
 
     api_key: str | None = None
@@ -56,12 +56,12 @@ class Auth:
     separator: str = ""
     #: Sent instead of the computed signature.
     signature: str | None = None
-    #: What happens to the computed signature: see `MANGLES`.
+    #: Mutation of the computed signature: a key of `MANGLES`.
     mangle: str = ""
     #: Authentication headers left out, and authentication headers sent empty.
     omit: tuple[str, ...] = ()
     empty: tuple[str, ...] = ()
-    #: How the names of the authentication headers are written: as documented, lower, upper or swapped.
+    #: Letter case of the names of the authentication headers: a key of `NAME_CASES`.
     name_case: str = ""
 
 
@@ -134,7 +134,7 @@ def to_json(document: Any) -> bytes:
 
 
 class Failure(StrEnum):
-    """Why a request has no answer; an exchange's `error` tells more of it, for people."""
+    """Cause of a missing answer; the `error` of an exchange says more, for people."""
 
     UNREACHABLE = "unreachable"
     #: The port speaks something else than TLS.
@@ -150,11 +150,11 @@ class Failure(StrEnum):
     BROKEN_OFF = "broken off"
 
 
-#: Nothing that the suite could talk to listens.
+#: Failures to reach any HTTP server.
 NO_SERVER = (Failure.UNREACHABLE, Failure.NOT_TLS, Failure.UNTRUSTED)
 
 
-#: What was read of long answers, of all exchanges of this process.
+#: Parsed long answers of all exchanges of this process.
 _LONG = LongAnswers()
 
 
@@ -184,7 +184,7 @@ class Exchange:
     truncated: bool = False
     error: str | None = None
     failure: Failure | None = None
-    #: How often the request was sent (429 and 503 with Retry-After are waited out), lost ones not counted.
+    #: Transmissions, retries after 429 and 503 with Retry-After included, lost ones not.
     attempts: int = 1
     #: The transmission was lost, and the request sent once more: the next exchange of the call has the
     #: answer.
@@ -192,7 +192,7 @@ class Exchange:
     #: The connection ended before the first byte of the answer, or time ran out.
     silent: bool = False
     begun: float = 0.0
-    #: The number of the first of the exchanges that were sent at one moment; 0 for one that was sent alone.
+    #: Number of the first exchange of the same race; 0 outside races.
     raced: int = 0
     #: The body as JSON, once it was read.
     _read: tuple[Any] | None = field(default=None, repr=False, compare=False)
@@ -232,13 +232,11 @@ class Exchange:
         return read[0]
 
     def forget(self) -> None:
-        """Lets go of what was read of the body, which will be read again."""
+        """Drops the parsed body, which is parsed again when it is asked for."""
         self._read = None
 
     def trim(self, kept: int) -> None:
-        """Lets go of what a long answer holds beyond its first `kept` bytes, and of what was read of it.
-
-        A server that sends megabytes each time would else fill the memory."""
+        """Cuts a long answer to its first `kept` bytes, so that megabytes do not fill the memory."""
         if len(self.response_body) > kept:
             self.response_body = self.response_body[:kept]
             self.truncated, self._read = True, (MISSING,)
@@ -253,12 +251,12 @@ class Exchange:
 
     @property
     def throttled(self) -> bool:
-        """Still 429, or 503 with Retry-After, after waiting: says nothing about any rule."""
+        """True for 429, or 503 with Retry-After, after all waits: says nothing about any rule."""
         return self.status == 429 or (self.status == 503 and self.header("retry-after") is not None)
 
     @property
     def lost(self) -> bool:
-        """No byte of an answer came, or not all of it in time: a request that may be sent once more."""
+        """True if no byte of an answer came, or not all of it in time: the request may be sent once more."""
         return self.status is None and self.silent
 
     @property
@@ -290,16 +288,16 @@ class Exchange:
 
     @property
     def names_error(self) -> bool:
-        """Whether the answer has the documented error body's type and code (section 6)."""
+        """True if the answer has type and code of the documented error body (section 6)."""
         return isinstance(self.error_type, str) and isinstance(self.error_code, str)
 
     @property
     def refused_authentication(self) -> bool:
-        """The answer is an authentication failure: 401, or a 4xx that says authentication_error."""
+        """True for an authentication failure: 401, or a 4xx of type authentication_error."""
         return self.status == 401 or (self.refused and self.error_type == "authentication_error")
 
     def described(self) -> str:
-        """The answer in a few words: `409 idempotency_error/idempotency_key_conflict`."""
+        """Describes the answer: `409 idempotency_error/idempotency_key_conflict`."""
         if self.status is None:
             return f"no answer ({self.error})"
         kind, code = self.error_type, self.error_code
@@ -324,7 +322,7 @@ def _header(headers: list[tuple[str, str]], name: str) -> str | None:
 
 
 def call_to_plain(call: Call) -> dict[str, Any]:
-    """A call as JSON data, defaults left out; bodies that are not UTF-8 text as base64."""
+    """Encodes a call as JSON data, defaults left out, bodies that are not UTF-8 as base64."""
     plain: dict[str, Any] = {"operation": call.operation, "method": call.method, "target": call.target}
     plain |= _body_to_plain("body", call.body)
     if call.idempotency_key is not None:

@@ -1,4 +1,4 @@
-"""Which nonces were sent, and what becomes of a fixed one when its request is sent once more."""
+"""Nonces of a run, and new ones for requests that are sent once more."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from conformance.wire.messages import Call, Exchange
 
 _CLASSES = ("0123456789", "abcdef", "ABCDEF")
 
-#: Characters of a nonce's end that a fresh one of the same form has of its own.
+#: Characters at the end of a nonce that are replaced in a fresh one of the same form.
 _RENEWED = 16
 
 
 class Nonces:
-    """The nonces of a run, so that a probe of a used nonce is told from one that only fixes its form.
+    """Counts the nonces of a run, which tells probes of a used nonce from those that fix its form only.
 
-    A request that is made again needs a nonce of its own: the first one may have been used up by a limiter
-    behind authentication, or by a server that closed the connection afterwards. Where the nonce had been sent
-    before, that it comes again is the probe, and so it stays. May be used from several threads.
+    A retried request needs a nonce of its own: a rate limiter behind authentication, or a server that closed
+    the connection afterwards, may have used up the first one. A nonce that had been sent before is the probe
+    itself and stays. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -26,14 +26,14 @@ class Nonces:
         self._lock = threading.Lock()
 
     def planned(self, nonce: str | None) -> None:
-        """Notes that a request with this nonce was made; of a race, all are made before the first is sent."""
+        """Counts a prepared request with this nonce; of a race, all are prepared before the first is sent."""
         if nonce:
             with self._lock:
                 self._seen[nonce] = self._seen.get(nonce, 0) + 1
 
     def renewed(self, call: Call, exchange: Exchange) -> Call:
-        """The call to send after an exchange that decided nothing: with another nonce of the same form where
-        the call fixes one that nothing else had sent."""
+        """Returns the call to retry: with another nonce of the same form where the call fixes one that no
+        other request had."""
         nonce = call.auth.nonce
         if not nonce or self._seen.get(exchange.nonce or "", 0) != 1:
             return call

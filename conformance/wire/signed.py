@@ -1,4 +1,4 @@
-"""The string that the signature of a request was computed over, told from the request itself."""
+"""Reconstructs the string that the signature of a request was computed over."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from conformance.wire.messages import Exchange
 
 
 def signed_string(exchange: Exchange) -> bytes | None:
-    """What was signed; None for a request without a signature, or with one that was made up."""
+    """The string that was signed; None for a request without a computed signature."""
     auth = exchange.call.auth
     headers = {name.lower(): value for name, value in exchange.request_headers}
     if not headers.get(signing.SIGNATURE.lower()) or auth.signature is not None:

@@ -1,17 +1,18 @@
-"""Signing for clients of the users' own: httpx (section 5)."""
+"""Signers for users' own clients, httpx and requests (section 5)."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 
 import httpx
+import requests
 
 from conformance.contract import signing
 from conformance.wire.transport import wire_target
 
 
 class HttpxSigner(httpx.Auth):
-    """Signs whatever httpx is about to send: for users' own httpx clients and for tests."""
+    """Signs each request of an httpx client."""
 
     requires_request_body = True
 
@@ -25,3 +26,36 @@ class HttpxSigner(httpx.Auth):
             )
         )
         yield request
+
+
+class RequestsSigner(requests.auth.AuthBase):
+    """Signs each transmission of a request of requests, or of schemathesis over its own transport:
+
+        schema = schemathesis.openapi.from_path("spec/openapi.yaml")
+        schema.auth.set_from_requests(RequestsSigner(api_key, secret))
+
+    requests calls it last, with URL, headers and body as they go on the wire. Redirects must be off: a
+    redirected request would carry the signature of another path.
+    """
+
+    def __init__(self, api_key: str, secret: str) -> None:
+        self.api_key, self._secret = api_key, secret
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Adds the four headers. Raises TypeError for a streamed body, whose bytes are not known yet."""
+        body = request.body
+        if body is None:
+            body = b""
+        elif isinstance(body, str):
+            # urllib3 sends text as UTF-8.
+            body = body.encode("utf-8")
+        elif not isinstance(body, (bytes, bytearray)):
+            raise TypeError("a streamed body cannot be signed: give its bytes")
+        target = request.path_url.encode("utf-8")
+        request.headers.update(
+            signing.signed_headers(self.api_key, self._secret, request.method or "GET", target, bytes(body))
+        )
+        return request
+
+    def __repr__(self) -> str:
+        return f"RequestsSigner({self.api_key[:8]!r}...)"

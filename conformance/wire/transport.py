@@ -1,4 +1,4 @@
-"""A time limit on a whole exchange: httpx limits each read only, so an answer could drip in for ever."""
+"""The HTTP transport: a deadline for a whole exchange (httpx limits each read only), gates, TLS files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GATE_TIMEOUT = 1.0
 
 @contextlib.contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Within it, network operations of this thread end after so many seconds at the latest, as timeouts."""
+    """Limits the network operations of this thread to `seconds` in all; later ones raise timeouts."""
     _this_thread.end, _this_thread.seconds = time.monotonic() + seconds, seconds
     _this_thread.received, _this_thread.held = 0, 0.0
     try:
@@ -69,12 +69,12 @@ def seconds_held() -> float:
 
 
 def bytes_received() -> int:
-    """How many bytes this thread has read from servers since its last deadline began."""
+    """Bytes that this thread has received since its last deadline began."""
     return getattr(_this_thread, "received", 0)
 
 
 def _left(timeout: float | None, error: type[Exception]) -> float | None:
-    """The seconds that an operation may take; raises `error` when there are none left."""
+    """Seconds that an operation may take; raises `error` when none are left."""
     end = getattr(_this_thread, "end", None)
     if end is None:
         return timeout
@@ -128,7 +128,7 @@ class _Backend(httpcore.SyncBackend):
 
 
 class _Pooled(httpx.HTTPTransport):
-    """httpx's own transport over connections that keep the deadline of the thread they are used in."""
+    """httpx's transport over connections that keep the deadline of their thread."""
 
     def __init__(self, context: ssl.SSLContext, max_connections: int, kept: int) -> None:
         super().__init__(verify=context)
@@ -165,7 +165,7 @@ class _Body(httpx.SyncByteStream):
 
 
 class DeadlineTransport(httpx.BaseTransport):
-    """Connections that keep deadlines, and are kept alive; requests with the FRESH extension get new ones."""
+    """Keeps deadlines, and connections alive; requests with the FRESH extension get new connections."""
 
     def __init__(self, files: Tls = NO_FILES, max_connections: int = 64) -> None:
         context = httpx.create_ssl_context()
@@ -190,7 +190,7 @@ class DeadlineTransport(httpx.BaseTransport):
 
 
 def wire_target(request: httpx.Request) -> bytes:
-    """The request target that httpx puts on the wire for this request."""
+    """Request target that httpx puts on the wire."""
     target: bytes = request.extensions.get("target", request.url.raw_path)
     return target
 

@@ -19,7 +19,7 @@ LONGEST = sum(PAUSES)
 #: Longest pause between two looks, in seconds.
 LONGEST_PAUSE = 10.0
 
-#: So many waits in vain for one operation, and it is not waited for again.
+#: Waits in vain for one operation after which it is not waited for again.
 MOST_IN_VAIN = 2
 
 _WITHIN = Key[float]("seconds within which a write shows")
@@ -57,7 +57,7 @@ def look_until(
     in_vain: int = MOST_IN_VAIN,
     until: float | None = None,
 ) -> T:
-    """What a look shows: looked at again, ever more slowly, until it is good; the last one if it never is.
+    """Looks until the result is good, with ever longer pauses; returns the last result.
 
     Where an operation has been waited for in vain so many times, it is not waited for again. Nor is it after
     `until`, in Unix seconds of the local clock: what it is about is old enough to show.
@@ -82,18 +82,17 @@ def look_until(
 
 
 def delay(cache: RunCache, operation: str) -> float:
-    """The seconds that changes took to show in an operation's answers, at most; 0 where all showed at
-    once."""
+    """Longest delay in seconds until a change showed in an operation's answers."""
     return cache.find(_LONGEST.of(operation)) or 0.0
 
 
 def waited(cache: RunCache) -> float:
-    """The seconds that a run has waited for changes, in all, where they showed in the end."""
+    """Seconds that a run has waited in all for changes that showed in the end."""
     return cache.find(_WAITED) or 0.0
 
 
 def told(cache: RunCache, operation: str) -> str:
-    """When changes show in an operation's answers, in words that are the same in every run of a server."""
+    """Describes the delay of changes in an operation's answers, alike in every run of a server."""
     seconds = delay(cache, operation)
     if not seconds:
         return "at once"

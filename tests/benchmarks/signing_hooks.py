@@ -13,7 +13,7 @@ from typing import Any
 
 import schemathesis
 
-from conformance.wire.requests_signer import RequestsSigner
+from conformance.wire.signers import RequestsSigner
 
 # schemathesis states the type of `auth` narrower than it is.
 schemathesis.auth.set_from_requests(  # type: ignore[attr-defined]

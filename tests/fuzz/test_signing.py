@@ -12,7 +12,7 @@ import pytest
 import requests
 
 from conformance.contract import signing
-from conformance.wire.requests_signer import RequestsSigner
+from conformance.wire.signers import RequestsSigner
 
 SECRET = "secret_for_tests"
 

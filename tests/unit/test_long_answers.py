@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 
-from conformance.wire.long_answers import LongAnswers
+from conformance.wire.answers import LongAnswers
 from conformance.wire.messages import Call, Exchange
 
 CALL = Call("listAccounts", "GET", "/v1/customers/cus_1/accounts")

@@ -1,4 +1,4 @@
-"""Concurrent clients on shared resources, and whether their history has a legal order.
+"""Explores concurrent clients on shared resources for histories without a legal order.
 
 Four kinds of things are raced for: an idempotency key, an account's only wallet of a pair, a beneficiary's
 fields, and a nonce. What an answer shows while a change is still under way is open; what was acknowledged is
@@ -24,7 +24,7 @@ from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY
 from conformance.world.account import AccountFixture
 from conformance.world.run_context import RunContext
 
-#: Cases of the budget that one history counts for.
+#: Cases that one history counts for.
 CASES_PER_HISTORY = 4
 
 #: Attempts at a history that a rate limiter has answered, or whose requests did not overlap.

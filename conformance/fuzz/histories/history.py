@@ -1,4 +1,4 @@
-"""Concurrent requests as a history: who asked what, when, and how it ended."""
+"""Histories of concurrent requests: names, times and outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.world.lateness import look_until
 from conformance.world.run_context import RunContext
 
-#: What one client does, one request after the other.
+#: Requests of one client with their names, in order.
 Script = list[tuple[str, Call]]
 
 #: A request by its name in a history, and its exchange.
@@ -31,7 +31,7 @@ Named = tuple[str, Exchange]
 
 
 class Throttled(Exception):
-    """A limiter has answered a request of a race, which says nothing then: it is to be run anew."""
+    """A rate limiter answered a request of a race, which is run again."""
 
     def __init__(self, exchange: Exchange) -> None:
         super().__init__(exchange.described())
@@ -52,7 +52,7 @@ def concurrently(run: RunContext, scripts: Sequence[Script], purpose: str) -> li
 
 
 def event(name: str, exchange: Exchange, value: Any = None, *, refused: bool | None = None) -> Event[Any]:
-    """The event of an exchange: unknown where nothing tells whether it took effect."""
+    """The event of an exchange; its outcome is unknown for 5xx and missing answers."""
     if exchange.throttled:
         outcome = REFUSED
     elif exchange.status is None or exchange.status >= 500:
@@ -98,7 +98,7 @@ class HistoryRecorder:
         return exchange
 
     def look(self, request: Call, purpose: str, good: Callable[[Exchange], bool]) -> Exchange:
-        """What there is in the end: looked at again for a while until it is good."""
+        """Reads the state after a history, again until it is good or time is up."""
         return look_until(self.run.cache, str(request.operation), lambda: self.send(request, purpose), good)
 
     def expect(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
@@ -117,8 +117,8 @@ class HistoryRecorder:
         what: str,
         plain: Any = None,
     ) -> bool:
-        """Judges a history; the smallest illegal part of it is what a failure shows. `plain` is the first
-        state as JSON data, where it is not empty."""
+        """Judges a history; a failure shows its smallest illegal part. `plain` is the initial state as JSON
+        data, where it is not empty."""
         shown = events
         if legal_order(events, initial, step) is None:
             shown = smallest(
@@ -136,12 +136,12 @@ class HistoryRecorder:
         return [self.run.record[event.exchange] for event in events if event.exchange in self.run.record]
 
     def clients(self, calls: list[tuple[str, Call]], at_once: int) -> list[Script]:
-        """Deals calls out to so many clients."""
+        """Distributes calls over clients at random."""
         self.rng.shuffle(calls)
         return [script for script in (calls[at::at_once] for at in range(at_once)) if script]
 
 
-#: Kind of history -> how an exchange is read as an event of that name, the first state, and the steps.
+#: Kind of history -> reader of an exchange as an event, initial state, step function.
 KINDS: dict[str, tuple[Callable[[str, Exchange, Any], Event[Any]], Callable[[Any], Any], Step[Any]]] = {}
 
 

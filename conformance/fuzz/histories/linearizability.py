@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 State = TypeVar("State", bound=Hashable)
 
-#: What a client may learn of an operation.
+#: Outcomes of an operation as its client knows them.
 OK, REFUSED, UNKNOWN = "ok", "refused", "unknown"
 
 

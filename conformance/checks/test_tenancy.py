@@ -355,7 +355,8 @@ def test_payout_references(ctx: CheckContext) -> None:
                 answers.append(answer)
         named = {"beneficiary_id": fixture.beneficiary_id, "payout_destination_id": fixture.destination_id}
         for name in named:
-            for near, changed in itertools.islice(almost(named, name), 2):
+            # Spaces around a text of a body may be dropped (fields.lenient-values).
+            for near, changed in itertools.islice(almost(named, name), 1, 2):
                 call = fixture.call("createPayout", {**valid, **changed})
                 answers.append(ctx.send(call, f"a payout whose {name} is {near}"))
                 _refused(ctx, rule, answers[-1], answers[-1].purpose)

@@ -351,16 +351,14 @@ faults["tenancy.missing-child"] |= {
 }
 
 
-@fault("tenancy.payout-references", each=("in another letter case", "with a space behind"))
-class OtherSpellings(Faulty):
-    """A payout's beneficiary and destination are found by other spellings of their ids."""
+@fault("tenancy.payout-references")
+class OtherLetterCase(Faulty):
+    """A payout's beneficiary and destination are found by their ids in another letter case."""
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
         found = super().find(ctx, kind, identifier)
         if found is not None or kind not in ("beneficiary", "payout_destination"):
             return found
-        if self.value == "with a space behind":
-            return super().find(ctx, kind, identifier.rstrip(" "))
         names = [row[0] for row in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind)]
         same = [name for name in names if name.lower() == identifier.lower()]
         return super().find(ctx, kind, same[0]) if same else None

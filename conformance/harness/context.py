@@ -1,4 +1,4 @@
-"""What a check works with: it sends calls, judges answers by rule, and ends in findings.
+"""The context of a check: it sends calls, judges answers by rule, and ends in findings.
 
 A check never decides about the run: it says what it expected and what it got, which its context writes into
 one entry of the ledger for each rule it cites. An answer that says nothing about the rule at
@@ -69,8 +69,8 @@ class CheckContext:
         return fixture.call(self.operation.id)
 
     def wanted(self, what: str) -> bool:
-        """Whether to send a probe of this name: a quick run leaves out those that catch least. What a check
-        does from here on, until it asks for the next, is done for this one."""
+        """True if a probe of this name is to be sent: a quick run leaves out those that catch least. The
+        requests from here on, until the next call, count as those of this probe."""
         return self.run.wanted(self.check, self.operation.id, what)
 
     def only_wanted(self, probes: Iterable[tuple[str, *T]]) -> Iterator[tuple[str, *T]]:
@@ -150,7 +150,7 @@ class CheckContext:
         self.entries[rule].unless_judged = Gap(reason, declared=True)
 
     def usable(self, rule: str, exchange: Exchange) -> bool:
-        """Whether an answer can be judged by this rule; if not, it is set aside."""
+        """True if an answer can be judged by this rule; if not, it is set aside."""
         if reason := unusable(exchange):
             self.skip_judgement(rule, reason.reason, exchange, cause=reason.cause)
         return reason is None
@@ -195,7 +195,7 @@ class CheckContext:
 
     @property
     def set_aside(self) -> bool:
-        """Whether some probe could not be judged."""
+        """True if some probe could not be judged."""
         return any(entry.gaps for entry in self.entries.values())
 
     @property

@@ -1,4 +1,4 @@
-"""Whether an operation exists: a server under construction lacks some, and nothing else is to blame for it.
+"""Detects missing operations: a server under construction lacks some, and nothing else is to blame for it.
 
 Asked only after something went wrong: a server on which all goes well gets no request more.
 """
@@ -33,8 +33,7 @@ _SHOWS = "whether operations exist"
 
 
 def missing(run: RunContext, operation: str) -> str:
-    """How the server says that an operation does not exist; empty where it exists, or where that is not
-    known."""
+    """The answer that shows that an operation does not exist; empty where it exists, or is not known."""
     try:
         return run.cache.get(_MISSING.of(operation), lambda: _ask(run, operation))
     except Inconclusive:
@@ -74,7 +73,7 @@ def _undocumented(run: RunContext, method: str) -> Exchange:
 
 
 def _alike(answer: Exchange, undocumented: Exchange) -> bool:
-    """Whether two refusals are the same but for the path and the method that they name."""
+    """True if two refusals are the same but for the path and the method that they name."""
     return answer.status == undocumented.status and _words(answer) == _words(undocumented)
 
 

@@ -1,4 +1,4 @@
-"""What a check concludes: a finding is the verdict on one rule for one operation."""
+"""Verdicts and findings: the conclusions of checks on one rule for one operation."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Verdict(StrEnum):
 
     @property
     def severity(self) -> int:
-        """How much it counts where there are several: the greater, the more."""
+        """The rank of a verdict; the highest of several decides."""
         return _SEVERITY[self]
 
     @property
     def is_violation(self) -> bool:
-        """Whether the rule was seen broken."""
+        """True if the rule was seen broken."""
         return self in VIOLATIONS
 
     @classmethod
     def most_severe(cls, verdicts: Iterable[Verdict]) -> Verdict | None:
-        """What several verdicts come to together; None where there are none."""
+        """The most severe of several verdicts; None where there are none."""
         return max(verdicts, key=lambda verdict: verdict.severity, default=None)
 
 
@@ -71,7 +71,7 @@ EVERY_RESPONSE = "every response"
 
 
 def broken_verdict(rule: str) -> Verdict:
-    """What the violation of a rule is: a warning of an implied one, a failure of any other."""
+    """The verdict of a violation: a warning of an implied rule, a failure of any other."""
     return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
 
 
@@ -88,7 +88,7 @@ class Judgement:
 
     @property
     def sentence(self) -> str:
-        """What was expected and what was got."""
+        """The violation in words: expected and got."""
         return f"expected {self.expectation.expected}; got {self.outcome.got}"
 
     @property

@@ -1,4 +1,4 @@
-"""How long answers took, by operation: histograms, which add up."""
+"""Latency by operation: histograms, which add up."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class Entry:
     check: str
     aside: bool = False
     judged: int = 0
-    #: How many judgements did not hold; the first of them.
+    #: Number of judgements that did not hold; the first of them.
     broken: int = 0
     violations: list[Judgement] = field(default_factory=list)
     #: Numbers of exchanges of judgements that held.
@@ -127,7 +127,7 @@ class Entry:
         return finding
 
     def _gap(self, stop: Inconclusive | NotApplicable | None, sent: Sequence[int]) -> Gap | None:
-        """Why there is no conclusion on the server; None where it was judged."""
+        """The reason that leaves no conclusion on the server; None where it was judged."""
         if stop is not None:
             return Gap.of(stop, sent[-2:])
         if self.judged:
@@ -210,7 +210,7 @@ class CreatedRecord(msgspec.Struct, frozen=True):
 
 
 class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
-    """What was judged, sent and created, by a run or a part of it; two ledgers add up to one."""
+    """The record of a run, or of a part of it: judged, sent, created. Two ledgers add up to one."""
 
     cells: list[Case] = []
     #: The exchanges that findings name, by number.
@@ -223,7 +223,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     errors: list[str] = []
     #: Those of them that a list of known failures has -> its reasons.
     known_missing: dict[str, str] = {}
-    #: How the server was lost during the run; empty if it was not.
+    #: The reason why the server was given up during the run; empty if it was not.
     lost: str = ""
     #: Requests sent; how often, and for how many seconds, 429 and 503 were waited out.
     sent: int = 0
@@ -231,7 +231,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     waited: float = 0.0
     #: The requests, created resources and payouts that the run was said to take.
     announced: tuple[int, int, int] = (0, 0, 0)
-    #: How much the run did: quick, full or deep; the options that narrowed it, each with its value.
+    #: quick, full or deep; the options that narrowed the run, each with its value.
     effort: str = "full"
     narrowed: list[str] = []
     #: Of a quick run, the cases that only some of their checks judged.
@@ -239,7 +239,7 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
 
     @property
     def selection(self) -> str:
-        """How the user narrowed the run, as on a command line; empty for a whole run."""
+        """The options that narrowed the run, as on a command line; empty for a whole run."""
         return " ".join(self.narrowed)
 
     @classmethod

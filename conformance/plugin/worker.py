@@ -137,16 +137,15 @@ class Worker:
     # ------------------------------------------------------------------ handing on
 
     def text(self, findings: Iterable[Finding]) -> str:
-        """What a terminal shows of failed findings."""
+        """The text of failed findings on a terminal."""
         return failure_text(findings, self.run.record.get, self.run.redactor)
 
     def payload(self, check: str, findings: list[Finding]) -> dict[str, Any]:
-        """What the controller needs of a check that has just ended: its name, and the ledger of what is
-        new."""
+        """The message to the controller after a check: its name, and the ledger of all that is new."""
         return {"check": check, "ledger": msgspec.msgpack.encode(self._ledger(findings))}
 
     def totals(self) -> dict[str, Any]:
-        """What the controller needs when the worker ends."""
+        """The last message to the controller."""
         return {"ledger": msgspec.msgpack.encode(self._ledger([], last=True))}
 
     def _ledger(self, findings: Iterable[Finding], last: bool = False) -> Ledger:

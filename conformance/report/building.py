@@ -46,7 +46,7 @@ REPLAYS = 30
 
 @dataclass
 class RunInfo:
-    """How a run went: times in Unix seconds, `options` as the user gave them, by name.
+    """The course of a run: times in Unix seconds, `options` as the user gave them, by name.
 
     `embedded` runs were made on the suite's own reference server. `interrupted` says why a run did not run
     to its end; it is empty for one that did, or that its user limited (see `Ledger.narrowed`). `folder` is

@@ -81,7 +81,7 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
 
 
 def _root(key: Key, parents: Mapping[Key, Key | None]) -> Key:
-    """Where the chain of parents starts; of a circular one, the same link from everywhere."""
+    """The start of a chain of parents; of a circular one, the same link from everywhere."""
     seen = [key]
     while (parent := parents[key]) is not None:
         if parent in seen:

@@ -40,7 +40,7 @@ class SuiteRecord(msgspec.Struct, frozen=True):
 
 
 class AnnouncedRecord(msgspec.Struct, frozen=True):
-    """What the run was said to take on a conforming server, before it began."""
+    """The announcement before the run: its needs on a conforming server."""
 
     requests: Annotated[Count, says("Requests.")]
     created: Annotated[Count, says("Resources created, payouts included.")]
@@ -48,10 +48,10 @@ class AnnouncedRecord(msgspec.Struct, frozen=True):
 
 
 class RunRecord(msgspec.Struct, frozen=True):
-    """How the run went. `selection` says how the user narrowed it, `interrupted` why it ended early, `folder`
-    where its reports are, as seen from where it was started. `effort` is quick, full or deep;
+    """The course of the run. `selection` has the options that narrowed it, `interrupted` the reason why it
+    ended early, `folder` its reports as seen from where it was started. `effort` is quick, full or deep;
     `judged_in_part` has the cases, rule -> operations, that only some of their checks judged in a quick run.
-    What it left out is not run."""
+    A case that it left out is not run."""
 
     started: Annotated[Time, says("When it began.")]
     ended: Annotated[Time, says("When it ended.")]
@@ -63,7 +63,7 @@ class RunRecord(msgspec.Struct, frozen=True):
     selection: Annotated[str, says("How the user narrowed the run; empty for a whole run.")]
     workers: Annotated[int, says("In how many processes checks ran.")]
     requests: Annotated[Count, says("Requests sent, repetitions included.")]
-    #: How often 429 and 503 were waited out, and for how many seconds in all.
+    #: Number of 429 and 503 answers waited out, and the seconds in all.
     retries: Annotated[
         Count,
         says("How often 429, and 503 with Retry-After, were waited out before a request was made again."),
@@ -77,7 +77,7 @@ class RunRecord(msgspec.Struct, frozen=True):
             "known."
         ),
     ] = ""
-    #: What the names and labels of all that the run created contain, and how many payouts are among them.
+    #: A word in the names and labels of all created resources; their number, and that of payouts.
     label: Annotated[
         str,
         says("A word in the names and labels of all that the run created; several where runs were merged."),

@@ -1,4 +1,4 @@
-"""Which exchanges reports keep: as many as fit, those that prove the most severe findings first."""
+"""Selects the exchanges that reports keep: as many as fit, evidence of the most severe findings first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a failed check says on a terminal: the rule, expected, got, and the exchanges that show it."""
+"""The text of a failed check on a terminal: the rule, expected, got, and the exchanges that show it."""
 
 from __future__ import annotations
 

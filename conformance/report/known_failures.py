@@ -142,7 +142,7 @@ class KnownFailures:
         return stale
 
     def reason(self, rule: str, operation: str) -> str:
-        """Why a violation is known; empty when it is not listed, or no longer."""
+        """The listed reason of a violation; empty where it is not listed, or no longer."""
         today = self._today()
         for entry in self.entries:
             if (
@@ -174,7 +174,7 @@ class KnownFailures:
 
 
 def _exists(ledger: Ledger, operation: str) -> bool:
-    """Whether a run judged anything of an operation, which it then must have."""
+    """True if a run judged anything of an operation, which then must exist."""
     return any(cell.verdict in (*HELD, *VIOLATIONS) for cell in ledger.cells if cell.operation == operation)
 
 

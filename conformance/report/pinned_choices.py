@@ -28,7 +28,7 @@ class PinnedChoicesError(ValueError):
 
 
 def choices(ledger: Ledger) -> dict[Question, str]:
-    """What the server did on each question that the specification leaves open, in the catalogue's order."""
+    """The server's choice on each question that the specification leaves open, in the catalogue's order."""
     answers: dict[Question, set[str]] = {}
     for cell in ledger.cells:
         for finding in cell.findings:
@@ -86,7 +86,7 @@ class PinnedChoices:
         ]
 
     def to_record(self, ledger: Ledger, differences: tuple[DifferenceRecord, ...]) -> PinnedChoicesRecord:
-        """What is pinned, in numbers, with `differences` (see `compare`)."""
+        """The pinned choices in numbers, with `differences` (see `compare`)."""
         now = choices(ledger)
         return PinnedChoicesRecord(
             source=clean(self.source),

@@ -89,7 +89,7 @@ _Verdict = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class _Decision:
-    """What a verdict is made of."""
+    """The facts that a verdict rests on."""
 
     ledger: Ledger
     fail_on: Level
@@ -286,7 +286,7 @@ class _Decision:
     # ------------------------------------------------------------------ beside the verdict
 
     def notes(self, name: str) -> list[str]:
-        """What the sentence of the verdict of this name leaves out."""
+        """Notes beside the sentence of the verdict of this name."""
         ledger, notes = self.ledger, self._left_out()
         if ledger.lost and name != "incomplete":
             notes.append(f"the server was lost during the run ({ledger.lost})")
@@ -319,7 +319,7 @@ class _Decision:
         return notes
 
     def _left_out(self) -> list[str]:
-        """What a quick run did not judge, or not wholly."""
+        """Names the rules that a quick run judged in part, or not at all."""
         ledger = self.ledger
         if ledger.effort != QUICK:
             return []
@@ -335,7 +335,7 @@ class _Decision:
         ]
 
     def _not_applicable(self) -> list[str]:
-        """How many cases do not apply, and what makes them so."""
+        """Counts the cases that do not apply, by reason."""
         reasons: dict[str, int] = {}
         for case in self.ledger.with_verdict(Verdict.NOT_APPLICABLE, levels=self.gating):
             reasons[case.summary] = reasons.get(case.summary, 0) + 1

@@ -90,7 +90,7 @@ def _named(data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _consistent(document: Document) -> bool:
-    """Whether everything that is named is there."""
+    """True if everything that is named is there."""
     known, there = set(rules(document)), set(cells(document))
     named = {
         key
@@ -125,12 +125,12 @@ def rules(document: Document) -> dict[str, RuleRecord]:
 
 
 def fails(document: Document, case: Case, level: Level) -> bool:
-    """Whether a case of a rule of this level fails the run."""
+    """True if a case of a rule of this level fails the run."""
     return case.verdict.is_violation and not case.known and level in gating(document.verdict.fail_on)
 
 
 def tone(document: Document) -> str:
-    """What the verdict means for a reader: a value of TONES, or bad."""
+    """The verdict's meaning for a reader: a value of TONES, or bad."""
     return TONES.get(document.verdict.name, "bad")
 
 
@@ -189,15 +189,14 @@ def by_operation(document: Document) -> list[OperationRow]:
 
 
 def wait(record: MissingRecord) -> str:
-    """How many operations wait for a missing one, and why it is known to be missing, as the end of a
-    sentence."""
+    """The end of a sentence on a missing operation: number of operations that wait, and the known reason."""
     number = len(record.waiting)
     waiting = f"; {count(number, 'operation waits', 'operations wait')} for it" if number else ""
     return f"{waiting}; known: {record.known}" if record.known else waiting
 
 
 def pace(document: Document) -> str:
-    """How fast the server answers, in a sentence; empty where it answered nothing."""
+    """The server's latency in a sentence; empty where it answered nothing."""
     rows = [row for row in document.latency if row.p50 is not None and row.operation]
     if not rows:
         return ""
@@ -216,7 +215,7 @@ def pace(document: Document) -> str:
 
 @dataclass(frozen=True)
 class Check:
-    """What one check saw of a broken rule: its first finding, and on which operations it failed."""
+    """One check on a broken rule: its first finding, and the operations on which it failed."""
 
     name: str
     finding: Finding
@@ -234,7 +233,7 @@ class Cause:
 
     @property
     def known(self) -> bool:
-        """Whether every case is a known failure."""
+        """True if every case is a known failure."""
         return all(case.known for case in self.cases)
 
     @property
@@ -301,7 +300,7 @@ def where(operations: Sequence[str], document: Document) -> str:
 
 @dataclass(frozen=True)
 class Missing:
-    """Why cases are inconclusive, what the user can do, and the cases."""
+    """A reason why cases are inconclusive, its remedy, and the cases."""
 
     reason: str
     remedy: str
@@ -333,7 +332,7 @@ def inconclusive(document: Document) -> list[Missing]:
 
 @dataclass(frozen=True)
 class Observed:
-    """What the server does on an open question: answer -> operations."""
+    """The server's choices on an open question: answer -> operations."""
 
     rule: str
     question: str
@@ -341,7 +340,7 @@ class Observed:
 
 
 def observations(document: Document) -> Iterator[Observed]:
-    """What the server does on each open question."""
+    """The server's choices on each open question."""
     grouped: dict[tuple[str, str], dict[str, list[str]]] = {}
     for case in document.cells:
         for finding in case.findings:
@@ -354,7 +353,7 @@ def observations(document: Document) -> Iterator[Observed]:
 
 
 def label(document: Document) -> str:
-    """What was judged, in a few words."""
+    """The judged server in a few words."""
     if document.run.embedded:
         return "the embedded reference server"
     return document.target.base_url if document.target else "no target"

@@ -1,4 +1,4 @@
-"""What a property-based test has come to say of each rule, kept outside Hypothesis.
+"""The judgements of a property-based test by rule and operation, kept outside Hypothesis.
 
 Hypothesis only learns that an example failed. What was expected, what came and which requests led to it is
 written down here the moment it happens, so that a failure which does not come again is still reported.
@@ -194,6 +194,6 @@ class Recorder:
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:
-    """How much a reader has to read: the number of requests, then their bytes."""
+    """The length of an example: the number of requests, then their bytes."""
     sizes = [len(exchange.request_body) + len(exchange.call.target) for exchange in exchanges]
     return len(sizes), sum(sizes)

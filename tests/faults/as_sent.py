@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from urllib.parse import (
-    parse_qsl,
-    quote,
-    quote_plus,
-    unquote_to_bytes,
-    urlencode,
-)
+from urllib.parse import parse_qsl, quote, quote_plus, unquote_to_bytes, urlencode
 
 from conformance.reference.context import Context
 
@@ -30,7 +24,6 @@ PATH_FORMS = {
     "normal form": lambda path: quote(unquote_to_bytes(path), safe="/").encode(),
 }
 
-
 faults["auth.path-as-sent"] |= {
     "The signature is computed over another form of the path than the one that was sent.": seam(
         "signed_target",
@@ -38,7 +31,6 @@ faults["auth.path-as-sent"] |= {
         each=("decoded", "normal form"),
     ),
 }
-
 
 #: Kind -> what a server signs instead of the query that was sent.
 QUERY_FORMS: dict[str, Callable[[bytes], bytes]] = {
@@ -88,5 +80,11 @@ class SignsOtherBodies(Faulty):
 faults["auth.body-as-sent"] |= {
     "The signature is computed over the body in ISO 8859-1, or over question marks.": seam(
         "signed_body", lambda self, *_: self.usual().decode("utf-8", "replace").encode("latin-1", "replace")
+    ),
+}
+
+faults["auth.body-as-sent"] |= {
+    "Only so many bytes of a body are part of the signature.": seam(
+        "signed_body", lambda self, ctx: self.usual()[: self.value], each=(4096, 65536)
     ),
 }

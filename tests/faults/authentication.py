@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import base64
-import re
-import time
 from typing import Any
 
 from conformance.contract import signing
 from conformance.reference.context import Context
-from conformance.reference.refusals import Refusal
 from conformance.reference.store import Organization
 
 from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
@@ -36,10 +33,6 @@ class LetsThrough(Faulty):
 
 
 waiving = hook(LetsThrough, "waives")
-
-
-# --------------------------------------------------------------------------- auth.accepts-valid
-
 
 faults["auth.accepts-valid"] |= {
     "No signature is right.": seam("signatures_equal", lambda *_: False),
@@ -74,8 +67,20 @@ faults["auth.accepts-valid"] |= {
     ),
 }
 
+#: Kind -> the part of a nonce that is compared with those of used ones.
+PARTS = {
+    "the first half": slice(0, 16),
+    "the last half": slice(16, None),
+    "the first eight": slice(0, 8),
+    "all but the last": slice(0, -1),
+    "all but the first": slice(1, None),
+}
 
-# --------------------------------------------------------------------------- headers
+faults["auth.accepts-valid"] |= {
+    "A nonce counts as used where only a part of it was.": seam(
+        "claim_nonce", lambda self, ctx, nonce: self.usual(ctx, nonce[self.value]), each=PARTS
+    ),
+}
 
 
 class MissesOtherwise(Faulty):
@@ -115,7 +120,6 @@ faults["auth.missing-header"] |= {
     ),
 }
 
-
 faults["auth.missing-header-status"] |= {
     "A missing header is answered with another status than 401.": of(
         MissesOtherwise,
@@ -125,7 +129,6 @@ faults["auth.missing-header-status"] |= {
         ),
     ),
 }
-
 
 faults["auth.empty-header"] |= {
     "A request in which this header is empty needs no authentication.": waiving(
@@ -147,127 +150,6 @@ class ReadsNamesExactly(Faulty):
         if name == which and not any(key.decode() in known for key, _ in ctx.request.headers):
             return None
         return super().authentication_header(ctx, name)
-
-
-# --------------------------------------------------------------------------- timestamp
-
-#: Kind -> whether a timestamp so many seconds old is accepted, beside those that have to be.
-WINDOWS = {
-    "any past": lambda age: age > 0,
-    "any future": lambda age: age < 0,
-    "330 seconds ago": lambda age: 0 < age < 330,
-    "330 seconds ahead": lambda age: -330 < age < 0,
-    "six minutes ago": lambda age: 0 < age < 361,
-    "six minutes ahead": lambda age: -361 < age < 0,
-    "an hour ago": lambda age: 0 < age < 3700,
-    "an hour ahead": lambda age: -3700 < age < 0,
-    "the epoch itself": lambda age: age > 1_000_000_000,
-    "milliseconds": lambda age: age < -1_000_000_000_000,
-}
-
-
-faults["auth.timestamp-window"] |= {
-    "A timestamp is accepted that is too far off.": seam(
-        "timestamp_in_window", lambda self, ctx, age: self.value(age) or self.usual(), each=WINDOWS
-    ),
-}
-
-
-@fault("auth.timestamp-window")
-class ReadsMilliseconds(Faulty):
-    """A timestamp in milliseconds is read as such."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        number = super().parse_timestamp(ctx, text)
-        return number // 1000 if number > 100_000_000_000 else number
-
-
-@fault(
-    "auth.timestamp-window",
-    each={
-        f"{when} {name}": (when, *answer)
-        for when in ("past", "future")
-        for name, answer in {
-            "status 403": (403, "authentication_error", "timestamp_too_old"),
-            "status 400": (400, "authentication_error", "timestamp_too_old"),
-            "type": (401, "validation_error", "timestamp_too_old"),
-            "code": (401, "authentication_error", "invalid_timestamp"),
-            "signature": (401, "authentication_error", "invalid_signature"),
-        }.items()
-    },
-)
-class WindowAnsweredOtherwise(Faulty):
-    """A timestamp that is too far off is refused with another status, type or code."""
-
-    def check_timestamp(self, ctx: Context) -> None:
-        try:
-            super().check_timestamp(ctx)
-        except Refusal as found:
-            text = self.authentication_header(ctx, signing.TIMESTAMP) or ""
-            if found.kind == "timestamp_too_old" and (int(text) < time.time()) == (self.value[0] == "past"):
-                raise refusal(*self.value[1:]) from None
-            raise
-
-
-#: Kind -> whether a timestamp so many seconds old is refused.
-NARROW = {
-    "past over 30": lambda age: age > 30,
-    "future over 30": lambda age: age < -30,
-    "past over 200": lambda age: age > 200,
-    "future over 200": lambda age: age < -200,
-    "past over 250": lambda age: age > 250,
-    "future over 250": lambda age: age < -250,
-    "past over 280": lambda age: age > 280,
-    "future over 280": lambda age: age < -280,
-    "any future": lambda age: age < -2,
-}
-
-
-faults["auth.timestamp-accepted"] |= {
-    "A timestamp is refused that is not too far off.": seam(
-        "timestamp_in_window", lambda self, ctx, age: not self.value(age) and self.usual(), each=NARROW
-    ),
-}
-
-
-#: Kind -> pattern of further texts that are read as a timestamp: the first group, or now if it has none.
-TIMESTAMP_TEXTS = {
-    "decimals": r"(\d+)\.\d+",
-    "letters behind": r"(\d+)[a-zA-Z].*",
-    "a date": r"(?=\d{4}-\d\d-\d\d)().*",
-    "words": r"(?=[a-zA-Z])().*",
-    "anything": r"(?!-?\d+$)().*",
-    "underscores": r"(\d+(?:_\d+)+)",
-    "a plus sign": r"\+(\d+)",
-    "spaces": r"()\d+ \d+",
-}
-
-
-@fault("auth.timestamp-integer", each=TIMESTAMP_TEXTS)
-class ReadsOtherTexts(Faulty):
-    """A timestamp that is no integer is accepted."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        found = re.fullmatch(self.value, text)
-        if found:
-            return int(found[1] or self.server_seconds(ctx))
-        return super().parse_timestamp(ctx, text)
-
-
-@fault("auth.timestamp-integer", each=("hexadecimal", "exponent"))
-class ReadsOtherNotations(Faulty):
-    """A timestamp in hexadecimal, or with an exponent, is read as such."""
-
-    def parse_timestamp(self, ctx: Context, text: str) -> int:
-        try:
-            return (
-                int(text, 16) if self.value == "hexadecimal" and text.startswith("0x") else int(float(text))
-            )
-        except (ValueError, OverflowError):
-            return super().parse_timestamp(ctx, text)
-
-
-# --------------------------------------------------------------------------- key and bearer
 
 
 @fault("auth.unknown-key")
@@ -305,6 +187,20 @@ class LenientKeys(Faulty):
                 return Organization(*row)
         return super().find_organization(ctx, api_key)
 
+
+faults["auth.unknown-key"] |= {
+    "API keys are compared without their letter case.": seam(
+        "find_organization",
+        lambda self, ctx, key: next(
+            (
+                Organization(*row)
+                for row in ctx.store.query("SELECT id, api_key, secret FROM organizations")
+                if row[1].lower() == key.lower()
+            ),
+            None,
+        ),
+    )
+}
 
 faults["auth.unknown-key-status"] |= {
     "An unknown key is refused with another status.": seam(

@@ -10,7 +10,9 @@ from conformance.reference.fields import BENEFICIARY
 from conformance.reference.refusals import Refusal
 
 from .catalogue import Faulty, fault, faults, refuse, seam
-from .resources import other, showing
+from .completeness import ELEMENTS
+from .formats import document
+from .resources import other
 
 #: Kind -> which of a beneficiary's destinations are shown.
 DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
@@ -20,7 +22,6 @@ DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "twice": lambda items: items + items[:1],
     "defaults": lambda items: [item for item in items if item["is_default"]],
 }
-
 
 faults["beneficiary.destinations"] |= {
     "Only so many of the destinations are embedded.": seam(
@@ -43,132 +44,45 @@ faults["beneficiary.destinations"] |= {
 }
 
 
+def _embedded(self: Any, ctx: Context, shown: dict[str, Any]) -> dict[str, Any]:
+    """A beneficiary with one member of its destinations changed."""
+    changed = [
+        {**element, self.value: other(self.value, element[self.value])}
+        if element.get(self.value) is not None
+        else element
+        for element in shown["payout_destinations"]
+    ]
+    return {**shown, "payout_destinations": changed}
+
+
+faults["beneficiary.destinations"] |= {
+    "A destination of a beneficiary shows another member than its create answered.": document(
+        _embedded,
+        each=(
+            *("country", "currency", "label", "account_number_last4", "type", "created", "payout_method"),
+            "is_default",
+        ),
+    ),
+}
+
+faults["beneficiary.destinations"] |= {
+    "Destinations of some kind are not among those of their beneficiary.": seam(
+        "destinations",
+        lambda self, ctx, record: [
+            shown
+            for shown, kept in zip(
+                self.usual(), ctx.store.select("payout_destination", record["id"]), strict=True
+            )
+            if not self.value(kept)
+        ],
+        each=ELEMENTS["listPayoutDestinations"],
+    ),
+}
+
+
 def fields_of_beneficiary(operation: str = "") -> list[str]:
     """The fields that a PATCH may name."""
     return [field.name for field in BENEFICIARY]
-
-
-@fault("beneficiary.update", each=fields_of_beneficiary)
-class ShowsOnly(Faulty):
-    """A PATCH answers this field changed, but a later read shows the old value."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        assert ctx.beneficiary is not None
-        old = ctx.beneficiary
-        super().update_beneficiary(ctx)
-        assert ctx.record is not None
-        ctx.store.update({**ctx.record, self.value: old.get(self.value)})
-
-
-@fault("beneficiary.update", each=fields_of_beneficiary)
-class StoresOnly(Faulty):
-    """A PATCH stores this field, but its answer shows the old value."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        old = ctx.beneficiary or {}
-        super().update_beneficiary(ctx)
-        ctx.record = {**(ctx.record or {}), self.value: old.get(self.value)}
-
-
-faults["beneficiary.update"] |= {
-    "A PATCH does not change this field.": seam(
-        "patched",
-        lambda self, ctx, record: {**self.usual(), self.value: record.get(self.value)},
-        each=fields_of_beneficiary,
-    ),
-    "A PATCH empties this optional field where it does not name it.": seam(
-        "patched",
-        lambda self, ctx, *_: {**self.usual(), self.value: ctx.values.get(self.value)},
-        each=("title", "middle_name", "company_name", "tax_id", "note"),
-    ),
-    "A PATCH changes this field where it does not name it.": seam(
-        "patched",
-        lambda self, ctx, record: {
-            **self.usual(),
-            self.value: ctx.values.get(self.value, other(self.value, record.get(self.value) or "individual")),
-        },
-        each=[
-            name
-            for name in fields_of_beneficiary()
-            if name not in ("title", "middle_name", "company_name", "tax_id", "note")
-        ],
-    ),
-    "A PATCH changes a member that only the server may set.": seam(
-        "patched",
-        lambda self, ctx, *_: {
-            **self.usual(),
-            self.value: {"created": ctx.now, "status": "inactive", "verified": True}[self.value],
-        },
-        each=("created", "status", "verified"),
-    ),
-    "Of the fields that a PATCH names only the first one changes.": seam(
-        "patched",
-        lambda self, ctx, record: {
-            **record,
-            **dict(list(ctx.values.items())[:1]),
-            "updated": self.touched(ctx, record),
-        },
-    ),
-}
-
-
-faults["beneficiary.update-moves-updated"] |= {
-    "A PATCH leaves updated as it was.": seam(
-        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
-    ),
-    "A PATCH moves updated back to before the create.": seam(
-        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
-    ),
-}
-
-
-faults["beneficiary.update-empty"] |= {
-    "A PATCH with an empty object is refused.": seam(
-        "update_beneficiary",
-        lambda self, ctx: refuse(Refusal("invalid_field")) if not ctx.values else self.usual(),
-    ),
-}
-
-
-@fault("beneficiary.update-empty", each=("title", "note", "status", "address", "first_name"))
-class EmptyResets(Faulty):
-    """A PATCH with an empty object changes this member."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        if not ctx.values:
-            record = ctx.record or {}
-            changed = None if self.value in ("title", "note") else other(self.value, record[self.value])
-            ctx.record = {**record, self.value: changed}
-            ctx.store.update(ctx.record)
-
-
-@fault("beneficiary.update-empty")
-class EmptyDisables(Faulty):
-    """A PATCH with an empty object is answered as it should, and stored with another note."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        if not ctx.values:
-            ctx.store.update({**(ctx.record or {}), "note": "emptied"})
-
-
-faults["beneficiary.update-server-owned"] |= {
-    "A PATCH takes a member that only the server may set.": showing(
-        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
-        each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
-    ),
-}
-
-
-@fault("beneficiary.update-server-owned", each=("status", "verified"))
-class PatchesOwnedUnseen(Faulty):
-    """A PATCH takes a member that only the server may set, which only a later read shows."""
-
-    def update_beneficiary(self, ctx: Context) -> None:
-        super().update_beneficiary(ctx)
-        if self.value in ctx.body:
-            ctx.store.update({**(ctx.record or {}), self.value: ctx.body[self.value]})
 
 
 faults["beneficiary.disable"] |= {
@@ -232,3 +146,44 @@ class DisableMovesUpdatedOnPaper(Faulty):
         old = (ctx.beneficiary or {})["updated"]
         super().disable_beneficiary(ctx)
         ctx.store.update({**(ctx.record or {}), "updated": old})
+
+
+@fault("beneficiary.disable")
+class DisablesAll(Faulty):
+    """Disabling a beneficiary disables all of the account."""
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        super().disable_beneficiary(ctx)
+        for record in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
+            ctx.store.update({**record, "status": "disabled"})
+
+
+def _destinations(ctx: Context) -> list[Record]:
+    return ctx.store.select("payout_destination", (ctx.beneficiary or {})["id"])
+
+
+faults["beneficiary.disable"] |= {
+    "A beneficiary of some kind cannot be disabled.": seam(
+        "disabled",
+        lambda self, ctx, record: (
+            refuse(Refusal("invalid_field")) if self.value(ctx, record) else self.usual()
+        ),
+        each={
+            "with a destination": lambda ctx, record: bool(_destinations(ctx)),
+            "a business": lambda ctx, record: record["beneficiary_type"] == "business",
+            "changed before": lambda ctx, record: record["updated"] != record["created"],
+        },
+    ),
+}
+
+
+@fault("beneficiary.disable")
+class HidesDisabled(Faulty):
+    """A disabled beneficiary can no longer be read."""
+
+    everywhere = True
+
+    def show_beneficiary(self, ctx: Context) -> None:
+        if (ctx.beneficiary or {}).get("status") == "disabled":
+            raise Refusal("missing_child")
+        super().show_beneficiary(ctx)

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from conformance.contract.fields import request_field
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
 
-from .catalogue import Faulty, fault, faults, hook, seam
+from .catalogue import Faulty, fault, faults, hook
+from .crashes import BODY_OPERATIONS
 
 ADDRESS = {
     "address_line": "1 Main Street",
@@ -85,9 +85,6 @@ def _payee(ctx: Context, body: dict[str, Any]) -> dict[str, Any]:
     """A beneficiary and a destination that go together."""
     destination = ctx.store.get("payout_destination", str(body["payout_destination_id"]))
     return {} if destination is None else {"beneficiary_id": destination["parent"]}
-
-
-# --------------------------------------------------------------------------- bodies
 
 
 def _lenient(text: str) -> dict[str, Any]:
@@ -186,41 +183,31 @@ faults["body.malformed"] |= {
     ),
 }
 
-# --------------------------------------------------------------------------- presence and type
+#: Kind -> what a parser makes of a body that is not JSON.
+PARSERS: dict[str, Callable[[bytes], Any]] = {
+    "UTF-16": lambda body: json.loads(body.decode("utf-16") if body[:1] in b"\xff\xfe" else body),
+    "NaN": lambda body: json.loads(body),
+    "comments": lambda body: json.loads(re.sub(rb"/\*.*?\*/", b"", body)),
+    "raw control characters": lambda body: json.loads(body, strict=False),
+    "names without quotes": lambda body: json.loads(re.sub(rb"([{,])(\w+):", rb'\1"\2":', body)),
+}
+
+
+@fault("body.malformed", operations=BODY_OPERATIONS, each=PARSERS)
+class ParsesMore(Faulty):
+    """The parser takes more than JSON."""
+
+    def parse_body(self, ctx: Context) -> dict[str, Any]:
+        try:
+            document = self.value(ctx.request.body)
+        except (ValueError, RecursionError):
+            document = None
+        return document if isinstance(document, dict) else super().parse_body(ctx)
 
 
 def required(operation: str) -> list[str]:
     """The fields that a create demands."""
     return [field.name for field in FIELDS[operation.replace("update", "create")] if field.required]
-
-
-def optional(operation: str) -> list[str]:
-    """The other fields."""
-    return [field.name for field in FIELDS[operation] if field.name not in required(operation)]
-
-
-faults["fields.required"] |= {
-    "A missing required field is filled in.": mending(
-        lambda self, ctx, body, name: name not in body, each=required
-    ),
-    "A missing required field is left empty.": seam(
-        "check_present",
-        lambda self, ctx, field: self.usual() if field.name != self.value else None,
-        each=lambda operation: [
-            name
-            for name in required(operation)
-            if name not in ("beneficiary_id", "payout_destination_id", "network")
-            and (operation, name) != ("createWallet", "currency")
-        ],
-    ),
-}
-
-
-faults["fields.required-null"] |= {
-    "A required field that is null is filled in.": mending(
-        lambda self, ctx, body, name: name in body and body[name] is None, each=required
-    ),
-}
 
 
 TYPES: dict[str, type | tuple[type, ...]] = {
@@ -232,7 +219,7 @@ TYPES: dict[str, type | tuple[type, ...]] = {
 }
 
 
-def _types(names: Callable[[str], list[str]], kinds: tuple[str, ...]) -> Callable[[str], Any]:
+def types(names: Callable[[str], list[str]], kinds: tuple[str, ...]) -> Callable[[str], Any]:
     def each(operation: str) -> dict[str, tuple[str, str]]:
         return {
             f"{name} {kind}": (name, kind)
@@ -248,49 +235,5 @@ def _type(name: str) -> str:
     return {"address": "object", "is_default": "boolean"}.get(name, "string")
 
 
-def _is(value: Any, kind: str) -> bool:
+def is_of_type(value: Any, kind: str) -> bool:
     return isinstance(value, TYPES[kind]) and (kind == "boolean" or not isinstance(value, bool))
-
-
-def _typed(operation: str) -> list[str]:
-    # Of these other rules speak: fields.address and fields.amount.
-    return [name for name in required(operation) if name not in ("address", "amount")]
-
-
-faults["fields.type"] |= {
-    "A required field of this wrong type is accepted.": mending(
-        lambda self, ctx, body, name: name in body and _is(body[name], self.value[1]),
-        each=_types(_typed, tuple(TYPES)),
-    ),
-}
-
-
-@fault("fields.optional-type", each=_types(optional, ("array", "object")))
-class DropsOtherTypes(Faulty):
-    """An optional field of this wrong type is left out."""
-
-    def parse_body(self, ctx: Context) -> dict[str, Any]:
-        body, (name, kind) = super().parse_body(ctx), self.value
-        return {key: value for key, value in body.items() if key != name or not _is(value, kind)}
-
-
-faults["fields.address"] |= {
-    "An address that is no object is accepted.": mending(
-        lambda self, ctx, body, name: name in body and _is(body[name], self.value[1]),
-        each=_types(lambda operation: ["address"], ("string", "number", "boolean", "array")),
-    ),
-}
-
-faults["fields.address-types"] |= {
-    "A member of an address may be a number.": seam(
-        "check_type",
-        lambda self, ctx, field, value: None if field.name == self.value and value == 5 else self.usual(),
-        each=lambda operation: [f"address.{name}" for name in request_field(operation, "address").members],
-    ),
-    "A member of an address may be an object.": seam(
-        "check_type",
-        lambda self, ctx, field, value: (
-            None if field.name.startswith("address.") and isinstance(value, dict) else self.usual()
-        ),
-    ),
-}

@@ -10,15 +10,17 @@ from typing import Any
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS, TYPES
-from conformance.reference.messages import Response
+from conformance.reference.messages import Request, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.routes import match
 
-from .catalogue import Faulty, fault, faults, hook, of, seam
+from .catalogue import Faulty, fault, faults, hook, of, refusal, refuse, seam
 from .harness import NO_ANSWER
 
-BODIES = OPERATION_SETS["body"]
+BODY_OPERATIONS = OPERATION_SETS["body"]
+
 LISTS = OPERATION_SETS["list"]
+
 POSTS = OPERATION_SETS["post"]
 
 
@@ -39,9 +41,6 @@ class Finishes(Faulty):
 
 
 answer = hook(Finishes, "finished")
-
-
-# --------------------------------------------------------------------------- http.no-server-error
 
 
 def _text(ctx: Context) -> str:
@@ -145,7 +144,6 @@ FIELD_CRASHES: dict[str, Callable[[Any], bool]] = {
     "empty": lambda value: value == "",
 }
 
-
 #: Kind -> which requests of any operation end in a server error.
 CRASHES: dict[str, Callable[[Context], bool]] = {
     "always": lambda ctx: True,
@@ -186,6 +184,7 @@ QUERY_CRASHES: dict[str, Callable[[Context], bool]] = {
     "size no integer": lambda ctx: bool(re.search(rb"size=[^&]*[a-z]", ctx.query)),
     "empty page": lambda ctx: bool(re.search(rb"(page|size)=(&|$)", ctx.query)),
 }
+
 FILTER_CRASHES: dict[str, Callable[[Context], bool]] = {
     "malformed date": lambda ctx: bool(re.search(rb"_date=[a-z]", ctx.query)),
     "impossible date": lambda ctx: bool(re.search(rb"_date=\d{4}-(1[3-9]|\d\d-3[2-9]|02-3)", ctx.query)),
@@ -217,7 +216,7 @@ crashing = hook(Crashes, "crashes")
 
 @fault(
     "http.no-server-error",
-    operations=BODIES,
+    operations=BODY_OPERATIONS,
     each=lambda operation: {
         f"{field.name} {how}": (field.name, test)
         for field in FIELDS[operation]
@@ -261,7 +260,7 @@ class CrashesOnPaths(Faulty):
 
 faults["http.no-server-error"] |= {
     "Some requests are answered with 500.": of(Crashes, each=CRASHES),
-    "Some bodies are answered with 500.": of(Crashes, operations=BODIES, each=BODY_CRASHES),
+    "Some bodies are answered with 500.": of(Crashes, operations=BODY_OPERATIONS, each=BODY_CRASHES),
     "Some queries are answered with 500.": of(Crashes, operations=LISTS, each=QUERY_CRASHES),
     "Some filters are answered with 500.": of(
         Crashes, operations=OPERATION_SETS["filtered-list"], each=FILTER_CRASHES
@@ -304,5 +303,43 @@ faults["http.no-server-error"] |= {
             else response
         ),
         each=(501, 502, 503, 504, 599),
+    ),
+}
+
+
+def _times(request: Request, name: bytes) -> int:
+    return sum(key.lower() == name for key, _ in request.headers)
+
+
+#: Kind -> which requests of any operation end in a server error.
+HEADERS: dict[str, Callable[[Context], bool]] = {
+    "signature twice": lambda ctx: _times(ctx.request, b"x-signature") > 1,
+    "nonce twice": lambda ctx: _times(ctx.request, b"x-nonce") > 1,
+    "key twice": lambda ctx: _times(ctx.request, b"x-api-key") > 1,
+    "cookie": lambda ctx: b"cookie" in ctx.headers,
+    "forwarded": lambda ctx: b"x-forwarded-for" in ctx.headers,
+    "language": lambda ctx: b"accept-language" in ctx.headers,
+}
+
+faults["http.no-server-error"] |= {
+    "A header that the operation does not need is answered with 500.": of(Crashes, each=HEADERS),
+    "Two idempotency keys are answered with 500.": crashing(
+        lambda self, ctx: _times(ctx.request, b"idempotency-key") > 1, operations=OPERATION_SETS["post"]
+    ),
+}
+
+
+def paid_to_wallet(ctx: Context) -> bool:
+    paid = ctx.store.get("payout_destination", str(ctx.values["payout_destination_id"])) or {}
+    return paid.get("type") == "wallet"
+
+
+faults["http.no-server-error"] |= {
+    "A payout to a wallet is answered with 500.": seam(
+        "check_funds",
+        lambda self, ctx: (
+            refuse(refusal(500, "server_error", "internal_error")) if paid_to_wallet(ctx) else self.usual()
+        ),
+        operations=("createPayout",),
     ),
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
@@ -10,9 +10,8 @@ from conformance.reference.seams.lists import FILTERS, Query
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Condition
 
-from .catalogue import Faulty, fault, faults, seam
+from .catalogue import Faulty, Row, fault, faults, seam
 from .lists import Fetches
-from .walks import Filtered
 
 
 class Conditions(Faulty):
@@ -38,45 +37,6 @@ class Conditions(Faulty):
         return (self.filter,)
 
 
-SECOND = 1_000_000
-DAY = 86_400 * SECOND
-
-#: Kind -> what a start_date becomes.
-STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
-    "exclusive": lambda condition, text: condition._replace(operator=">"),
-    "ignored": lambda condition, text: None,
-    "day": lambda condition, text: condition._replace(value=condition.value // DAY * DAY),
-    "second": lambda condition, text: condition._replace(value=condition.value // SECOND * SECOND),
-    "next second": lambda condition, text: condition._replace(value=-(-condition.value // SECOND) * SECOND),
-    "end": lambda condition, text: condition._replace(operator="<"),
-    "an hour": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
-    "an hour later": lambda condition, text: condition._replace(value=condition.value + 3600 * SECOND),
-}
-ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
-    "inclusive": lambda condition, text: condition._replace(operator="<="),
-    "ignored": lambda condition, text: None,
-    "end of day": lambda condition, text: condition._replace(value=-(-condition.value // DAY) * DAY),
-    "end of second": lambda condition, text: condition._replace(
-        value=condition.value // SECOND * SECOND + SECOND
-    ),
-    "second": lambda condition, text: condition._replace(value=condition.value // SECOND * SECOND),
-    "start": lambda condition, text: condition._replace(operator=">="),
-    "an hour": lambda condition, text: condition._replace(value=condition.value + 3600 * SECOND),
-    "an hour earlier": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
-    "nothing": lambda condition, text: condition._replace(value=0),
-}
-
-
-@fault("list.start-date", each=STARTS)
-class OtherStart(Conditions):
-    """start_date keeps other elements than those created at or after it."""
-
-    filter = "start_date"
-
-    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
-        return self.value(condition, text)  # type: ignore[no-any-return]
-
-
 class RefusesFilter(Faulty):
     """Refuses the filters `filters`."""
 
@@ -87,20 +47,6 @@ class RefusesFilter(Faulty):
             if name in query:
                 raise self.invalid_parameter(ctx, name, "is not to my liking")
         return super().conditions(ctx, query)
-
-
-@fault("list.start-date")
-class RefusesStart(RefusesFilter):
-    """start_date is refused."""
-
-    filters = ("start_date",)
-
-
-@fault("list.end-date")
-class RefusesEnd(RefusesFilter):
-    """end_date is refused."""
-
-    filters = ("end_date",)
 
 
 @fault("list.status-filter")
@@ -115,59 +61,6 @@ class RefusesCurrency(RefusesFilter):
     """The currency filter is refused."""
 
     filters = ("currency",)
-
-
-class ComparesTexts(Filtered):
-    """Compares timestamps as texts, by `keeps`, where a filter has one."""
-
-    name = ""
-
-    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
-        if self.here(ctx) and self.name in query:
-            ctx.notes["text"] = query[self.name][0]
-            query = {name: values for name, values in query.items() if name != self.name}
-        return super().conditions(ctx, query)
-
-    def keeps(self, created: str, text: str) -> bool:
-        return True
-
-    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
-        text = ctx.notes.get("text")
-        return [
-            record
-            for record in records
-            if text is None or self.keeps(self.timestamp_text(ctx, record["created"]) or "", text)
-        ]
-
-
-@fault("list.start-date")
-class ComparesStartAsText(ComparesTexts):
-    """created and start_date are compared as texts, by which 00.5 is before 00."""
-
-    name = "start_date"
-
-    def keeps(self, created: str, text: str) -> bool:
-        return created >= text
-
-
-@fault("list.end-date")
-class ComparesEndAsText(ComparesTexts):
-    """created and end_date are compared as texts, by which 00.5 is before 00."""
-
-    name = "end_date"
-
-    def keeps(self, created: str, text: str) -> bool:
-        return created < text
-
-
-@fault("list.end-date", each=ENDS)
-class OtherEnd(Conditions):
-    """end_date keeps other elements than those created before it."""
-
-    filter = "end_date"
-
-    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
-        return self.value(condition, text)  # type: ignore[no-any-return]
 
 
 _OTHERS = {
@@ -242,6 +135,28 @@ class UnmatchedCurrencyShowsAll(Faulty):
         if condition and not ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), [condition]):
             return None
         return condition
+
+
+def _matching(ctx: Context, pattern: str) -> Condition:
+    """The elements whose currency matches a pattern of SQL."""
+    rows = ctx.store.query("SELECT DISTINCT currency FROM resources WHERE currency LIKE ?", pattern)
+    return Condition("currency", "IN", [row[0] for row in rows])
+
+
+def _liking(pattern: str) -> Row:
+    """A currency filter that puts what was sent into a pattern."""
+    return seam(
+        "currency_condition",
+        lambda self, ctx, query: (
+            _matching(ctx, pattern.format(query["currency"][0])) if "currency" in query else None
+        ),
+    )
+
+
+faults["list.currency-filter"] |= {
+    "The currency filter takes wildcards of SQL.": _liking("{}"),
+    "The currency filter takes the beginning of a code for the code.": _liking("{}%"),
+}
 
 
 def _filters(operation: str) -> tuple[str, ...]:
@@ -336,3 +251,54 @@ class IgnoresPagingBeside(Faulty):
 
     def list_document(self, ctx: Context) -> Any:
         return {**super().list_document(ctx), **ctx.notes.get("asked", {})}
+
+
+faults["list.filters-combine"] |= {
+    "Filters are heeded where page or size is named only.": seam(
+        "conditions",
+        lambda self, ctx, query: self.usual() if query.keys() & {"page", "size"} else [],
+    ),
+    "A date is at the other side of its border beside another filter.": seam(
+        "conditions",
+        lambda self, ctx, query: (
+            [
+                condition._replace(operator=self.value.get(condition.operator, condition.operator))
+                for condition in self.usual()
+            ]
+            if len(self.usual()) > 1
+            else self.usual()
+        ),
+        each={"start_date exclusive": {">=": ">"}, "end_date inclusive": {"<": "<="}},
+    ),
+}
+
+
+def _crossed(conditions: Iterable[Condition]) -> dict[str, Any]:
+    """The two dates of a query, by their operators, if the later one comes first."""
+    dates = {condition.operator: condition.value for condition in conditions if condition.column == "created"}
+    return dates if len(dates) == 2 and dates[">="] > dates["<"] else {}
+
+
+def _period(self: Any, ctx: Context, query: Any) -> list[Condition]:
+    conditions = self.usual()
+    dates = _crossed(conditions)
+    if not dates:
+        return list(conditions)
+    others = [condition for condition in conditions if condition.column != "created"]
+    return [*others, *self.value(dates)]
+
+
+faults["list.filters-combine"] |= {
+    "A period that ends before it begins is read as another one.": seam(
+        "conditions",
+        _period,
+        each={
+            "the other way round": lambda dates: [
+                Condition("created", ">=", dates["<"]),
+                Condition("created", "<", dates[">="]),
+            ],
+            "any time": lambda dates: [],
+            "from its end": lambda dates: [Condition("created", ">=", dates["<"])],
+        },
+    ),
+}

@@ -15,30 +15,6 @@ from tests.specification import ADDRESS, ANSWERS, BALANCE, RESOURCES, limits
 
 from .catalogue import Faulty, fault, faults, hook, of, seam
 
-#: Members of a payout destination that may be null or absent, as they do not always apply.
-INAPPLICABLE = [
-    name for name, field in RESOURCES["payout_destination"].items() if field.sometimes or field.nullable
-]
-
-
-def nullable(operation: str) -> list[str]:
-    """The members that are null when they have no value."""
-    # The network of a payout destination may be absent: it does not always apply.
-    return [
-        name
-        for name, field in RESOURCES[ANSWERS[operation]].items()
-        if field.nullable and (ANSWERS[operation], name) != ("payout_destination", "network")
-    ]
-
-
-def timestamps(operation: str) -> list[str]:
-    """The timestamps that are never null."""
-    return [
-        name
-        for name, field in RESOURCES[ANSWERS[operation]].items()
-        if field.type == "time" and not field.nullable
-    ]
-
 
 def references(operation: str) -> list[str]:
     """The identifiers of other resources, with a prefix that is stated."""
@@ -87,7 +63,6 @@ class Embedded(Document):
 
 embedded = hook(Embedded, "changed")
 
-
 EMBEDDING = ("getBeneficiary", "updateBeneficiary", "disableBeneficiary")
 
 
@@ -119,19 +94,6 @@ class SetsAlways(Document):
     def changed(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
         name, value = self.value
         return {**document, name: value}
-
-
-def each_of(names: Callable[[str], list[str]], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
-    """Every one of some members that the operation shows, in every one of some ways."""
-    return lambda operation: {
-        f"{name} {how}": (name, way)
-        for name in names(operation)
-        if name in members(operation)
-        for how, way in ways.items()
-    }
-
-
-# --------------------------------------------------------------------------- format.fields
 
 
 def _never_null(operation: str) -> list[str]:
@@ -265,9 +227,6 @@ class BalanceLacks(Balances):
         )
 
 
-# --------------------------------------------------------------------------- ids and constants
-
-
 @fault(
     "format.object",
     each=lambda operation: (
@@ -305,13 +264,13 @@ faults["format.object"] |= {
     ),
 }
 
-
 #: Kind -> what becomes of an identifier.
 IDS: dict[str, Callable[[str], Any]] = {
     "number": lambda identifier: 12345,
     "null": lambda identifier: None,
     "empty": lambda identifier: "",
 }
+
 PREFIXED: dict[str, Callable[[str], Any]] = {
     "without prefix": lambda identifier: identifier.partition("_")[2],
     "other prefix": lambda identifier: f"res_{identifier}",
@@ -341,7 +300,6 @@ faults["format.id"] |= {
         each={"number": IDS["number"], "without prefix": PREFIXED["without prefix"]},
     ),
 }
-
 
 faults["format.account-id"] |= {
     "An account id does not start with acc_ or acct_.": document(

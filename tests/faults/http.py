@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context, Record
+from conformance.reference.context import Context
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 
-from .authentication import first_organization
-from .catalogue import Faulty, fault, faults, hook
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import POSTS, Finishes, answer, succeeded
-
-# --------------------------------------------------------------------------- bodies of answers
+from .harness import NO_ANSWER
 
 
 def _holding(literal: str) -> Callable[[Response], Response]:
@@ -51,7 +48,6 @@ SUCCESSES: dict[str, Callable[[Response], Response]] = {
     **{literal: _holding(literal) for literal in ("NaN", "Infinity", "-Infinity")},
 }
 
-
 faults["http.success-json"] |= {
     "A success has no JSON body.": answer(
         lambda self, ctx, response: self.value(response) if succeeded(response) else response, each=SUCCESSES
@@ -63,7 +59,6 @@ faults["http.success-json"] |= {
         each=(302, 304, 303),
     ),
 }
-
 
 #: Kind -> answers that are declared otherwise.
 WHICH: dict[str, Callable[[Context, Response], bool]] = {
@@ -108,9 +103,6 @@ faults["http.content-type"] |= {
         operations=POSTS,
     ),
 }
-
-
-# --------------------------------------------------------------------------- errors
 
 
 def _with(name: str, value: Any) -> Callable[[dict[str, Any]], Any]:
@@ -200,173 +192,47 @@ class ErrorsWithoutBody(Faulty):
         return response
 
 
-# --------------------------------------------------------------------------- secrets
+@fault("http.lost-requests", each=(8, 15))
+class LosesSome(Finishes):
+    """One of so many requests is not answered; sent once more, it is."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        answered = self.__dict__["answered"] = self.__dict__.get("answered", 0) + 1
+        return response.with_header(NO_ANSWER, b"1") if answered % self.value == 0 else response
 
 
-class ShowsSecret(Faulty):
-    """Shows the caller's signing secret somewhere."""
-
-    def secret(self, ctx: Context) -> str:
-        return (ctx.organization or first_organization(ctx)).secret
-
-
-@fault("secrets.hidden", each=("invalid_signature", "nonce_replay", "timestamp_too_old", "unknown_parent"))
-class SecretInError(ShowsSecret):
-    """The message of an error shows the secret."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return f"{message} ({self.secret(ctx)})" if refusal.kind == self.value else message
-
-
-@fault("secrets.hidden", each=("member", "header"))
-class SecretInSuccess(ShowsSecret):
-    """A success shows the secret."""
-
-    def finish(self, ctx: Context, response: Response) -> Response:
-        if not succeeded(response):
-            return response
-        if self.value == "header":
-            return response.with_header(b"x-debug", self.secret(ctx).encode())
-        return response.with_document({**response.document, "debug": {"key": [self.secret(ctx)]}})
-
-
-SHOWING = (
-    "createPayoutDestination",
-    "listPayoutDestinations",
-    "getBeneficiary",
-    "updateBeneficiary",
-    "disableBeneficiary",
-)
-HIDDEN = ("account_number", "iban", "wallet_address")
-
-
-class ShowsNumber(Faulty):
-    """Shows a number of a payout destination that has to stay hidden, by `shown`."""
-
-    def shown(self, text: str) -> str:
-        return text
-
-    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
-        return document
-
-    def resource(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
-        document = super().resource(ctx, kind, record)
-        name = self.value.split()[0]
-        if self.here(ctx) and kind == "payout_destination" and record.get(name):
-            return self.reveal(dict(document), name, record)
-        return document
-
-
-revealing = hook(ShowsNumber, "reveal")
-
-
-faults["secrets.hidden"] |= {
-    "A payout destination shows the full number under the name it was sent by.": revealing(
-        lambda self, document, name, record: {**document, name: record[name]},
-        operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
-        each=HIDDEN,
-    ),
-}
-
-
-@fault("secrets.hidden", operations=("listPayoutDestinations",), each=HIDDEN)
-class NumberInItem(ShowsNumber):
-    """An item shows the full number under the name it was sent by."""
-
-    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
-        return {**document, name: record[name]}
-
-    def item_fields(self, ctx: Context, kind: str) -> list[str]:
-        return [*super().item_fields(ctx, kind), *HIDDEN]
-
-
-@fault("secrets.hidden", operations=SHOWING, each=("account_number", "account_number grouped"))
-class NumberForLastFour(ShowsNumber):
-    """account_number_last4 is the full number."""
-
-    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
-        number = record[name]
-        shown = "-".join(re.findall(".{1,4}", number)) if "grouped" in self.value else number
-        return {**document, "account_number_last4": shown}
-
-
-@fault(
-    "secrets.hidden",
-    operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
-    each=[f"{name} {how}" for name in HIDDEN[1:] for how in ("plain", "grouped", "reversed case")],
-)
-class NumberForMask(ShowsNumber):
-    """A masked member is the full value."""
-
-    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
-        shown = {
-            "plain": record[name],
-            "grouped": " ".join(re.findall(".{1,4}", record[name])),
-            "reversed case": record[name].swapcase(),
-        }[self.value.split(maxsplit=1)[1]]
-        return {**document, f"{name}_masked": shown}
-
-
-faults["secrets.hidden"] |= {
-    "A header shows the full number of a new payout destination.": answer(
-        lambda self, ctx, response: (
-            response.with_header(b"x-created", str(ctx.body[self.value]).encode())
-            if succeeded(response) and ctx.body.get(self.value)
-            else response
+faults["http.charset-parameter"] |= {
+    "A media type with a parameter is not supported.": seam(
+        "check_content_type",
+        lambda self, ctx: (
+            refuse(refusal(415, "validation_error", "unsupported_media_type"))
+            if (ctx.header(b"content-type") or "application/json").lower() != "application/json"
+            else None
         ),
-        operations=("createPayoutDestination",),
-        each=HIDDEN,
+    ),
+    "Of all parameters only a charset in upper case is known.": seam(
+        "check_content_type",
+        lambda self, ctx: (
+            refuse(refusal(400, "validation_error", "unsupported_charset"))
+            if "charset=utf-8" in (ctx.header(b"content-type") or "")
+            else None
+        ),
     ),
 }
 
 
-@fault("secrets.hidden", operations=("createPayout",), each=("account_number", "iban"))
-class NumberInPayout(Finishes):
-    """A payout shows the full number of its destination."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        record = ctx.store.get("payout_destination", str((ctx.record or {}).get("payout_destination_id")))
-        if record is None or not record.get(self.value):
-            return response
-        return response.with_document({**response.document, "paid_to": record[self.value]})
+def chunked(ctx: Context) -> bool:
+    return "chunked" in (ctx.header(b"transfer-encoding") or "").lower()
 
 
-@fault("secrets.hidden", operations=("createPayoutDestination",), each=HIDDEN)
-class NumberInRefusal(Faulty):
-    """The refusal of an invalid payout destination repeats the number."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return f"{message} {ctx.body.get(self.value)}" if refusal.kind == "invalid_field" else message
-
-
-@fault(
-    "secrets.hidden",
-    operations=("createPayoutDestination",),
-    each=("missing_headers", "invalid_signature", "unknown_parent"),
-)
-class BodyInRefusal(Faulty):
-    """The refusal repeats the whole body that was sent."""
-
-    def error_message(self, ctx: Context, refusal: Refusal) -> str:
-        message = super().error_message(ctx, refusal)
-        return (
-            f"{message} {ctx.request.body.decode('utf-8', 'replace')}"
-            if refusal.kind == self.value
-            else message
-        )
-
-
-@fault("secrets.hidden", operations=("createPayoutDestination",), each=("replay", "conflict"))
-class NumberInRepetition(Finishes):
-    """A repeated create shows the body that was first sent."""
-
-    def finished(self, ctx: Context, response: Response) -> Response:
-        document = response.document if response.body else {}
-        conflict = (document.get("error") or {}).get("code") == "idempotency_key_conflict"
-        if ctx.replayed if self.value == "replay" else conflict:
-            return response.with_document(
-                {**document, "request": ctx.request.body.decode("utf-8", "replace")}
-            )
-        return response
+faults["http.chunked-body"] |= {
+    "A body without a length is refused.": seam(
+        "authenticate",
+        lambda self, ctx: (
+            refuse(refusal(411, "validation_error", "length_required")) if chunked(ctx) else self.usual()
+        ),
+    ),
+    "A body without a length is signed as empty.": seam(
+        "signed_body", lambda self, ctx: b"" if chunked(ctx) else self.usual()
+    ),
+}

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
-from decimal import Decimal
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
-from conformance.reference.messages import Response
+from conformance.reference.messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
-# --------------------------------------------------------------------------- the key
-
-
 faults["idempotency.key-required", "idempotency.payout-key-required"] |= {
     "A POST without a key is performed.": seam("on_missing_key", lambda *_: None),
 }
-
 
 #: Kind -> pattern of texts that are taken for a UUID.
 KEYS = {
@@ -36,7 +29,6 @@ KEYS = {
     "words": r"[A-Za-z_ -]+",
     "numbers": r"[0-9]+",
 }
-
 
 faults["idempotency.key-invalid"] |= {
     "A key that is no UUID is accepted.": seam(
@@ -88,7 +80,6 @@ REFUSED = {
     "hyphens": r".*-.*",
 }
 
-
 faults["idempotency.key-accepted"] |= {
     "A lower-case UUID of version 4 is refused, or one of some form.": seam(
         "parse_key",
@@ -114,6 +105,25 @@ faults["idempotency.key-accepted"] |= {
     ),
 }
 
+faults["idempotency.key-accepted"] |= {
+    "A key that resembles a used one is a conflict.": seam(
+        "stored_answer",
+        lambda self, ctx: (
+            self.usual()
+            or next(
+                (
+                    Answer(b"", 409, b"{}")
+                    for (key,) in ctx.store.query(
+                        "SELECT key FROM answers WHERE scope = ?", self.answer_scope(ctx)
+                    )
+                    if sum(sent != kept for sent, kept in zip(key, ctx.key, strict=True)) == 1
+                ),
+                None,
+            )
+        ),
+        operations=("createAccount", "createBeneficiary", "createWallet"),
+    ),
+}
 
 faults["idempotency.key-other-uuids"] |= {
     "A UUID of another version, or in upper case, is refused.": seam(
@@ -129,9 +139,6 @@ faults["idempotency.key-other-uuids"] |= {
         },
     ),
 }
-
-
-# --------------------------------------------------------------------------- other organizations
 
 
 @fault("idempotency.other-organization")
@@ -197,58 +204,43 @@ class MixesInTheOther(SharesKeys):
         return response.with_document({**document, "id": self.__dict__["ids"].get(ctx.key, document["id"])})
 
 
-# --------------------------------------------------------------------------- how many keys
+def _shared(self: Any, ctx: Context) -> str:
+    return "\n".join((ctx.operation, *ctx.params.values()))
 
 
-@fault("idempotency.replay", each=(5, 20))
-class RemembersFewKeys(Faulty):
-    """Only so many of the keys that were last used here are remembered."""
+@fault("idempotency.other-organization")
+class KeysBeforeOwners(Faulty):
+    """A used key is answered with the stored response to whoever sends it, wherever the resource is."""
+
+    def answer_scope(self, ctx: Context) -> str:
+        return _shared(self, ctx)
+
+    def resolve(self, ctx: Context) -> None:
+        key = (ctx.header(b"idempotency-key") or "").lower()
+        answer = ctx.store.answer(_shared(self, ctx), key)
+        if answer is not None and answer.fingerprint == self.fingerprint(ctx):
+            ctx.notes["answer"] = answer
+            return
+        super().resolve(ctx)
+
+    def replay(self, ctx: Context) -> Response | None:
+        if (answer := ctx.notes.get("answer")) is not None:
+            return Response(answer.status, [JSON_TYPE], answer.body)
+        return super().replay(ctx)
+
+
+@fault("idempotency.other-organization")
+class LastOwnerOnly(Faulty):
+    """A key belongs to the organization that used it last: the first one's response is forgotten."""
 
     def remember(self, ctx: Context, response: Response) -> None:
+        if ctx.first_use and ctx.organization is not None:
+            ctx.store.change(
+                "DELETE FROM answers WHERE key = ? AND scope NOT LIKE ?", ctx.key, f"{ctx.organization.id}%"
+            )
         super().remember(ctx, response)
-        if ctx.first_use:
-            known = self.__dict__.setdefault("known", [])
-            known.append((self.answer_scope(ctx), ctx.key))
-            if len(known) > self.value:
-                ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", *known.pop(0))
 
 
-def _meaning(operation: str, body: bytes, what: str) -> Any:
-    """A body as a server compares it that reads it first, blind to one kind of difference."""
-    document = json.loads(body)
-    known = {field.name for field in FIELDS[operation]}
-    match what:
-        case "unknown members":
-            return {name: value for name, value in document.items() if name in known}
-        case "defaults":
-            return {"beneficiary_type": "individual", "is_default": False, **document}
-        case "nulls":
-            return {name: value for name, value in document.items() if value is not None}
-        case "numerals" if isinstance(document.get("amount"), str):
-            return {**document, "amount": str(Decimal(document["amount"]).normalize())}
-        case "spaces":
-            return {
-                name: value.strip() if isinstance(value, str) else value for name, value in document.items()
-            }
-    return document
-
-
-def _blindnesses(operation: str) -> list[str]:
-    found = ["unknown members", "spaces"]
-    if operation in ("createBeneficiary", "createPayoutDestination"):
-        found.append("defaults")
-    if operation in ("createBeneficiary", "createPayoutDestination", "createVirtualAccount"):
-        found.append("nulls")
-    return [*found, "numerals"] if operation in ("createPayout", "createPayin") else found
-
-
-@fault("idempotency.conflict-equivalent", each=_blindnesses)
-class ComparesMeanings(Faulty):
-    """Bodies are the same to a server that compares what they mean."""
-
-    def fingerprint(self, ctx: Context) -> bytes:
-        try:
-            meaning = _meaning(self.operation, ctx.request.body, self.value)
-            return json.dumps(meaning, sort_keys=True).encode()
-        except (ValueError, ArithmeticError, AttributeError):
-            return super().fingerprint(ctx)
+faults["idempotency.other-organization"] |= {
+    "A key is one for all organizations and accounts.": seam("answer_scope", lambda self, ctx: ctx.operation),
+}

@@ -1,4 +1,4 @@
-"""Servers that check each kind of body by a schema of its own, one of which lacks something."""
+"""Kinds of bodies that a server may check by a schema of their own."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS, Field
-
-from .bodies import mending, optional, required
-from .catalogue import faults, seam
 
 
 def _type_of(ctx: Context) -> str:
@@ -40,7 +37,7 @@ _ASIDE = {
 }
 
 
-def _each(wanted: Callable[[str], list[str]]) -> Callable[[str], dict[str, tuple[str, str]]]:
+def each_field(wanted: Callable[[str], list[str]]) -> Callable[[str], dict[str, tuple[str, str]]]:
     """The kinds that an operation knows, each with each of the wanted fields that mean something in it; the
     field comes first."""
     return lambda operation: {
@@ -52,95 +49,27 @@ def _each(wanted: Callable[[str], list[str]]) -> Callable[[str], dict[str, tuple
     }
 
 
-def _fields(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str, tuple[str, str]]]:
-    return _each(lambda operation: [field.name for field in FIELDS[operation] if wanted(field)])
+def each_field_like(wanted: Callable[[Field], bool]) -> Callable[[str], dict[str, tuple[str, str]]]:
+    return each_field(lambda operation: [field.name for field in FIELDS[operation] if wanted(field)])
 
 
-def _here(self: Any, ctx: Context, body: dict[str, Any], name: str) -> bool:
+def is_in_kind(self: Any, ctx: Context, body: dict[str, Any], name: str) -> bool:
     """Whether it is the field, in a body of the kind, that the fault is about."""
     return bool(name == self.value[0] and KINDS[self.value[1]][1](ctx, body))
 
 
-def _unless(self: Any, ctx: Context, field: Field, *_: Any) -> None:
+def unless_in_kind(self: Any, ctx: Context, field: Field, *_: Any) -> None:
     """What the server usually checks, but not of the one field in the one kind of body."""
-    if not _here(self, ctx, ctx.body, field.name):
+    if not is_in_kind(self, ctx, ctx.body, field.name):
         self.usual()
 
 
-_CREATES = ("createBeneficiary", "createPayoutDestination")
-_ALL = ("createBeneficiary", "updateBeneficiary", "createPayoutDestination")
-_PEOPLE = ("createBeneficiary", "updateBeneficiary")
+CREATES = ("createBeneficiary", "createPayoutDestination")
+
+ALL = ("createBeneficiary", "updateBeneficiary", "createPayoutDestination")
+
+PEOPLE = ("createBeneficiary", "updateBeneficiary")
 
 
-faults["fields.max-length"] |= {
-    "The length of a field is not looked at in one kind of body.": seam(
-        "check_length", _unless, operations=_ALL, each=_fields(lambda field: field.max_length is not None)
-    ),
-}
-faults["fields.country-code"] |= {
-    "A country code is not looked at in one kind of body.": seam(
-        "check_country", _unless, operations=_ALL, each=_fields(lambda field: field.kind == "country")
-    ),
-}
-faults["fields.unassigned-code"] |= {
-    "Whether a country code is assigned is not looked at in one kind of body.": seam(
-        "check_assigned", _unless, operations=_ALL, each=_fields(lambda field: field.kind == "country")
-    ),
-}
-faults["fields.currency-code", "fields.unassigned-code"] |= {
-    "A currency code is not looked at in one kind of body.": seam(
-        "check_currency",
-        _unless,
-        operations=("createPayoutDestination",),
-        each={"currency, IBAN alone": ("currency", "IBAN alone")},
-    ),
-}
-faults["fields.enum"] |= {
-    "A listed value is not demanded in one kind of body.": seam(
-        "check_enum",
-        _unless,
-        operations=("updateBeneficiary",),
-        each=_fields(lambda field: field.kind == "enum"),
-    ),
-}
-faults["fields.address"] |= {
-    "An address need not be an object in one kind of body.": seam(
-        "check_type", _unless, operations=_PEOPLE, each=_each(lambda _: ["address"])
-    ),
-}
-faults["fields.required"] |= {
-    "A required field is filled in where it is missing in one kind of body.": mending(
-        lambda self, ctx, body, name: _here(self, ctx, body, name) and name not in body,
-        operations=_CREATES,
-        each=_each(required),
-    ),
-}
-faults["fields.required-null"] |= {
-    "A required field is filled in where it is null in one kind of body.": mending(
-        lambda self, ctx, body, name: _here(self, ctx, body, name) and name in body and body[name] is None,
-        operations=_CREATES,
-        each=_each(required),
-    ),
-}
-
-
-def _other_type(body: dict[str, Any], name: str) -> bool:
+def other_type(body: dict[str, Any], name: str) -> bool:
     return isinstance(body.get(name), (int, list)) and not isinstance(body.get(name), bool)
-
-
-faults["fields.type"] |= {
-    "A required field of another type is filled in, in one kind of body.": mending(
-        lambda self, ctx, body, name: _here(self, ctx, body, name) and _other_type(body, name),
-        operations=_ALL,
-        each=_each(lambda operation: [name for name in required(operation) if name != "address"]),
-    ),
-}
-faults["fields.optional-type"] |= {
-    "An optional field of another type is filled in, in one kind of body.": mending(
-        lambda self, ctx, body, name: (
-            _here(self, ctx, body, name) and isinstance(body.get(name), (list, dict))
-        ),
-        operations=_ALL,
-        each=_each(lambda operation: [name for name in optional(operation) if name not in ("is_default",)]),
-    ),
-}

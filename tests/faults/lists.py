@@ -12,8 +12,6 @@ from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, hook, seam
 
-HUGE = 10**9
-
 #: There are not enough known pairs for more than ten wallets in an account.
 LONG_LISTS = [operation for operation in OPERATION_SETS["list"] if operation != "listWallets"]
 
@@ -46,12 +44,8 @@ class Fetches(Faulty):
         return self.fetch(ctx, listing)
 
 
-page = hook(Fetches, "fetched")
-
-
-# --------------------------------------------------------------------------- envelope
-
 MEMBERS = ("total", "page", "size", "pages")
+
 VALUES: dict[str, Any] = {
     "null": lambda value: None,
     "text": str,
@@ -170,15 +164,11 @@ faults["list.item-fields"] |= {
     ),
 }
 
-
 faults["list.wallet-items"] |= {
     "A wallet in a list shows this member.": seam(
         "item_fields", lambda self, *_: [*self.usual(), self.value], each=("addresses", "updated")
     ),
 }
-
-
-# --------------------------------------------------------------------------- on some pages only
 
 #: Kind -> whether a page is one that something is wrong with.
 PAGES: dict[str, Callable[[Listing], bool]] = {
@@ -211,13 +201,6 @@ faults["list.item-fields"] |= {
     ),
 }
 
-faults["format.timestamp"] |= {
-    "The elements of some pages show created with an offset.": on_pages(
-        lambda self, item: {**item, "created": item["created"][:-1] + "+00:00"},
-        operations=OPERATION_SETS["list"],
-    ),
-}
-
 faults["list.echo"] |= {
     "The size of a filtered page is the number of its elements.": seam(
         "list_document",
@@ -225,6 +208,53 @@ faults["list.echo"] |= {
             {**self.usual(), "size": len(ctx.listing.records)} if ctx.listing.conditions else self.usual()
         ),
         operations=("listPayoutDestinations", "listVirtualAccounts"),
+    ),
+}
+
+#: Kind -> what page or size of the answer is.
+ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
+    "page always 1": ("page", lambda document: 1),
+    "page from 0": ("page", lambda document: document["page"] - 1),
+    "next page": ("page", lambda document: document["page"] + 1),
+    "size always 10": ("size", lambda document: 10),
+    "size shown": ("size", lambda document: len(document["items"])),
+    "size more": ("size", lambda document: document["size"] + 1),
+    "size always 100": ("size", lambda document: 100),
+    "page of pages": ("page", lambda document: max(document["pages"], 1)),
+    "page at most pages": ("page", lambda document: min(document["page"], max(document["pages"], 1))),
+}
+
+
+@fault("list.echo", each=[name for name in ECHOES if name != "page at most pages"])
+class EchoesOther(Envelope):
+    """page or size of the answer is not that of the request."""
+
+    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
+        name, value = ECHOES[self.value]
+        return {**document, name: value(document)}
+
+
+@fault("list.echo", each=(99, 50, 25))
+class ClampsSize(Faulty):
+    """A size of up to 100 is brought down to another."""
+
+    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
+        made = super().in_range(ctx, name, value, highest)
+        return min(made, self.value) if name == "size" else made
+
+
+def _past(document: dict[str, Any]) -> bool:
+    return not document["items"] and bool(document["total"])
+
+
+faults["list.echo"] |= {
+    "A page past the last says another page or size.": envelope(
+        lambda self, ctx, document: {**document, **self.value(document)} if _past(document) else document,
+        each={
+            "the first page": lambda document: {"page": 1},
+            "the last page": lambda document: {"page": document["pages"]},
+            "size 0": lambda document: {"size": 0},
+        },
     ),
 }
 
@@ -237,21 +267,41 @@ faults["list.pages"] |= {
     ),
 }
 
-faults["list.filters-combine"] |= {
-    "Filters are heeded where page or size is named only.": seam(
-        "conditions",
-        lambda self, ctx, query: self.usual() if query.keys() & {"page", "size"} else [],
+#: Kind -> the number of pages.
+PAGE_NUMBERS: dict[str, Callable[[Listing], int]] = {
+    "rounded down": lambda listing: listing.total // listing.size,
+    "one more": lambda listing: -(-listing.total // listing.size) + 1,
+    "rounded down and one more": lambda listing: listing.total // listing.size + 1,
+    "rounded": lambda listing: round(listing.total / listing.size),
+    "by ten": lambda listing: -(-listing.total // 10),
+    "one": lambda listing: 1,
+    "total": lambda listing: listing.total,
+    "items of this page": lambda listing: -(-len(listing.records) // listing.size),
+    "current page": lambda listing: listing.page,
+}
+
+faults["list.pages"] |= {
+    "pages is not total divided by size, rounded up.": seam(
+        "pages", lambda self, ctx, listing: self.value(listing), each=PAGE_NUMBERS
     ),
-    "A date is at the other side of its border beside another filter.": seam(
-        "conditions",
-        lambda self, ctx, query: (
-            [
-                condition._replace(operator=self.value.get(condition.operator, condition.operator))
-                for condition in self.usual()
-            ]
-            if len(self.usual()) > 1
-            else self.usual()
-        ),
-        each={"start_date exclusive": {">=": ">"}, "end_date inclusive": {"<": "<="}},
+    "pages is a constant.": seam(
+        "pages", lambda self, *_: int(self.value.split()[1]), each=("always 0", "always -1")
+    ),
+}
+
+faults["list.pages"] |= {
+    "From the second page on pages is another number.": seam(
+        "pages", lambda self, ctx, listing: self.usual() + (listing.page > 1)
+    ),
+}
+
+faults["list.pages"] |= {
+    "A page past the last says nothing of the pages there are.": envelope(
+        lambda self, ctx, document: {**document, **self.value} if _past(document) else document,
+        each={
+            "pages 0": {"pages": 0},
+            "total and pages 0": {"total": 0, "pages": 0},
+            "total 0": {"total": 0},
+        },
     ),
 }

@@ -151,6 +151,45 @@ faults["auth.nonce-replay"] |= {
 }
 
 
+class Processes(Faulty):
+    """Two processes of which each answers every other request."""
+
+    def process(self, ctx: Context) -> int:
+        """Which process a request meets."""
+        if "process" not in ctx.notes:
+            self.__dict__["requests"] = self.__dict__.get("requests", 0) + 1
+            ctx.notes["process"] = self.__dict__["requests"] % 2
+        return int(ctx.notes["process"])
+
+
+@fault("auth.nonce-replay", also=("auth.nonce-replay-idempotent", "auth.nonce-race"))
+class NoncesOfEachProcess(Processes):
+    """Each of two processes remembers the nonces of its own requests only."""
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return f"{super().nonce_scope(ctx)} {self.process(ctx)}"
+
+
+#: Seconds of a memory that is too short: each ends before another of the times after which a deep run asks.
+SECONDS = (20, 45, 180)
+
+faults["auth.nonce-replay"] |= {
+    "A nonce is remembered for some seconds only.": seam(
+        "nonce_expiry", lambda self, ctx, *_: ctx.now + self.value * 1_000_000, each=SECONDS
+    ),
+}
+
+
+@fault("auth.nonce-replay")
+class MethodsApart(Faulty):
+    """Nonces are remembered for each method apart, on all operations."""
+
+    everywhere = True
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return f"{super().nonce_scope(ctx)} {ctx.request.method}"
+
+
 def answered_key(behaviour: Idempotency, ctx: Context) -> Any:
     """The stored answer to the idempotency key of a request, if there is one."""
     key = ctx.header(b"idempotency-key")

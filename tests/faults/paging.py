@@ -11,7 +11,7 @@ from conformance.reference.seams.lists import Query
 from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, Row, fault, faults, refusal, refuse, seam
-from .lists import HUGE, LONG_LISTS, Envelope, Fetches, envelope
+from .lists import LONG_LISTS, Fetches, envelope
 
 faults["list.defaults"] |= {
     "Without size a page has another one.": seam(
@@ -52,53 +52,6 @@ class DefaultShowsFewer(Fetches):
         return records if b"size" in ctx.query else records[:9]
 
 
-#: Kind -> what page or size of the answer is.
-ECHOES: dict[str, tuple[str, Callable[[dict[str, Any]], int]]] = {
-    "page always 1": ("page", lambda document: 1),
-    "page from 0": ("page", lambda document: document["page"] - 1),
-    "next page": ("page", lambda document: document["page"] + 1),
-    "size always 10": ("size", lambda document: 10),
-    "size shown": ("size", lambda document: len(document["items"])),
-    "size more": ("size", lambda document: document["size"] + 1),
-    "size always 100": ("size", lambda document: 100),
-    "page of pages": ("page", lambda document: max(document["pages"], 1)),
-    "page at most pages": ("page", lambda document: min(document["page"], max(document["pages"], 1))),
-}
-
-
-@fault("list.echo", each=[name for name in ECHOES if name != "page at most pages"])
-class EchoesOther(Envelope):
-    """page or size of the answer is not that of the request."""
-
-    def enveloped(self, ctx: Context, document: dict[str, Any]) -> Any:
-        name, value = ECHOES[self.value]
-        return {**document, name: value(document)}
-
-
-#: Kind -> the number of pages.
-PAGES: dict[str, Callable[[Listing], int]] = {
-    "rounded down": lambda listing: listing.total // listing.size,
-    "one more": lambda listing: -(-listing.total // listing.size) + 1,
-    "rounded down and one more": lambda listing: listing.total // listing.size + 1,
-    "rounded": lambda listing: round(listing.total / listing.size),
-    "by ten": lambda listing: -(-listing.total // 10),
-    "one": lambda listing: 1,
-    "total": lambda listing: listing.total,
-    "items of this page": lambda listing: -(-len(listing.records) // listing.size),
-    "current page": lambda listing: listing.page,
-}
-
-
-faults["list.pages"] |= {
-    "pages is not total divided by size, rounded up.": seam(
-        "pages", lambda self, ctx, listing: self.value(listing), each=PAGES
-    ),
-    "pages is a constant.": seam(
-        "pages", lambda self, *_: int(self.value.split()[1]), each=("always 0", "always -1")
-    ),
-}
-
-
 faults["list.empty"] |= {
     "A list without matches is answered otherwise.": envelope(
         lambda self, ctx, document: document if document["total"] else {**document, **self.value},
@@ -137,6 +90,15 @@ class EmptyShowsAll(Faulty):
 
     def list_parent(self, ctx: Context) -> str | None:
         return None if ctx.notes.get("all") else super().list_parent(ctx)
+
+
+faults["list.empty"] |= {
+    "A list without matches has null in place of its elements.": seam(
+        "list_document",
+        lambda self, ctx: self.usual() if ctx.listing.records else {**self.usual(), "items": None},
+        also=("list.envelope",),
+    ),
+}
 
 
 @fault(
@@ -232,6 +194,7 @@ def _redirected(parameter: str) -> Row:
 
 
 faults["list.page-range"] |= {"A page below 1 is answered with a redirection.": _redirected("page")}
+
 faults["list.size-range"] |= {"A size out of its range is answered with a redirection.": _redirected("size")}
 
 
@@ -266,6 +229,8 @@ BEYOND: dict[str, Callable[[Listing, int], int]] = {
     ),
 }
 
+HUGE = 10**9
+
 
 @fault("list.page-beyond", each=[name for name in BEYOND if name not in ("32 bits", "the last, one past")])
 class ShowsBeyond(Fetches):
@@ -276,3 +241,13 @@ class ShowsBeyond(Fetches):
         if offset >= listing.total > 0:
             offset = BEYOND[self.value](listing, offset)
         return self.fetch(ctx, listing, limit=listing.size, offset=min(offset, HUGE))
+
+
+faults["list.page-beyond"] |= {
+    "A page past the last is answered with a redirection.": seam(
+        "page_of",
+        lambda self, ctx, listing: (
+            refuse(refusal(302, "moved", "moved")) if self.usual() == [] and listing.total else self.usual()
+        ),
+    ),
+}

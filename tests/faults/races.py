@@ -6,12 +6,14 @@ import contextlib
 import threading
 from typing import Any
 
+from conformance.checks.test_races import KEYS
 from conformance.reference.context import Context, Listing, Record
 from conformance.reference.messages import Response
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .replays import do_again
 
 #: Seconds between a decision and what it leads to: enough for all other requests of a race to decide alike.
 PAUSE = 0.02
@@ -113,6 +115,49 @@ class AnswersDiffer(LooksThenActs):
                     "id": self.new_id(ctx, KINDS[ctx.operation]),
                     "updated": known["updated"] + 1,
                 }
+
+
+def _do_and_bring(self: Any, ctx: Context, answer: Answer) -> Any:
+    if self.behaviour.times(ctx) < KEYS:
+        do_again(self.behaviour, ctx)
+    return self.usual()
+
+
+def _forget(ctx: Context) -> None:
+    ctx.store.change("DELETE FROM answers WHERE key = ?", ctx.key)
+
+
+def _bring_some(self: Any, ctx: Context, answer: Answer) -> Any:
+    if self.behaviour.times(ctx) >= KEYS - 1:
+        _forget(ctx)
+    return self.usual()
+
+
+class CountsReplays(Faulty):
+    """Knows how often a response has been brought again."""
+
+    def times(self, ctx: Context) -> int:
+        """How often it was, this time included."""
+        known = self.__dict__.setdefault("counts", {})
+        known[ctx.key] = known.get(ctx.key, 0) + 1
+        return int(known[ctx.key])
+
+
+faults["idempotency.race"] |= {
+    "After as many repetitions as met, the key is forgotten.": seam(
+        "replayed", _bring_some, base=CountsReplays
+    ),
+    "Those of simultaneous requests that are late are answered with a redirection.": seam(
+        "replayed",
+        lambda self, ctx, answer: (
+            refuse(refusal(303, "moved", "moved")) if self.behaviour.times(ctx) < KEYS else self.usual()
+        ),
+        base=CountsReplays,
+    ),
+    "Simultaneous requests with one key are answered as one, and each is performed.": seam(
+        "replayed", _do_and_bring, base=CountsReplays, operations=("createPayout", "createVirtualAccount")
+    ),
+}
 
 
 @fault("wallet.race")

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
+from conformance.reference.codes import WALLET_NETWORKS
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
 from conformance.reference.messages import Response
@@ -15,6 +16,8 @@ from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer, Balance
 
 from .catalogue import Faulty, fault, faults, seam
+from .replays import do_again, seen
+from .tenancy import WHERE
 
 
 def perform(behaviour: Faulty, ctx: Context) -> None:
@@ -205,3 +208,101 @@ class TouchesAndRefuses(Faulty):
         record = ctx.store.get("beneficiary", ctx.params.get("beneficiary_id", ""))
         if record is not None:
             ctx.store.update({**record, "updated": self.touched(ctx, record)})
+
+
+@fault("refusal.changes-nothing", operations=seen(OPERATION_SETS["create"]))
+class PerformsOtherBodiesUnseen(Faulty):
+    """A used key with another body is refused, and performed."""
+
+    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
+        do_again(self, ctx)
+        return super().on_other_body(ctx, answer)
+
+
+faults["refusal.changes-nothing"] |= {
+    "A payout to what is not under the account is refused, but the money is set aside.": seam(
+        "refused",
+        lambda self, ctx, refusal: (
+            self.reserve_funds(ctx) if refusal.kind in ("payout_beneficiary", "payout_destination") else None
+        ),
+        operations=("createPayout",),
+        each=WHERE,
+    ),
+}
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+@fault("refusal.changes-nothing", operations=("createWallet",))
+class TakesThePairFirst(Faulty):
+    """The pair of a wallet is taken before other fields are checked, and left so when these are refused."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        pair = [ctx.body.get(name) for name in ("currency", "network")]
+        if refusal.kind == "invalid_field" and ctx.account is not None and all(map(_is_text, pair)):
+            ctx.store.claim_wallet_pair(ctx.account["id"], *map(str, pair))
+
+
+class ActsOnSome(Faulty):
+    """Performs some refused requests all the same, and names in the refusal what came of it."""
+
+    def does(self, ctx: Context, refusal: Refusal) -> bool:
+        """Whether a refused request is one of those."""
+        return refusal.kind in ("invalid_field", "malformed_body")
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if self.does(ctx, refusal):
+            with contextlib.suppress(Refusal):
+                perform(self, ctx)
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        document = super().error_document(ctx, refusal)
+        return {**document, "id": ctx.record["id"]} if ctx.record is not None else document
+
+
+@fault("refusal.changes-nothing", operations=("createPayoutDestination",))
+class ActsOnWallets(ActsOnSome):
+    """The create of a wallet destination is refused for a field, and performed."""
+
+    def does(self, ctx: Context, refusal: Refusal) -> bool:
+        return super().does(ctx, refusal) and ctx.body.get("type") == "wallet"
+
+
+@fault("refusal.changes-nothing", operations=("createBeneficiary",))
+class ActsOnBusinesses(ActsOnSome):
+    """The create of a business is refused for a field, and performed."""
+
+    def does(self, ctx: Context, refusal: Refusal) -> bool:
+        return super().does(ctx, refusal) and ctx.body.get("beneficiary_type") == "business"
+
+
+@fault("refusal.changes-nothing", operations=("createVirtualAccount", "createWallet"))
+class ActsOnTheOtherKind(ActsOnSome):
+    """A virtual account in a cryptocurrency, or a wallet in a fiat one, is refused, and made."""
+
+    def does(self, ctx: Context, refusal: Refusal) -> bool:
+        crypto = ctx.body.get("currency") in WALLET_NETWORKS
+        return super().does(ctx, refusal) and crypto is (ctx.operation == "createVirtualAccount")
+
+
+@fault(
+    "refusal.changes-nothing",
+    operations=("createPayoutDestination", "createVirtualAccount"),
+)
+class ActsOnMalformed(ActsOnSome):
+    """What stands in a body of malformed JSON is refused, and done as far as it can be read."""
+
+    def does(self, ctx: Context, refusal: Refusal) -> bool:
+        return refusal.kind == "malformed_body"
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if self.does(ctx, refusal):
+            ctx.values = self.valid(ctx)
+            self.create(ctx)
+
+    def valid(self, ctx: Context) -> dict[str, Any]:
+        """Values for all required fields, as none can be read."""
+        made = {"country": "US", "currency": "USD", "destination_currency": "USD"}
+        return {field.name: made.get(field.kind, "Made up") for field in self.fields(ctx) if field.required}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable
@@ -10,16 +9,13 @@ from typing import Any
 
 from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS
 from conformance.reference.messages import JSON_TYPE, Response
 from conformance.reference.refusals import Refusal
-from conformance.reference.seams.idempotency import Idempotency
 from conformance.reference.seams.resources import KINDS
 from conformance.reference.store import Answer
 
-from .catalogue import Faulty, fault, faults, refusal, refuse, seam
-
-# --------------------------------------------------------------------------- the replay
+from .catalogue import Faulty, fault, faults, refuse, seam
+from .nonces import SECONDS, Processes
 
 
 def do_again(behaviour: Faulty, ctx: Context) -> None:
@@ -45,13 +41,13 @@ class PerformsAgain(Faulty):
 UNSEEN = ("createBeneficiary", "createPayin")
 
 
-def _seen(operations: Iterable[str]) -> list[str]:
+def seen(operations: Iterable[str]) -> list[str]:
     return [operation for operation in operations if operation not in UNSEEN]
 
 
 @fault(
     "idempotency.replay",
-    operations=_seen(OPERATION_SETS["post"]),
+    operations=seen(OPERATION_SETS["post"]),
     also=("idempotency.replay-after-change", "idempotency.race"),
 )
 class PerformsAgainUnseen(Faulty):
@@ -150,8 +146,55 @@ class ConflictReplacesAnswer(Faulty):
         return super().on_other_body(ctx, answer)
 
 
-def _record(behaviour: Idempotency, ctx: Context, answer: Answer) -> dict[str, Any] | None:
-    return ctx.store.get(KINDS[ctx.operation], json.loads(answer.body)["id"])
+@fault("idempotency.replay", each=(5, 20))
+class RemembersFewKeys(Faulty):
+    """Only so many of the keys that were last used here are remembered."""
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        if ctx.first_use:
+            known = self.__dict__.setdefault("known", [])
+            known.append((self.answer_scope(ctx), ctx.key))
+            if len(known) > self.value:
+                ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", *known.pop(0))
+
+
+@fault(
+    "idempotency.replay",
+    also=("idempotency.replay-after-change", "idempotency.race", "idempotency.conflict"),
+)
+class AnswersOfEachProcess(Processes):
+    """Each of two processes remembers the idempotency keys of its own requests only."""
+
+    def answer_scope(self, ctx: Context) -> str:
+        return f"{super().answer_scope(ctx)} {self.process(ctx)}"
+
+
+@fault("idempotency.replay", each=SECONDS)
+class ForgetsKeys(Faulty):
+    """A key is remembered for some seconds only."""
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        self.__dict__.setdefault("kept", {}).setdefault(ctx.key, ctx.now)
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        since = ctx.now - self.__dict__.get("kept", {}).get(ctx.key, ctx.now)
+        return super().stored_answer(ctx) if since < self.value * 1_000_000 else None
+
+
+@fault("idempotency.replay", operations=OPERATION_SETS["create"])
+class ForgetsAfterRefusal(Faulty):
+    """What follows a refused first use of a key is done, but not remembered."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        super().refused(ctx, refusal)
+        if ctx.key is not None:
+            self.__dict__.setdefault("failed", set()).add(ctx.key)
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        if ctx.key not in self.__dict__.get("failed", ()):
+            super().remember(ctx, response)
 
 
 @fault(
@@ -251,93 +294,13 @@ faults["idempotency.replay-after-change"] |= {
 }
 
 
-# --------------------------------------------------------------------------- the conflict
+@fault(
+    "idempotency.replay-after-change",
+    operations=("createPayoutDestination", "createPayout", "createPayin"),
+)
+class ForgetsTheBrief(Faulty):
+    """A request without a text of the client's own is not remembered."""
 
-
-@fault("refusal.changes-nothing", operations=_seen(OPERATION_SETS["create"]))
-class PerformsOtherBodiesUnseen(Faulty):
-    """A used key with another body is refused, and performed."""
-
-    def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
-        do_again(self, ctx)
-        return super().on_other_body(ctx, answer)
-
-
-def _document(ctx: Context) -> dict[str, Any]:
-    try:
-        document = json.loads(ctx.request.body)
-    except ValueError:
-        return {}
-    return document if isinstance(document, dict) else {}
-
-
-#: Kind -> what is compared of two bodies.
-FINGERPRINTS = {
-    "length": lambda ctx: str(len(ctx.request.body)),
-    "names of the fields": lambda ctx: sorted(_document(ctx)),
-    "letters in any case": lambda ctx: ctx.request.body.lower().hex(),
-    "letters of ASCII": lambda ctx: ctx.request.body.decode().encode("ascii", "replace"),
-    "the first 128 bytes": lambda ctx: ctx.request.body[:128],
-    "the last 64 bytes": lambda ctx: ctx.request.body[-64:],
-    "the sum of the bytes": lambda ctx: sum(ctx.request.body),
-}
-
-
-def _without_member(ctx: Context, name: str) -> Any:
-    """The body that was sent, without one member of its address, or with one only."""
-    body = json.loads(ctx.request.body)
-    address = body.get("address")
-    if isinstance(address, dict):
-        kept = (
-            {"city"}
-            if name.startswith("all but")
-            else address.keys() - {name, "state" if name == "region" else name}
-        )
-        body["address"] = {member: address[member] for member in sorted(kept & address.keys())}
-    return body
-
-
-faults["idempotency.conflict"] |= {
-    "A used key is answered with the stored response whatever the body is.": seam(
-        "same_body", lambda *_: True
-    ),
-    "A used key with another body is a new request.": seam("on_other_body", lambda *_: None),
-    "Two bodies that differ count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: hashlib.sha256(repr(self.value(ctx)).encode()).digest(),
-        each=FINGERPRINTS,
-    ),
-    "Two bodies that differ in this member of the address only count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: hashlib.sha256(repr(_without_member(ctx, self.value)).encode()).digest(),
-        operations=("createBeneficiary", "createVirtualAccount"),
-        each=("address_line", "city", "region", "postal_code", "country", "all but the city"),
-    ),
-    "Two bodies that differ in this field only count as the same.": seam(
-        "fingerprint",
-        lambda self, ctx: hashlib.sha256(
-            json.dumps({name: value for name, value in _document(ctx).items() if name != self.value}).encode()
-        ).digest(),
-        each=lambda operation: [field.name for field in FIELDS[operation]],
-    ),
-    "A used key with another body is refused with another type or code, or not with 4xx.": seam(
-        "on_other_body",
-        lambda self, *_: refuse(refusal(*self.value)),
-        each={
-            "type": (409, "validation_error", "idempotency_key_conflict"),
-            "code": (409, "idempotency_error", "conflict"),
-            "invalid": (400, "validation_error", "invalid_idempotency_key"),
-            "success": (200, "idempotency_error", "idempotency_key_conflict"),
-        },
-    ),
-}
-
-
-faults["idempotency.conflict-no-body"] |= {
-    "A used key without a body is answered with the stored response when it comes with one.": seam(
-        "same_body", lambda *_: True
-    ),
-    "A used key without a body is performed again when it comes with one.": seam(
-        "on_other_body", lambda *_: None
-    ),
-}
+    def remember(self, ctx: Context, response: Response) -> None:
+        if {"label", "note", "description"} & ctx.body.keys():
+            super().remember(ctx, response)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS
-from conformance.reference.context import Context
-from conformance.reference.fields import FIELDS, Field
+from conformance.judge.comparison import MOVING
+from conformance.reference.context import Context, Record
+from conformance.reference.fields import FIELDS
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS, ANSWERS, RESOURCES
 
-from .catalogue import Faulty, fault, faults, hook, seam
+from .catalogue import Faulty, fault, faults, hook, refuse, seam
+from .crashes import Finishes, succeeded
 
 
 def echoed(operation: str) -> list[str]:
@@ -69,296 +71,10 @@ class Shows(Faulty):
 showing = hook(Shows, "shown")
 
 
-class Keeps(Faulty):
-    """Keeps the fields that were sent by `kept` instead of as they are."""
-
-    def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
-        return fields
-
-    def kept_fields(self, ctx: Context) -> dict[str, Any]:
-        fields = super().kept_fields(ctx)
-        return self.kept(fields) if self.here(ctx) else fields
-
-
-keeping = hook(Keeps, "kept")
-
-
-# --------------------------------------------------------------------------- create.echo
-
-
-def _droppable(operation: str) -> list[str]:
-    nullable = {"title", "middle_name", "company_name", "tax_id", "note", "label", "network"}
-    kind = KINDS[operation]
-    return [
-        name
-        for name in echoed(operation)
-        if name in nullable
-        and not (
-            (name == "label" and kind != "payout_destination") or (name == "network" and kind == "wallet")
-        )
-    ]
-
-
-@fault(
-    "create.echo",
-    operations=("createBeneficiary",),
-    each=ADDRESS,
-)
-class ShowsAnotherAddress(Shows):
-    """This member of the address is not what was sent."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        address = dict(document["address"])
-        address[self.value] = other("country" if self.value == "country" else "", address.get(self.value, ""))
-        return {**document, "address": address}
-
-
-faults["create.echo"] |= {
-    "This member of the answer is not what was sent.": showing(
-        lambda self, ctx, document: (
-            document
-            if self.value not in ctx.body
-            else {**document, self.value: other(self.value, document[self.value])}
-        ),
-        each=lambda operation: [
-            name
-            for name in echoed(operation)
-            if name not in ("beneficiary_id", "payout_destination_id", "amount")
-        ],
-    ),
-    "This parent's id in the answer is another one.": showing(
-        lambda self, ctx, document: {
-            **document,
-            self.value: document[self.value][:-1] + ("0" if document[self.value][-1] != "0" else "1"),
-        },
-        each=lambda operation: [
-            name
-            for name, field in RESOURCES[ANSWERS[operation]].items()
-            if name == "account_id" or (field.prefix and name != "id")
-        ],
-    ),
-    "This optional field is not kept.": keeping(
-        lambda self, fields: {name: value for name, value in fields.items() if name != self.value},
-        operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
-        each=_droppable,
-    ),
-    "This member of the address is empty.": showing(
-        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: ""}},
-        operations=("createBeneficiary",),
-        each=ADDRESS,
-    ),
-}
-
-
-#: Kind -> what is made of each text that is sent.
-TEXTS: dict[str, Callable[[str], str]] = {
-    "question marks": lambda text: text.encode("ascii", "replace").decode(),
-    "mojibake": lambda text: text.encode("utf-8").decode("latin-1"),
-    "capitals": lambda text: text.upper(),
-    "small letters": lambda text: text.lower(),
-}
-
-
 def free_texts(operation: str) -> list[str]:
     """Free texts that are echoed."""
     texts = {"name", "first_name", "middle_name", "last_name", "display_name", "note", "label"}
     return [name for name in echoed(operation) if name in texts]
-
-
-@fault(
-    "create.echo",
-    operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
-    each=[*TEXTS],
-)
-class ChangesTexts(Keeps):
-    """Free texts are kept in another form."""
-
-    def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
-        free = free_texts(self.operation)
-        return {name: TEXTS[self.value](value) if name in free else value for name, value in fields.items()}
-
-
-# --------------------------------------------------------------------------- create.initial-state
-
-#: operationId -> a member and a value which is not that of a new resource.
-INITIAL: dict[str, list[tuple[str, Any]]] = {
-    operation: [("status", status) for status in RESOURCES[ANSWERS[operation]]["status"].values[1:]]
-    for operation in OPERATION_SETS["create"]
-}
-INITIAL["createPayin"] = []
-INITIAL["createAccount"] += [
-    (
-        "balances",
-        [
-            {
-                "currency": "USD",
-                "currency_type": "fiat",
-                "available_balance": "0.00",
-                "pending_payout": "0.00",
-                "pending_payin": "0.00",
-                "total_balance": "0.00",
-                "updated_at": "2026-01-01T00:00:00Z",
-            }
-        ],
-    )
-]
-INITIAL["createBeneficiary"] += [("verified", True), ("beneficiary_type", "business")]
-INITIAL["createPayoutDestination"] += [("is_default", True)]
-INITIAL["createPayout"] += [
-    ("provider", "acme"),
-    ("provider_reference_id", "r1"),
-    ("submitted_at", "2026-01-01T00:00:00Z"),
-    ("completed_at", "2026-01-01T00:00:00Z"),
-    ("failed_at", "2026-01-01T00:00:00Z"),
-    ("failed_reason", "none"),
-]
-
-
-@fault(
-    "create.initial-state",
-    each=lambda operation: {
-        f"{name} {value if isinstance(value, str) else type(value).__name__}": (name, value)
-        for name, value in INITIAL[operation]
-    },
-)
-class BeginsOtherwise(Shows):
-    """A new resource is in another state, or has another default."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        name, value = self.value
-        return document if name in ctx.body and name != "status" else {**document, name: copy.deepcopy(value)}
-
-
-@fault("create.initial-state", operations=("createBeneficiary",))
-class BeginsWithDestinations(Shows):
-    """A new beneficiary has a payout destination."""
-
-    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
-        assert ctx.account is not None
-        rows = ctx.store.select("beneficiary", ctx.account["id"])
-        found = [made for row in rows for made in self.destinations(ctx, row)]
-        stamp = {"created": document["created"], "updated": document["updated"]}
-        made = found[:1] or [
-            {
-                "id": "dest_0001",
-                "object": "payout_destination",
-                "beneficiary_id": document["id"],
-                "country": "US",
-                "payout_method": "ach",
-                "type": "bank_account",
-                "label": None,
-                "currency": "USD",
-                "network": None,
-                "status": "active",
-                "is_default": False,
-                **stamp,
-            }
-        ]
-        return {**document, "payout_destinations": made}
-
-
-# --------------------------------------------------------------------------- create.server-owned
-
-#: Kind of resource -> members that are not for the client to say, as servers of a careless kind take them.
-OWNED: dict[str, tuple[str, ...]] = {
-    "account": ("status", "balances"),
-    "beneficiary": ("status", "verified", "payout_destinations"),
-    "payout_destination": ("status",),
-    "payout": (
-        "status",
-        "provider",
-        "provider_reference_id",
-        "submitted_at",
-        "completed_at",
-        "failed_at",
-        "failed_reason",
-    ),
-    "virtual_account": ("status",),
-    "wallet": ("status",),
-    "payin": ("status",),
-}
-
-
-faults["create.initial-state"] |= {
-    "A new payin is not pending, which is the only status listed.": showing(
-        lambda self, ctx, document: {**document, "status": "completed"},
-        operations=("createPayin",),
-        also=("format.enum",),
-    ),
-}
-
-
-faults["create.server-owned"] |= {
-    "A member that only the server may set is taken from the body.": showing(
-        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
-        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
-        each=lambda operation: OWNED[KINDS[operation]],
-    ),
-    "A new payin has the status that the body says.": showing(
-        lambda self, ctx, document: {**document, "status": ctx.body.get("status", "pending")},
-        operations=("createPayin",),
-        also=("format.enum",),
-    ),
-}
-
-
-@fault(
-    "create.server-owned",
-    operations=(
-        "createAccount",
-        "createBeneficiary",
-        "createPayoutDestination",
-        "createVirtualAccount",
-        "createWallet",
-    ),
-)
-class TakesOwnedUnseen(Faulty):
-    """The status is taken from the body; the answer to the create does not show it, later ones do."""
-
-    def initial_state(self, ctx: Context) -> dict[str, Any]:
-        state = super().initial_state(ctx)
-        return {**state, "status": ctx.body.get("status", state["status"])}
-
-    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
-        return {**document, "status": "active"}
-
-
-# --------------------------------------------------------------------------- amounts
-
-#: Kind -> what becomes of an amount.
-AMOUNTS: dict[str, Callable[[str], str]] = {
-    "double": lambda text: format(Decimal(repr(float(text))), "f"),
-    "two decimals": lambda text: (
-        format(Decimal(text).quantize(Decimal("0.01")), "f") if len(text) < 25 else text
-    ),
-    "eight decimals cut": lambda text: text[: text.index(".") + 9] if "." in text else text,
-    "whole": lambda text: text.partition(".")[0],
-    "cents": lambda text: format(Decimal(text) * 100, "f"),
-    "28 digits": lambda text: format(+Decimal(text), "f"),
-    "15 digits": lambda text: format(Decimal(f"{float(text):.15g}"), "f"),
-    "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
-}
-
-
-@fault("create.amount-exact", each=(32, 64))
-class Wraps(Faulty):
-    """Minor units wrap beyond an integer of so many bits."""
-
-    def check_field(self, ctx: Context, field: Field) -> None:
-        super().check_field(ctx, field)
-        if field.name == "amount":
-            cents = Decimal(ctx.values["amount"]) * 100
-            if cents == int(cents) and cents >= 2**self.value:
-                ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
-
-
-faults["create.amount-exact"] |= {
-    "The amount is not the one that was sent.": seam(
-        "amount_text",
-        lambda self, ctx, record: AMOUNTS[self.value](record["amount"]),
-        each=[name for name in AMOUNTS if name != "28 digits"],
-    ),
-}
 
 
 @fault("payout.amount-in-usd", each=("0.00", "-3.00"))
@@ -381,3 +97,129 @@ class OtherDollars(Faulty):
             case "missing cents":
                 return str(int(amount)) if amount != int(amount) else format(amount + Decimal("0.001"), "f")
         return str(self.value) if amount != Decimal(self.value) else "3"
+
+
+faults["read.equals-create"] |= {
+    "This member is read as another than the create answered.": showing(
+        lambda self, ctx, document: {**document, self.value: other(self.value, document[self.value])},
+        each=lambda operation: [
+            name
+            for name in RESOURCES[ANSWERS[operation]]
+            if name not in ("id", "object", "payout_destinations", *MOVING)
+        ],
+    ),
+    "This member of the address is read as another than the create answered.": showing(
+        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: "Elsewhere"}},
+        operations=("getBeneficiary",),
+        each=ADDRESS,
+    ),
+    "A member of bank_details is read as another than the create answered, or not at all.": showing(
+        lambda self, ctx, document: {
+            **document,
+            "bank_details": {
+                name: value for name, value in document["bank_details"].items() if name != self.value
+            },
+        },
+        operations=("getVirtualAccount",),
+        each=("iban", "bic", "bank_name"),
+    ),
+}
+
+
+@fault("read.equals-create")
+class ReadsAnotherOne(Faulty):
+    """The read answers another resource of the same account."""
+
+    def success_document(self, ctx: Context) -> Any:
+        kind = KINDS[ctx.operation]
+        assert ctx.account is not None
+        return self.resource(ctx, kind, ctx.store.select(kind, ctx.account["id"])[0])
+
+
+@fault("read.equals-create")
+class ReadsNullForOptional(Shows):
+    """Optional texts are read as null."""
+
+    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        if ctx.operation == "getVirtualAccount":
+            return {**document, "label": document["label"].strip()[:8]}
+        return {**document, **dict.fromkeys(("title", "middle_name", "tax_id", "note"))}
+
+
+@fault("read.equals-create")
+class ReadsTheLast(Finishes):
+    """A read answers what the last read of another resource answered."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        if not succeeded(response):
+            return response
+        last = self.__dict__.get("last", response.document)
+        self.__dict__["last"] = response.document
+        return response.with_document(last)
+
+
+faults["read.equals-create"] |= {
+    "A resource of some kind cannot be read.": seam(
+        "success_document",
+        lambda self, ctx: refuse(Refusal("missing_child")) if self.value(ctx.record) else self.usual(),
+        operations=("getBeneficiary",),
+        each={
+            "a business": lambda record: record["beneficiary_type"] == "business",
+            "without optional fields": lambda record: record.get("note") is None,
+        },
+    ),
+}
+
+faults["read.equals-create"] |= {
+    "A virtual account of some currency cannot be read.": seam(
+        "success_document",
+        lambda self, ctx: (
+            refuse(Refusal("missing_child")) if ctx.record["currency"] == self.value else self.usual()
+        ),
+        operations=("getVirtualAccount",),
+        each=("USD", "EUR"),
+    ),
+}
+
+
+@fault("balances.of-account", each=("customer's id", "another id"))
+class BalancesOfAnother(Faulty):
+    """The balances carry another id than the account's."""
+
+    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
+        document = super().account_balances(ctx, record)
+        another = (
+            record["parent"].replace("cus_", "acc_")
+            if self.value == "customer's id"
+            else document["id"][::-1].replace("_cca", "")
+        )
+        return {**document, "id": another if another.startswith("acc_") else f"acc_{another}"}
+
+
+@fault("balances.of-account")
+class BalancesOfTheCustomer(Faulty):
+    """The balances are those of all accounts of the customer."""
+
+    def balances(self, ctx: Context, record: Record) -> list[dict[str, Any]]:
+        accounts = ctx.store.select("account", record["parent"])
+        return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
+
+
+@fault("balances.of-account")
+class CurrencyTwice(Faulty):
+    """A currency has two balances."""
+
+    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
+        document = super().account_balances(ctx, record)
+        made = document["balances"][:1] or [
+            {
+                "currency": "USD",
+                "currency_type": "fiat",
+                "available_balance": "0.00",
+                "pending_payout": "0.00",
+                "pending_payin": "0.00",
+                "total_balance": "0.00",
+                "updated_at": self.timestamp_text(ctx, ctx.now),
+            }
+        ]
+        return {**document, "balances": [*made, *made, *document["balances"][1:]]}

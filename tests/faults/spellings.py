@@ -76,7 +76,7 @@ class OpenElsewhere(Faulty):
             super().authenticate(ctx)
 
 
-def _open_reads(operation: str) -> list[str]:
+def open_reads(operation: str) -> list[str]:
     described = OPERATIONS[operation]
     found = ["by its id alone"]
     if described.path + "/{virtual_account_id}" not in TEMPLATES and operation != "createBeneficiary":
@@ -125,26 +125,14 @@ class ReadsAtOtherPaths(Faulty):
         return None if record is None else self.resource(ctx, kind, record)
 
 
-@fault("auth.undocumented-reads", each=_open_reads)
+@fault("auth.undocumented-reads", each=open_reads)
 class OpenReads(ReadsAtOtherPaths):
     """Resources are shown to anybody at a path that the specification does not have."""
 
 
-@fault("auth.undocumented-reads", each=_open_reads)
+@fault("auth.undocumented-reads", each=open_reads)
 class UnscopedReads(ReadsAtOtherPaths):
     """Resources are shown to every organization at a path that the specification does not have."""
 
     def admit(self, ctx: Context) -> None:
         self.authenticate(ctx)
-
-
-@fault("secrets.hidden", operations=("createPayoutDestination",), each=_open_reads)
-class WholeNumbersElsewhere(ReadsAtOtherPaths):
-    """Destinations are shown with their whole numbers at a path that the specification does not have."""
-
-    def admit(self, ctx: Context) -> None:
-        self.authenticate(ctx)
-
-    def _document(self, ctx: Context) -> Any:
-        record = ctx.store.get("payout_destination", ctx.path.decode().rpartition("/")[2])
-        return None if super()._document(ctx) is None else record

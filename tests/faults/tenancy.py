@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import OPERATION_SETS
 from conformance.reference.context import Context, Record
+from conformance.reference.messages import JSON_TYPE, Response
+from conformance.reference.pipeline import Stage
 from conformance.reference.seams.resources import KINDS
 from tests.specification import ADDRESS
 
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 
 FORBIDDEN = (403, "permission_error", "forbidden")
+
 MISSING = (404, "not_found_error", "resource_not_found")
+
 BAD = (400, "validation_error", "invalid_id")
+
 UNPROCESSABLE = (422, "validation_error", "invalid_id")
+
 UNAUTHORIZED = (401, "authentication_error", "invalid_signature")
+
 GONE = (410, "not_found_error", "gone")
 
 
@@ -45,9 +54,6 @@ def made_up(ctx: Context, kind: str, identifier: str, parent: Record | None = No
         "reference": "R",
         "provider_reference_id": "P",
     }
-
-
-# --------------------------------------------------------------------------- the top level
 
 
 def caller_is(ctx: Context, which: str) -> bool:
@@ -88,6 +94,30 @@ class ForeignAsEmpty(Faulty):
         return super().child(ctx, kind, identifier, parent)
 
 
+READS = OPERATION_SETS["read"]
+
+
+@fault("tenancy.foreign-parent", operations=READS, each=("of the API", "in front of it"))
+class CachedByAddress(Faulty):
+    """What was once read at an address is shown to whoever asks for it next."""
+
+    def stages(self, ctx: Context) -> Sequence[Stage]:
+        first, *others = super().stages(ctx)
+        return (first, self.cached, *others) if self.value == "of the API" else (self.cached, first, *others)
+
+    def cached(self, ctx: Context) -> Response | None:
+        """Stage: the answer that is kept, for requests that name a key at least."""
+        body = self.__dict__.setdefault("kept", {}).get(ctx.request.target)
+        if body is None or ctx.store.organization(ctx.header(b"x-api-key") or "") is None:
+            return None
+        return Response(200, [JSON_TYPE], body)
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        if response.status == 200:
+            self.__dict__.setdefault("kept", {})[ctx.request.target] = response.body
+        return super().finish(ctx, response)
+
+
 faults["tenancy.unknown-parent"] |= {
     "An unknown customer or account is refused with another status than 404.": seam(
         "on_unknown_parent",
@@ -113,10 +143,7 @@ class ServesUnknown(Faulty):
         return super().on_missing_child(ctx, kind, identifier, parent)
 
 
-# --------------------------------------------------------------------------- children
-
 CHILD_ANSWERS = {"403": FORBIDDEN, "400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED, "410": GONE}
-
 
 faults["tenancy.missing-child"] |= {
     "A child that does not exist is refused with another status than 404.": seam(
@@ -126,7 +153,6 @@ faults["tenancy.missing-child"] |= {
         "on_missing_child", lambda self, ctx, kind, identifier, parent: made_up(ctx, kind, identifier, parent)
     ),
 }
-
 
 #: Kind -> whether an identifier is taken for a known one.
 RESEMBLING = {
@@ -177,7 +203,6 @@ faults["tenancy.sibling-child"] |= {
     ),
 }
 
-
 faults["tenancy.foreign-child"] |= {
     "A child of another organization is served under the caller's own account.": seam(
         "on_child_elsewhere",
@@ -191,7 +216,6 @@ faults["tenancy.foreign-child"] |= {
         each=CHILD_ANSWERS,
     ),
 }
-
 
 faults["tenancy.other-customer-account"] |= {
     "An account of another customer of the organization is served.": seam(
@@ -207,7 +231,6 @@ faults["tenancy.other-customer-account"] |= {
     ),
 }
 
-
 faults["tenancy.foreign-account"] |= {
     "Another organization's account is served under the caller's own customer.": seam(
         "on_child_elsewhere",
@@ -221,9 +244,6 @@ faults["tenancy.foreign-account"] |= {
         each={"400": BAD, "422": UNPROCESSABLE, "401": UNAUTHORIZED},
     ),
 }
-
-
-# --------------------------------------------------------------------------- payouts
 
 WHERE = ("unknown", "sibling", "foreign")
 
@@ -255,18 +275,6 @@ faults["tenancy.payout-references"] |= {
     "A destination that is not under the account is paid to.": seam(
         "on_payout_destination",
         lambda self, ctx, destination: self.usual() if _where(ctx, destination) != self.value else None,
-        each=WHERE,
-    ),
-}
-
-
-faults["refusal.changes-nothing"] |= {
-    "A payout to what is not under the account is refused, but the money is set aside.": seam(
-        "refused",
-        lambda self, ctx, refusal: (
-            self.reserve_funds(ctx) if refusal.kind in ("payout_beneficiary", "payout_destination") else None
-        ),
-        operations=("createPayout",),
         each=WHERE,
     ),
 }
@@ -305,9 +313,6 @@ faults["tenancy.payout-destination-owner"] |= {
 }
 
 
-# --------------------------------------------------------------------------- spellings of ids
-
-
 def _padded(self: Any, ctx: Context, kind: str, identifier: str) -> Record | None:
     """The resource of an id with spaces behind it, as a column of fixed width compares."""
     return ctx.store.get(kind, identifier.rstrip(" "))
@@ -337,6 +342,21 @@ faults["tenancy.unknown-parent"] |= {
     ),
 }
 
+
+def _in_any_case(ctx: Context, kind: str, identifier: str) -> str:
+    rows = ctx.store.query(
+        "SELECT id FROM resources WHERE kind = ? AND lower(id) = lower(?)", kind, identifier
+    )
+    return next((row[0] for row in rows), identifier)
+
+
+faults["tenancy.unknown-parent"] |= {
+    "Ids of customers and accounts are compared without their letter case.": seam(
+        "top_level",
+        lambda self, ctx, kind, identifier: self.usual(ctx, kind, _in_any_case(ctx, kind, identifier)),
+    )
+}
+
 faults["tenancy.missing-child"] |= {
     "A child is found by its id with a space behind it.": seam(
         "on_missing_child",
@@ -348,6 +368,15 @@ faults["tenancy.missing-child"] |= {
             _of_any_kind(ctx, kind, identifier, parent) or self.usual()
         ),
     ),
+}
+
+faults["tenancy.missing-child"] |= {
+    "Ids of children are compared without their letter case.": seam(
+        "child",
+        lambda self, ctx, kind, identifier, parent: self.usual(
+            ctx, kind, _in_any_case(ctx, kind, identifier), parent
+        ),
+    )
 }
 
 

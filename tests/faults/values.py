@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.reference.context import Context
-from tests.specification import BALANCE_MONEY
+from tests.specification import ANSWERS, BALANCE_MONEY, RESOURCES
 
 from .catalogue import fault, faults, of, seam
-from .formats import (
-    EMBEDDING,
-    Balances,
-    Sets,
-    balance,
-    document,
-    each_of,
-    embedded,
-    enumerations,
-    members,
-    nullable,
-    timestamps,
-)
-
-# --------------------------------------------------------------------------- timestamps
+from .formats import EMBEDDING, Balances, Sets, balance, document, embedded, enumerations, members
+from .lists import on_pages
+from .resources import showing
 
 #: Kind -> what becomes of a timestamp.
 TIMES: dict[str, Callable[[str], Any]] = {
@@ -50,6 +39,25 @@ TIMES: dict[str, Callable[[str], Any]] = {
 }
 
 
+def each_of(names: Callable[[str], list[str]], ways: Mapping[str, Any]) -> Callable[[str], dict[str, Any]]:
+    """Every one of some members that the operation shows, in every one of some ways."""
+    return lambda operation: {
+        f"{name} {how}": (name, way)
+        for name in names(operation)
+        if name in members(operation)
+        for how, way in ways.items()
+    }
+
+
+def timestamps(operation: str) -> list[str]:
+    """The timestamps that are never null."""
+    return [
+        name
+        for name, field in RESOURCES[ANSWERS[operation]].items()
+        if field.type == "time" and not field.nullable
+    ]
+
+
 faults["format.timestamp"] |= {
     "A timestamp is not ISO 8601 in UTC with Z.": of(Sets, each=each_of(timestamps, TIMES)),
     "updated_at of a balance is not ISO 8601 in UTC with Z.": balance(
@@ -69,8 +77,12 @@ faults["format.timestamp"] |= {
     ),
 }
 
-
-# --------------------------------------------------------------------------- money
+faults["format.timestamp"] |= {
+    "The elements of some pages show created with an offset.": on_pages(
+        lambda self, item: {**item, "created": item["created"][:-1] + "+00:00"},
+        operations=OPERATION_SETS["list"],
+    ),
+}
 
 #: Kind -> what becomes of an amount.
 AMOUNTS: dict[str, Callable[[str], Any]] = {
@@ -117,7 +129,14 @@ faults["format.money"] |= {
 }
 
 
-# --------------------------------------------------------------------------- nulls, listed values, details
+def nullable(operation: str) -> list[str]:
+    """The members that are null when they have no value."""
+    # The network of a payout destination may be absent: it does not always apply.
+    return [
+        name
+        for name, field in RESOURCES[ANSWERS[operation]].items()
+        if field.nullable and (ANSWERS[operation], name) != ("payout_destination", "network")
+    ]
 
 
 faults["format.nullable"] |= {
@@ -142,6 +161,17 @@ faults["format.nullable"] |= {
     ),
 }
 
+faults["format.nullable"] |= {
+    "What a business has no value of is missing.": document(
+        lambda self, ctx, shown: (
+            {name: value for name, value in shown.items() if name != self.value or value is not None}
+            if shown["beneficiary_type"] == "business"
+            else shown
+        ),
+        operations=("createBeneficiary", "getBeneficiary"),
+        each=("title", "middle_name"),
+    ),
+}
 
 faults["format.enum"] |= {
     "An enumerated member holds a value that is not listed.": of(
@@ -194,14 +224,12 @@ DETAILS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "ibans of objects": lambda details: {**details, "ibans": [{"iban": "DE89370400440532013000"}]},
 }
 
-
 faults["format.bank-details"] |= {
     "bank_details, or a member of it, is of another type.": document(
         lambda self, ctx, document: {**document, "bank_details": self.value(document["bank_details"])},
         each=DETAILS,
     ),
 }
-
 
 #: Kind -> what stands in place of an IBAN.
 NO_IBANS = {
@@ -229,5 +257,55 @@ faults["format.iban"] |= {
                 "ibans": [*document["bank_details"].get("ibans", ()), "none"],
             },
         },
+    ),
+}
+
+#: Evaluated once, as a default in a class body would be.
+STARTED = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.000000Z")
+
+UPDATED = [
+    name
+    for name in RULES["format.timestamp-current"].operations
+    if name not in ("createPayin", "getAccountBalances")
+]
+
+CREATES = [name for name in RULES["format.timestamp-current"].operations if name.startswith("create")]
+
+
+def shifted(text: str, **by: float) -> str:
+    """A timestamp moved by some time, its fraction as it was."""
+    moved = datetime.fromisoformat(text[:19]) + timedelta(**by)
+    return moved.isoformat() + text[19:]
+
+
+faults["format.timestamp-current"] |= {
+    "created is the time at which the process started.": showing(
+        lambda self, ctx, document: {**document, "created": STARTED}, operations=CREATES
+    ),
+    "created is local time that calls itself UTC.": showing(
+        lambda self, ctx, document: {**document, "created": shifted(document["created"], hours=self.value)},
+        operations=CREATES,
+        each=(2, -5),
+    ),
+    "updated lies some time before created.": showing(
+        lambda self, ctx, document: {**document, "updated": shifted(document["created"], **self.value)},
+        operations=UPDATED,
+        each={"years": {"days": -800}, "two seconds": {"seconds": -2}},
+    ),
+    "updated is local time, hours ahead, that calls itself UTC.": showing(
+        lambda self, ctx, document: {**document, "updated": shifted(document["updated"], hours=2)},
+        operations=UPDATED,
+    ),
+    "initiated_at is local time that calls itself UTC.": showing(
+        lambda self, ctx, document: {
+            **document,
+            "initiated_at": shifted(document["initiated_at"], hours=self.value),
+        },
+        operations=("createPayout",),
+        each=(2, -5),
+    ),
+    "updated_at of a balance is local time, hours ahead, that calls itself UTC.": balance(
+        lambda self, ctx, element: {**element, "updated_at": shifted(element["updated_at"], hours=2)},
+        operations=("getAccountBalances",),
     ),
 }

@@ -7,14 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from conformance.reference.context import Context, Listing, Record
-from conformance.reference.seams.lists import ITEM_FIELDS
-from conformance.reference.seams.resources import KINDS
 
 from .catalogue import Faulty, fault, faults, hook, refuse, seam
-from .lists import LONG_LISTS, Fetches, item, page
-from .resources import other
-
-# --------------------------------------------------------------------------- walking
+from .lists import LONG_LISTS, Fetches
 
 #: Kind -> how many elements come before a page.
 OFFSETS: dict[str, Callable[[Listing], int]] = {
@@ -32,7 +27,6 @@ OFFSETS: dict[str, Callable[[Listing], int]] = {
     ),
 }
 
-
 #: Kind -> which of a page's elements are shown.
 PAGE: dict[str, Callable[[list[Record], Listing], list[Record]]] = {
     "one fewer": lambda records, listing: records[:-1] if len(records) == listing.size > 1 else records,
@@ -48,6 +42,8 @@ PAGE: dict[str, Callable[[list[Record], Listing], list[Record]]] = {
         [] if listing.page * listing.size >= listing.total > listing.size else records
     ),
 }
+
+page = hook(Fetches, "fetched")
 
 
 @fault(
@@ -102,15 +98,6 @@ faults["list.walk"] |= {
 }
 
 
-@fault("list.echo", each=(99, 50, 25))
-class ClampsSize(Faulty):
-    """A size of up to 100 is brought down to another."""
-
-    def in_range(self, ctx: Context, name: str, value: int, highest: int | None) -> int:
-        made = super().in_range(ctx, name, value, highest)
-        return min(made, self.value) if name == "size" else made
-
-
 @fault("list.walk", each={"one more": 1, "one fewer": -1})
 class OtherTotal(Faulty):
     """total is not the number of elements; pages goes with it."""
@@ -153,9 +140,60 @@ class TotalsOtherwiseLater(Faulty):
         return {**document, "total": document["total"] + (document["page"] > 1)}
 
 
-faults["list.pages"] |= {
-    "From the second page on pages is another number.": seam(
-        "pages", lambda self, ctx, listing: self.usual() + (listing.page > 1)
+@fault("list.walk", operations=LONG_LISTS, each=(50, 25, 11))
+class HoldsAtMost(Faulty):
+    """A page holds no more than so many elements, although a larger size is echoed."""
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        return super().page_of(ctx, listing)[: self.value]
+
+
+_LONG = ("listPayoutDestinations", "listVirtualAccounts")
+
+#: Elements beyond which a long list is another one.
+FAR = (150, 500)
+
+
+@fault("list.walk", operations=_LONG, each=FAR)
+class CountsSoFar(Faulty):
+    """total counts no further than to a number."""
+
+    def list_records(self, ctx: Context) -> None:
+        super().list_records(ctx)
+        assert ctx.listing is not None
+        ctx.listing.total = min(ctx.listing.total, self.value)
+
+
+@fault("list.walk", operations=_LONG, each=FAR)
+class ShowsSoFar(Fetches):
+    """What lies further back than a number of elements is shown on no page."""
+
+    def fetched(self, ctx: Context, listing: Listing) -> list[Record]:
+        records = super(Fetches, self).page_of(ctx, listing)
+        return records[: max(0, self.value - (listing.page - 1) * listing.size)]
+
+
+class Growing(Faulty):
+    """A server on which others add an account whenever the list is read for the n-th time."""
+
+    def list_records(self, ctx: Context) -> None:
+        if self.here(ctx):
+            self.reads = self.__dict__.get("reads", 0) + 1
+            if self.reads % 3 == 0:
+                parent = self.parent(ctx)
+                made = {"name": f"Another {self.reads}", "status": "active"}
+                stamps = dict.fromkeys(("created", "updated"), ctx.now)
+                owned = {"organization": parent["organization"], "parent": parent["id"]}
+                ctx.store.insert("account", {**made, **stamps, **owned, "id": self.new_id(ctx, "account")})
+        super().list_records(ctx)
+
+
+faults["list.walk"] |= {
+    "In a list that others make longer, pages of one size leave an element out.": seam(
+        "items",
+        lambda self, ctx, listing: self.usual()[listing.size < 100 and listing.page == 1 :],
+        base=Growing,
+        operations=("listAccounts",),
     ),
 }
 
@@ -193,9 +231,6 @@ class UnstableOverPages(Fetches):
         return records[offset : offset + listing.size]
 
 
-# --------------------------------------------------------------------------- complete
-
-
 class Filtered(Faulty):
     """Lists only the elements that `listed` leaves."""
 
@@ -212,68 +247,3 @@ class Filtered(Faulty):
             return super().page_of(ctx, listing)
         offset = self.offset(ctx, listing)
         return self.listed(ctx, self.fetch(ctx, listing))[offset : offset + listing.size]
-
-
-listing_of = hook(Filtered, "listed")
-
-
-@fault(
-    "list.complete",
-    each=lambda operation: {
-        # The customer's oldest account may be older than the run.
-        "newest": lambda records: records[:-1],
-        **({"oldest": lambda records: records[1:]} if operation != "listAccounts" else {}),
-        "all": lambda records: [],
-        "every other": lambda records: records[::2],
-    },
-)
-class LeavesOut(Filtered):
-    """Elements are missing."""
-
-    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
-        return self.value(records)  # type: ignore[no-any-return]
-
-
-@fault("list.complete", each=("organization", "everybody"))
-class ListsMore(Faulty):
-    """The elements of other parents are listed, too."""
-
-    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        records = super().fetch(ctx, listing)
-        if self.value == "organization":
-            assert ctx.organization is not None
-            records = [record for record in records if record["organization"] == ctx.organization.id]
-        return records[offset:] if limit < 0 else records[offset : offset + limit]
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return len(self.fetch(ctx, listing))
-
-    def list_parent(self, ctx: Context) -> str | None:
-        return None
-
-
-@fault("list.complete", operations=("listPayoutDestinations",))
-class ListsTheAccounts(Faulty):
-    """The destinations of all beneficiaries of the account are listed."""
-
-    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
-        assert ctx.account is not None
-        mine = {record["id"] for record in ctx.store.select("beneficiary", ctx.account["id"])}
-        records = [record for record in super().fetch(ctx, listing) if record["parent"] in mine]
-        return records[offset:] if limit < 0 else records[offset : offset + limit]
-
-    def count(self, ctx: Context, listing: Listing) -> int:
-        return len(self.fetch(ctx, listing))
-
-    def list_parent(self, ctx: Context) -> str | None:
-        return None
-
-
-faults["list.complete"] |= {
-    "This member of an item is not what the create answered.": item(
-        lambda self, document: {**document, self.value: other(self.value, document[self.value])},
-        each=lambda operation: [
-            name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object", "status")
-        ],
-    ),
-}

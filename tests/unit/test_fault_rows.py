@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -80,3 +82,16 @@ def test_the_class_follows_from_rule_and_sentence(rule: str, sentence: str, bug:
 def test_a_family_that_is_not_known_has_no_class() -> None:
     with pytest.raises(LookupError, match=r"weather\.fine"):
         bug_of("weather.fine", "It rains.")
+
+
+def test_faults_of_a_rule_stand_in_one_file() -> None:
+    """A class or a table of several rules stands where the first of them does."""
+    files: dict[str, set[str]] = {}
+    for path in Path(catalogue.__file__).parent.glob("*.py"):
+        if path.stem in catalogue.SECTIONS:
+            for rule in re.findall(
+                r'(?:@fault\(|^faults\[)\s*"([^"]+)"', path.read_text("utf-8"), re.MULTILINE
+            ):
+                files.setdefault(rule, set()).add(path.stem)
+    assert len(files) > 100
+    assert {rule: names for rule, names in files.items() if len(names) > 1} == {}

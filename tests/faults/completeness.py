@@ -1,0 +1,244 @@
+"""Servers whose lists leave out some elements."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.messages import Response
+from conformance.reference.seams.lists import ITEM_FIELDS
+from conformance.reference.seams.resources import KINDS
+
+from .catalogue import Faulty, fault, faults, seam
+from .crashes import Finishes, succeeded
+from .lists import LONG_LISTS, item
+from .resources import other
+from .walks import Filtered
+
+
+@fault(
+    "list.complete",
+    each=lambda operation: {
+        # The customer's oldest account may be older than the run.
+        "newest": lambda records: records[:-1],
+        **({"oldest": lambda records: records[1:]} if operation != "listAccounts" else {}),
+        "all": lambda records: [],
+        "every other": lambda records: records[::2],
+    },
+)
+class LeavesOut(Filtered):
+    """Elements are missing."""
+
+    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
+        return self.value(records)  # type: ignore[no-any-return]
+
+
+@fault("list.complete", each=("organization", "everybody"))
+class ListsMore(Faulty):
+    """The elements of other parents are listed, too."""
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        records = super().fetch(ctx, listing)
+        if self.value == "organization":
+            assert ctx.organization is not None
+            records = [record for record in records if record["organization"] == ctx.organization.id]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return len(self.fetch(ctx, listing))
+
+    def list_parent(self, ctx: Context) -> str | None:
+        return None
+
+
+@fault("list.complete", operations=("listPayoutDestinations",))
+class ListsTheAccounts(Faulty):
+    """The destinations of all beneficiaries of the account are listed."""
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        assert ctx.account is not None
+        mine = {record["id"] for record in ctx.store.select("beneficiary", ctx.account["id"])}
+        records = [record for record in super().fetch(ctx, listing) if record["parent"] in mine]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return len(self.fetch(ctx, listing))
+
+    def list_parent(self, ctx: Context) -> str | None:
+        return None
+
+
+faults["list.complete"] |= {
+    "This member of an item is not what the create answered.": item(
+        lambda self, document: {**document, self.value: other(self.value, document[self.value])},
+        each=lambda operation: [
+            name for name in ITEM_FIELDS[KINDS[operation]] if name not in ("id", "object", "status")
+        ],
+    ),
+}
+
+
+# Of a customer's accounts, which others make more, a total that is behind for a few looks is no mistake.
+@fault("list.complete", operations=[name for name in LONG_LISTS if name != "listAccounts"])
+class TotalOfTheFirstLook(Faulty):
+    """total is counted once, and again only after ten more requests."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        known = self.__dict__.setdefault("known", {})
+        key = (self.list_parent(ctx), repr(listing.conditions))
+        total, times = known.get(key, (super().count(ctx, listing), 0))
+        known[key] = (total, times + 1)
+        if times >= 10:
+            del known[key]
+        return int(total)
+
+
+@fault("list.complete", operations=LONG_LISTS)
+class HidesTheNewest(Faulty):
+    """The newest element is not listed until another one is created."""
+
+    def list_records(self, ctx: Context) -> None:
+        super().list_records(ctx)
+        listing = ctx.listing
+        newest = ctx.store.select(KINDS[ctx.operation], self.list_parent(ctx), newest_first=True, limit=1)
+        if listing is not None and newest and len(listing.records) > 1:
+            listing.records = [record for record in listing.records if record["id"] != newest[0]["id"]]
+            listing.total -= 1
+
+
+@fault("list.complete")
+class ListsStayAsTheyWere(Finishes):
+    """A list is answered as it was when it was first read, whatever is created."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        if not succeeded(response):
+            return response
+        kept = self.__dict__.setdefault("kept", {}).setdefault(ctx.request.target, response.document)
+        return response.with_document(kept)
+
+
+@fault("list.complete", operations=("listAccounts",))
+class KeepsSoMany(Faulty):
+    """A new account takes the place of the oldest one in the list, which stays as long as it was."""
+
+    def first(self, ctx: Context, listing: Listing) -> int:
+        """How many of the oldest are left out."""
+        total = super().count(ctx, listing)
+        return total - int(self.__dict__.setdefault("longest", total))
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return super().count(ctx, listing) - self.first(ctx, listing)
+
+    def offset(self, ctx: Context, listing: Listing) -> int:
+        return super().offset(ctx, listing) + self.first(ctx, listing)
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        if super().offset(ctx, listing) >= listing.total:
+            return []
+        return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))
+
+
+def _text(record: Record) -> str:
+    return str(record.get("name") or record.get("label") or "")
+
+
+Kept = Callable[[Record], Any]
+
+_TEXTS: dict[str, Kept] = {
+    "letters beyond ASCII": lambda record: not _text(record).isascii(),
+    "an apostrophe": lambda record: "'" in _text(record),
+}
+
+#: List -> the elements that only some have, by kind.
+ELEMENTS: dict[str, dict[str, Kept]] = {
+    "listAccounts": {**_TEXTS, "a long name": lambda record: len(_text(record)) > 200},
+    "listPayoutDestinations": {
+        **_TEXTS,
+        "no label": lambda record: not record.get("label"),
+        "an IBAN alone": lambda record: "account_number" not in record and "iban" in record,
+    },
+    "listVirtualAccounts": {**_TEXTS, "an address": lambda record: record.get("address")},
+    "listWallets": dict(_TEXTS),
+}
+
+
+@fault("list.complete", each=ELEMENTS.__getitem__)
+class HidesSome(Faulty):
+    """Elements of some kind are not listed."""
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        records = [record for record in super().fetch(ctx, listing) if not self.value(record)]
+        return records[offset:][: limit if limit >= 0 else None]
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return len(self.fetch(ctx, listing))
+
+
+@fault("list.complete", operations=("listPayoutDestinations",))
+class HidesThoseOfDisabled(Faulty):
+    """The destinations of a disabled beneficiary are not listed."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        disabled = (ctx.beneficiary or {})["status"] == "disabled"
+        return 0 if disabled else super().count(ctx, listing)
+
+
+def _rewritten(self: Any, ctx: Context, item: dict[str, Any], record: Record) -> dict[str, Any]:
+    name = "name" if "name" in item else "label"
+    return {**item, name: self.value(item[name])} if isinstance(item[name], str) else item
+
+
+class Items(Faulty):
+    """Shows elements otherwise, by `shown`."""
+
+    def shown(self, ctx: Context, item: dict[str, Any], record: Record) -> Mapping[str, Any]:
+        return item
+
+    def item(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
+        item = dict(super().item(ctx, kind, record))
+        return self.shown(ctx, item, record) if self.here(ctx) else item
+
+
+FILTERED = ("listPayoutDestinations", "listVirtualAccounts", "listWallets")
+
+faults["list.complete"] |= {
+    "The text of an element is shown in another form in the list.": seam(
+        "shown",
+        _rewritten,
+        base=Items,
+        each={
+            "question marks": lambda text: text.encode("ascii", "replace").decode(),
+            "escaped for HTML": html.escape,
+            "cut at 100": lambda text: text[:100],
+        },
+    ),
+    "From the second page on created is a second later.": seam(
+        "shown",
+        lambda self, ctx, item, record: (
+            {**item, "created": self.timestamp_text(ctx, record["created"] + 1_000_000)}
+            if ctx.listing.page > 1
+            else item
+        ),
+        base=Items,
+    ),
+    "With a filter the elements have no text of their own.": seam(
+        "shown",
+        lambda self, ctx, item, record: (
+            {**item, "label": item["label"] and "Filtered"} if ctx.listing.conditions else item
+        ),
+        base=Items,
+        operations=FILTERED,
+    ),
+    "A destination in the list has a member of the beneficiary, or of all.": seam(
+        "shown",
+        lambda self, ctx, item, record: {**item, self.value[0]: self.value[1](ctx)},
+        base=Items,
+        operations=("listPayoutDestinations",),
+        each={
+            "country": ("country", lambda ctx: ctx.beneficiary["country_code"]),
+            "currency": ("currency", lambda ctx: "USD"),
+        },
+    ),
+}

@@ -1,0 +1,335 @@
+"""Servers that create something else than was asked for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from conformance.contract.rules import OPERATION_SETS
+from conformance.reference.context import Context
+from conformance.reference.fields import Field
+from conformance.reference.seams.resources import KINDS
+from tests.specification import ADDRESS, ANSWERS, RESOURCES
+
+from .catalogue import Faulty, Row, fault, faults, hook, seam
+from .resources import Shows, echoed, free_texts, other, showing
+
+
+@fault(
+    "create.echo",
+    operations=("createBeneficiary",),
+    each=ADDRESS,
+)
+class ShowsAnotherAddress(Shows):
+    """This member of the address is not what was sent."""
+
+    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        address = dict(document["address"])
+        address[self.value] = other("country" if self.value == "country" else "", address.get(self.value, ""))
+        return {**document, "address": address}
+
+
+def _droppable(operation: str) -> list[str]:
+    nullable = {"title", "middle_name", "company_name", "tax_id", "note", "label", "network"}
+    kind = KINDS[operation]
+    return [
+        name
+        for name in echoed(operation)
+        if name in nullable
+        and not (
+            (name == "label" and kind != "payout_destination") or (name == "network" and kind == "wallet")
+        )
+    ]
+
+
+class Keeps(Faulty):
+    """Keeps the fields that were sent by `kept` instead of as they are."""
+
+    def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
+        return fields
+
+    def kept_fields(self, ctx: Context) -> dict[str, Any]:
+        fields = super().kept_fields(ctx)
+        return self.kept(fields) if self.here(ctx) else fields
+
+
+keeping = hook(Keeps, "kept")
+
+faults["create.echo"] |= {
+    "This member of the answer is not what was sent.": showing(
+        lambda self, ctx, document: (
+            document
+            if self.value not in ctx.body
+            else {**document, self.value: other(self.value, document[self.value])}
+        ),
+        each=lambda operation: [
+            name
+            for name in echoed(operation)
+            if name not in ("beneficiary_id", "payout_destination_id", "amount")
+        ],
+    ),
+    "This parent's id in the answer is another one.": showing(
+        lambda self, ctx, document: {
+            **document,
+            self.value: document[self.value][:-1] + ("0" if document[self.value][-1] != "0" else "1"),
+        },
+        each=lambda operation: [
+            name
+            for name, field in RESOURCES[ANSWERS[operation]].items()
+            if name == "account_id" or (field.prefix and name != "id")
+        ],
+    ),
+    "This optional field is not kept.": keeping(
+        lambda self, fields: {name: value for name, value in fields.items() if name != self.value},
+        operations=("createBeneficiary", "createPayoutDestination", "createPayout"),
+        each=_droppable,
+    ),
+    "This member of the address is empty.": showing(
+        lambda self, ctx, document: {**document, "address": {**document["address"], self.value: ""}},
+        operations=("createBeneficiary",),
+        each=ADDRESS,
+    ),
+}
+
+#: Kind -> what is made of each text that is sent.
+TEXTS: dict[str, Callable[[str], str]] = {
+    "question marks": lambda text: text.encode("ascii", "replace").decode(),
+    "mojibake": lambda text: text.encode("utf-8").decode("latin-1"),
+    "capitals": lambda text: text.upper(),
+    "small letters": lambda text: text.lower(),
+}
+
+
+@fault(
+    "create.echo",
+    operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
+    each=[*TEXTS],
+)
+class ChangesTexts(Keeps):
+    """Free texts are kept in another form."""
+
+    def kept(self, fields: dict[str, Any]) -> dict[str, Any]:
+        free = free_texts(self.operation)
+        return {name: TEXTS[self.value](value) if name in free else value for name, value in fields.items()}
+
+
+def changed_address(
+    fields: dict[str, Any], change: Callable[[dict[str, Any]], dict[str, Any]]
+) -> dict[str, Any]:
+    """The fields with their address changed."""
+    return {**fields, "address": {**fields["address"], **change(fields["address"])}}
+
+
+#: Kind -> what becomes of the fields of a beneficiary.
+CONFUSIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "country_code is that of the address": lambda fields: {
+        **fields,
+        "country_code": fields["address"]["country"],
+    },
+    "the address is in the country of payouts": lambda fields: changed_address(
+        fields, lambda address: {"country": fields["country_code"]}
+    ),
+    "city and region are swapped": lambda fields: changed_address(
+        fields, lambda address: {"city": address["region"], "region": address["city"]}
+    ),
+    "the postal code is a number": lambda fields: changed_address(
+        fields, lambda address: {"postal_code": address["postal_code"].lstrip("0")}
+    ),
+    "the address is in ASCII": lambda fields: changed_address(
+        fields,
+        lambda address: {name: value.encode("ascii", "ignore").decode() for name, value in address.items()},
+    ),
+    "a name that says null is none": lambda fields: {
+        name: None if value == "Null" else value for name, value in fields.items()
+    },
+    "display_name is made of the names": lambda fields: {
+        **fields,
+        "display_name": f"{fields['first_name']} {fields['last_name']}",
+    },
+}
+
+faults["create.echo"] |= {
+    "A field of a beneficiary is taken for another one, or for something else.": keeping(
+        lambda self, fields: self.value(fields), operations=("createBeneficiary",), each=CONFUSIONS
+    ),
+    "A text without a maximum length is cut.": keeping(
+        lambda self, fields: {
+            name: value[: self.value] if name in ("note", "label") and isinstance(value, str) else value
+            for name, value in fields.items()
+        },
+        operations=("createBeneficiary", "createPayoutDestination"),
+        each=(255, 512),
+    ),
+}
+
+
+def _kept_texts(fault: Any, fields: dict[str, Any]) -> dict[str, Any]:
+    texts = free_texts(fault.operation)
+    return {name: fault.value(value) if name in texts else value for name, value in fields.items()}
+
+
+#: Kind -> what is made of each text that is kept.
+KEPT_TEXTS: dict[str, Callable[[str], str]] = {
+    "markup escaped": lambda text: text.replace("&", "&amp;").replace("<", "&lt;").replace("'", "&#39;"),
+    "markup stripped": lambda text: re.sub("<[^>]*>?", "", text),
+    "quotes doubled": lambda text: text.replace("'", "''"),
+    "quotes escaped": lambda text: text.replace("'", "\\'").replace('"', '\\"'),
+    "backslashes doubled": lambda text: text.replace("\\", "\\\\"),
+    "backslashes stripped": lambda text: text.replace("\\", ""),
+    "inner spaces joined": lambda text: re.sub(" +", "", text),
+    "percent decoded": lambda text: text.replace("%", ""),
+}
+
+faults["create.echo"] |= {
+    "Some characters of free texts are kept as others, or not at all.": keeping(
+        _kept_texts,
+        operations=[operation for operation in OPERATION_SETS["create"] if free_texts(operation)],
+        each=KEPT_TEXTS,
+    ),
+    "A text of some syntax is kept in a form of the server's own.": keeping(
+        lambda self, fields: {
+            name: self.value[1](value) if name == self.value[0] else value for name, value in fields.items()
+        },
+        operations=("createBeneficiary",),
+        each={
+            "e-mail without its dots": ("email", lambda text: text.replace(".", "", 1)),
+            "phone of digits alone": ("phone", lambda text: re.sub(r"\D", "", text)),
+            "tax id of digits alone": ("tax_id", lambda text: re.sub(r"\D", "", text)),
+            "name with a capital": ("last_name", str.capitalize),
+        },
+    ),
+}
+
+_PEOPLE = ("createBeneficiary", "updateBeneficiary")
+
+
+def _kept_field(name: str) -> Callable[[Any, Context, Field, Any], Any]:
+    """Keeps what `self.value` makes of the texts of one field."""
+
+    def kept_value(self: Any, ctx: Context, field: Field, value: Any) -> Any:
+        return self.value(value) if field.name == name and isinstance(value, str) else self.usual()
+
+    return kept_value
+
+
+#: Kind -> what becomes of a note.
+NOTES: dict[str, Callable[[str], str]] = {
+    "a tab is a space": lambda note: note.replace("\t", " "),
+    "lines are joined": lambda note: note.replace("\n", " "),
+    "lines end as on Windows": lambda note: note.replace("\n", "\r\n"),
+    "the first line only": lambda note: note.partition("\n")[0],
+}
+
+#: Kind -> what becomes of a telephone number.
+PHONES: dict[str, Callable[[str], str]] = {
+    "without spaces": lambda phone: phone.replace(" ", ""),
+    "without hyphens": lambda phone: phone.replace("-", ""),
+    "without brackets": lambda phone: re.sub("[()]", "", phone),
+}
+
+
+def rows_of_texts(operations: tuple[str, ...]) -> dict[str, Row]:
+    return {
+        "The lines and columns of a note are lost.": seam(
+            "kept_value", _kept_field("note"), operations=operations, each=NOTES
+        ),
+        "A telephone number is kept in another form than people wrote it.": seam(
+            "kept_value",
+            _kept_field("phone"),
+            operations=[operation for operation in operations if operation in _PEOPLE],
+            each=PHONES,
+        ),
+    }
+
+
+faults["create.echo"] |= rows_of_texts(("createBeneficiary", "createPayout"))
+
+
+def _cut(self: Any, ctx: Context, field: Field, value: Any) -> Any:
+    name, length = self.value
+    kept = self.usual()
+    if field.name == "address" and isinstance(kept, dict) and isinstance(kept.get(name), str):
+        return {**kept, name: kept[name][:length]}
+    return kept
+
+
+faults["create.echo"] |= {
+    "A member of the address is cut, as bank forms have it.": seam(
+        "kept_value",
+        _cut,
+        operations=("createBeneficiary",),
+        each={
+            "address_line 35": ("address_line", 35),
+            "address_line 100": ("address_line", 100),
+            "city 30": ("city", 30),
+        },
+    ),
+}
+
+
+@fault("create.amount-exact", each=(32, 64))
+class Wraps(Faulty):
+    """Minor units wrap beyond an integer of so many bits."""
+
+    def check_field(self, ctx: Context, field: Field) -> None:
+        super().check_field(ctx, field)
+        if field.name == "amount":
+            cents = Decimal(ctx.values["amount"]) * 100
+            if cents == int(cents) and cents >= 2**self.value:
+                ctx.values["amount"] = format(Decimal(int(cents) % 2**self.value) / 100, ".2f")
+
+
+#: Kind -> what becomes of an amount.
+AMOUNTS: dict[str, Callable[[str], str]] = {
+    "double": lambda text: format(Decimal(repr(float(text))), "f"),
+    "two decimals": lambda text: (
+        format(Decimal(text).quantize(Decimal("0.01")), "f") if len(text) < 25 else text
+    ),
+    "eight decimals cut": lambda text: text[: text.index(".") + 9] if "." in text else text,
+    "whole": lambda text: text.partition(".")[0],
+    "cents": lambda text: format(Decimal(text) * 100, "f"),
+    "28 digits": lambda text: format(+Decimal(text), "f"),
+    "15 digits": lambda text: format(Decimal(f"{float(text):.15g}"), "f"),
+    "a cent less": lambda text: format(Decimal(text) - Decimal("0.01"), "f"),
+}
+
+faults["create.amount-exact"] |= {
+    "The amount is not the one that was sent.": seam(
+        "amount_text",
+        lambda self, ctx, record: AMOUNTS[self.value](record["amount"]),
+        each=[name for name in AMOUNTS if name != "28 digits"],
+    ),
+}
+
+#: Kind -> what becomes of a text that is stored.
+LOSSES: dict[str, Callable[[str], str]] = {
+    "three bytes at most": lambda text: "".join(letter if ord(letter) < 0x10000 else "?" for letter in text),
+    "composed": lambda text: unicodedata.normalize("NFC", text),
+    "decomposed": lambda text: unicodedata.normalize("NFD", text),
+    "compatible": lambda text: unicodedata.normalize("NFKC", text),
+}
+
+faults["create.text-exact"] |= {
+    "Texts are stored with other characters.": keeping(
+        lambda self, fields: {
+            name: self.value(value) if isinstance(value, str) else value for name, value in fields.items()
+        },
+        each=LOSSES,
+    ),
+}
+
+faults["create.text-exact"] |= {
+    "An address is kept in its normal form.": keeping(
+        lambda self, fields: {
+            name: self.value[1](value) if name == self.value[0] else value for name, value in fields.items()
+        },
+        operations=("createBeneficiary",),
+        each={
+            "e-mail in lower case": ("email", str.lower),
+            "telephone number of E.164": ("phone", lambda text: "+" + re.sub(r"\D", "", text)),
+        },
+    ),
+}

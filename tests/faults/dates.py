@@ -1,0 +1,171 @@
+"""Servers that read the dates of filters otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from conformance.reference.context import Context, Record
+from conformance.reference.seams.lists import Query
+from conformance.reference.store import Condition
+
+from .catalogue import fault, faults, seam
+from .filters import Conditions, RefusesFilter
+from .walks import Filtered
+
+SECOND = 1_000_000
+
+DAY = 86_400 * SECOND
+
+#: Kind -> what a start_date becomes.
+STARTS: dict[str, Callable[[Condition, str], Condition | None]] = {
+    "exclusive": lambda condition, text: condition._replace(operator=">"),
+    "ignored": lambda condition, text: None,
+    "day": lambda condition, text: condition._replace(value=condition.value // DAY * DAY),
+    "second": lambda condition, text: condition._replace(value=condition.value // SECOND * SECOND),
+    "next second": lambda condition, text: condition._replace(value=-(-condition.value // SECOND) * SECOND),
+    "end": lambda condition, text: condition._replace(operator="<"),
+    "an hour": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
+    "an hour later": lambda condition, text: condition._replace(value=condition.value + 3600 * SECOND),
+}
+
+
+@fault("list.start-date", each=STARTS)
+class OtherStart(Conditions):
+    """start_date keeps other elements than those created at or after it."""
+
+    filter = "start_date"
+
+    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
+        return self.value(condition, text)  # type: ignore[no-any-return]
+
+
+@fault("list.start-date")
+class RefusesStart(RefusesFilter):
+    """start_date is refused."""
+
+    filters = ("start_date",)
+
+
+class ComparesTexts(Filtered):
+    """Compares timestamps as texts, by `keeps`, where a filter has one."""
+
+    name = ""
+
+    def conditions(self, ctx: Context, query: Query) -> list[Condition]:
+        if self.here(ctx) and self.name in query:
+            ctx.notes["text"] = query[self.name][0]
+            query = {name: values for name, values in query.items() if name != self.name}
+        return super().conditions(ctx, query)
+
+    def keeps(self, created: str, text: str) -> bool:
+        return True
+
+    def listed(self, ctx: Context, records: list[Record]) -> list[Record]:
+        text = ctx.notes.get("text")
+        return [
+            record
+            for record in records
+            if text is None or self.keeps(self.timestamp_text(ctx, record["created"]) or "", text)
+        ]
+
+
+@fault("list.start-date")
+class ComparesStartAsText(ComparesTexts):
+    """created and start_date are compared as texts, by which 00.5 is before 00."""
+
+    name = "start_date"
+
+    def keeps(self, created: str, text: str) -> bool:
+        return created >= text
+
+
+@fault("list.end-date")
+class RefusesEnd(RefusesFilter):
+    """end_date is refused."""
+
+    filters = ("end_date",)
+
+
+@fault("list.end-date")
+class ComparesEndAsText(ComparesTexts):
+    """created and end_date are compared as texts, by which 00.5 is before 00."""
+
+    name = "end_date"
+
+    def keeps(self, created: str, text: str) -> bool:
+        return created < text
+
+
+ENDS: dict[str, Callable[[Condition, str], Condition | None]] = {
+    "inclusive": lambda condition, text: condition._replace(operator="<="),
+    "ignored": lambda condition, text: None,
+    "end of day": lambda condition, text: condition._replace(value=-(-condition.value // DAY) * DAY),
+    "end of second": lambda condition, text: condition._replace(
+        value=condition.value // SECOND * SECOND + SECOND
+    ),
+    "second": lambda condition, text: condition._replace(value=condition.value // SECOND * SECOND),
+    "start": lambda condition, text: condition._replace(operator=">="),
+    "an hour": lambda condition, text: condition._replace(value=condition.value + 3600 * SECOND),
+    "an hour earlier": lambda condition, text: condition._replace(value=condition.value - 3600 * SECOND),
+    "nothing": lambda condition, text: condition._replace(value=0),
+}
+
+
+@fault("list.end-date", each=ENDS)
+class OtherEnd(Conditions):
+    """end_date keeps other elements than those created before it."""
+
+    filter = "end_date"
+
+    def changed(self, ctx: Context, condition: Condition, text: str) -> Condition | None:
+        return self.value(condition, text)  # type: ignore[no-any-return]
+
+
+faults["list.date-offset"] |= {
+    "The offset of a date is ignored.": seam(
+        "parameter",
+        lambda self, ctx, query, name: (
+            text and re.sub("[+-][0-9]{2}:[0-9]{2}$", "Z", text)
+            if name.endswith("_date") and isinstance(text := self.usual(), str)
+            else self.usual()
+        ),
+    ),
+}
+
+faults["list.date-offset"] |= {
+    "Of the offset of a date only the hours are read.": seam(
+        "date",
+        lambda self, ctx, query, name: (
+            self.usual()
+            if not (text := (query.get(name) or [""])[0]).endswith(":30")
+            else self.usual() + (1800 if text[-6] == "+" else -1800) * 1_000_000
+        ),
+    ),
+}
+
+
+def _in_milliseconds(self: Any, ctx: Context, query: Any) -> Condition | None:
+    read: Condition | None = self.usual()
+    if read is None:
+        return None
+    steps = read.value // 1000 if self.value == "cut" else -(-read.value // 1000)
+    return read._replace(value=steps * 1000)
+
+
+for rule, name in (("list.start-date", "start_date"), ("list.end-date", "end_date")):
+    faults[rule] |= {
+        f"{name} is read in whole milliseconds, though created shows microseconds.": seam(
+            f"{name}_condition", _in_milliseconds, each=("cut", "rounded up")
+        ),
+    }
+    faults[rule] |= {
+        f"{name} is a microsecond off.": seam(
+            f"{name}_condition",
+            lambda self, ctx, query: (
+                None if (read := self.usual()) is None else read._replace(value=read.value + self.value)
+            ),
+            each={"earlier": -1, "later": 1},
+        ),
+    }

@@ -1,0 +1,97 @@
+"""Servers that mask the numbers of payout destinations otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from conformance.reference.context import Context, Record
+
+from .catalogue import Faulty, fault, faults, seam
+
+#: Kind -> what is shown of an account number.
+LAST4: dict[str, Callable[[str], str | None]] = {
+    "first four": lambda number: number[:4],
+    "last three": lambda number: number[-3:],
+    "last five": lambda number: number[-5:],
+    "masked": lambda number: f"****{number[-4:]}",
+    "none": lambda number: None,
+    "constant": lambda number: "0000",
+    "last four but one": lambda number: number[-5:-1],
+    "empty": lambda number: "",
+}
+
+
+@fault("destination.last4", each=LAST4)
+class OtherDigits(Faulty):
+    """account_number_last4 is not the last four characters of the number."""
+
+    def account_number_last4(self, ctx: Context, record: Record) -> str | None:
+        number = record.get("account_number")
+        return None if number is None else self.value(str(number))
+
+
+faults["destination.last4"] |= {
+    "clabe_last4 is not the last four digits of the CLABE.": seam(
+        "clabe_last4",
+        lambda self, ctx, record: self.usual() and str(record["account_number"])[self.value],
+        each={"the first": slice(0, 4), "without the control digit": slice(-5, -1)},
+    ),
+}
+
+faults["destination.last4"] |= {
+    "account_number_last4 of a CLABE is not its last four digits.": seam(
+        "account_number_last4",
+        lambda self, ctx, record: (
+            str(record["account_number"])[self.value]
+            if len(str(record.get("account_number") or "")) == 18
+            else self.usual()
+        ),
+        each={"the first": slice(0, 4), "without the control digit": slice(-5, -1)},
+    ),
+}
+
+#: Kind -> what is shown of an IBAN or a wallet address.
+MASKS: dict[str, Callable[[str], Any]] = {
+    "null": lambda text: None,
+    "full": lambda text: text,
+    "grouped": lambda text: " ".join(text[at : at + 4] for at in range(0, len(text), 4)),
+    "number": lambda text: int(text[-1] if text[-1].isdigit() else 7),
+    "object": lambda text: {"last4": text[-4:]},
+    "full and more": lambda text: f"{text} (masked)",
+    "small letters": lambda text: text.lower(),
+}
+
+
+@fault(
+    "destination.masked",
+    each=[f"{name} {how}" for name in ("iban", "wallet_address") for how in MASKS],
+    also=("secrets.hidden", "format.fields"),
+)
+class OtherMasks(Faulty):
+    """A masked member is no string, or shows the full value."""
+
+    def masked_as(self, record: Record, name: str, valid: Any) -> Any:
+        """What is shown of one of the two."""
+        which, _, how = self.value.partition(" ")
+        return MASKS[how](str(record[name])) if which == name and record.get(name) is not None else valid
+
+    def iban_masked(self, ctx: Context, record: Record) -> Any:
+        return self.masked_as(record, "iban", super().iban_masked(ctx, record))
+
+    def wallet_address_masked(self, ctx: Context, record: Record) -> Any:
+        return self.masked_as(record, "wallet_address", super().wallet_address_masked(ctx, record))
+
+
+#: Kind -> what is shown of a value.
+UNMASKED: dict[str, Callable[[str], str]] = {
+    "all but the last": lambda text: text[:-1] + "*",
+    "half": lambda text: text[: len(text) // 2] + "****",
+    "the last half": lambda text: "****" + text[len(text) // 2 :],
+}
+
+faults["destination.masked-enough"] |= {
+    "A mask hides too little.": seam(
+        "masked", lambda self, ctx, value: None if value is None else self.value(str(value)), each=UNMASKED
+    ),
+}

@@ -1,0 +1,132 @@
+"""Servers that take codes of countries, currencies and networks as they come: section 4."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from conformance.reference.codes import WALLET_NETWORKS
+from conformance.reference.context import Context
+from conformance.reference.fields import Field
+
+from .catalogue import Faulty, faults, of, seam
+from .fields import of_kind
+from .kinds import ALL, each_field_like, unless_in_kind
+
+
+def _codes(kinds: tuple[str, ...], **patterns: str) -> Callable[[str], Any]:
+    return lambda operation: {
+        f"{name} {label.replace('_', ' ')}": (name, pattern)
+        for name in of_kind(*kinds)(operation)
+        for label, pattern in patterns.items()
+    }
+
+
+class Codes(Faulty):
+    """Lets a code of the field `self.value[0]` pass if it matches the pattern `self.value[1]`."""
+
+    def passes(self, field: Field, value: str) -> bool:
+        """Whether a value is let through."""
+        return bool(field.name == self.value[0] and re.fullmatch(self.value[1], value))
+
+    def check_country(self, ctx: Context, field: Field, value: str) -> None:
+        if not (self.here(ctx) and self.passes(field, value)):
+            super().check_country(ctx, field, value)
+
+    def check_currency(self, ctx: Context, field: Field, value: str) -> None:
+        if not (self.here(ctx) and self.passes(field, value)):
+            super().check_currency(ctx, field, value)
+
+
+faults["fields.country-code"] |= {
+    "A country code that is not two letters is accepted.": of(
+        Codes,
+        each=_codes(
+            ("country",),
+            anything=r".+",
+            three_letters=r"[A-Z]{3}",
+            one_letter=r"[A-Z]",
+            two_characters=r"[A-Z0-9]{2}",
+            two_digits=r"[0-9]{2}",
+        ),
+    ),
+}
+
+faults["fields.country-code"] |= {
+    "A country code is not looked at in one kind of body.": seam(
+        "check_country",
+        unless_in_kind,
+        operations=ALL,
+        each=each_field_like(lambda field: field.kind == "country"),
+    ),
+}
+
+faults["fields.currency-code"] |= {
+    "A currency code that is not three letters is accepted.": of(
+        Codes,
+        each=_codes(
+            ("currency", "destination_currency"),
+            anything=r".+",
+            two_letters=r"[A-Z]{2}",
+            four_letters=r"[A-Z]{4}",
+            three_characters=r"[A-Z0-9]{3}",
+            three_digits=r"[0-9]{3}",
+        ),
+    ),
+}
+
+faults["fields.unassigned-code"] |= {
+    "A code of the right form that is not assigned is accepted.": of(
+        Codes,
+        each=_codes(("country", "currency", "destination_currency"), any=r"[A-Z]{2,3}", letters_z=r"Z{2,3}"),
+    ),
+}
+
+faults["fields.unassigned-code"] |= {
+    "Whether a country code is assigned is not looked at in one kind of body.": seam(
+        "check_assigned",
+        unless_in_kind,
+        operations=ALL,
+        each=each_field_like(lambda field: field.kind == "country"),
+    ),
+}
+
+faults["fields.currency-code", "fields.unassigned-code"] |= {
+    "A currency code is not looked at in one kind of body.": seam(
+        "check_currency",
+        unless_in_kind,
+        operations=("createPayoutDestination",),
+        each={"currency, IBAN alone": ("currency", "IBAN alone")},
+    ),
+}
+
+faults["fields.network"] |= {
+    "A wallet destination needs no network.": seam(
+        "check_network",
+        lambda self, ctx: self.usual() if ("network" in ctx.body) != (self.value == "null") else None,
+        each=("missing", "null"),
+    ),
+}
+
+
+def _any_pair(self: Any, ctx: Any) -> None:
+    if ctx.values.get("currency") in WALLET_NETWORKS:
+        self.usual()
+
+
+faults["fields.currency-kind"] |= {
+    "A virtual account in a cryptocurrency is taken.": seam(
+        "check_currency",
+        lambda self, ctx, field, value: None if value in WALLET_NETWORKS else self.usual(),
+        operations=("createVirtualAccount",),
+    ),
+    "A bank account or payin in a cryptocurrency is taken.": seam(
+        "check_assigned",
+        lambda self, ctx, field, value, codes: None if value in WALLET_NETWORKS else self.usual(),
+        operations=("createPayoutDestination", "createPayin"),
+    ),
+    "A wallet in a fiat currency is taken.": seam(
+        "check_wallet_pair", _any_pair, operations=("createWallet",)
+    ),
+}

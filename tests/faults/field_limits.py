@@ -1,0 +1,175 @@
+"""Servers with other limits of lengths and amounts than those of section 4."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from conformance.contract.rules import RULES
+from conformance.reference.context import Context
+from conformance.reference.fields import FIELDS, Field
+
+from .catalogue import Faulty, fault, faults, hook, seam
+from .fields import SYNTACTIC, fillable, limited
+from .kinds import ALL, each_field_like, unless_in_kind
+
+
+@fault("fields.max-length", each=limited)
+class CutsOff(Faulty):
+    """A value that is too long is cut off."""
+
+    def parse_body(self, ctx: Context) -> dict[str, Any]:
+        body = super().parse_body(ctx)
+        maximum = next(field.max_length for field in FIELDS[ctx.operation] if field.name == self.value)
+        if isinstance(body.get(self.value), str):
+            body[self.value] = body[self.value][:maximum]
+        return body
+
+
+class Lengths(Faulty):
+    """Lets a value of the field `self.value` pass or not by `fits`."""
+
+    def fits(self, field: Field, value: str, maximum: int) -> bool:
+        return len(value) <= maximum
+
+    def check_length(self, ctx: Context, field: Field, value: str) -> None:
+        if not self.here(ctx) or field.name != self.value or field.max_length is None:
+            super().check_length(ctx, field, value)
+        elif not self.fits(field, value, field.max_length):
+            raise self.invalid(ctx, field, "too_long", "is too long")
+
+
+fitting = hook(Lengths, "fits")
+
+faults["fields.max-length"] |= {
+    "A field has no maximum length.": fitting(lambda *_: True, each=limited),
+    "A value one character longer than the maximum is accepted.": fitting(
+        lambda self, field, value, maximum: len(value) <= maximum + 1, each=limited
+    ),
+    "A value up to twice as long as the maximum is refused, a longer one accepted.": fitting(
+        lambda self, field, value, maximum: len(value) <= maximum or len(value) > 2 * maximum, each=limited
+    ),
+    "Only ASCII characters count towards the maximum.": fitting(
+        lambda self, field, value, maximum: sum(character.isascii() for character in value) <= maximum,
+        each=lambda operation: [name for name in limited(operation) if name not in SYNTACTIC],
+    ),
+}
+
+faults["fields.max-length"] |= {
+    "The length of a field is not looked at in one kind of body.": seam(
+        "check_length",
+        unless_in_kind,
+        operations=ALL,
+        each=each_field_like(lambda field: field.max_length is not None),
+    ),
+}
+
+faults["fields.max-length-accepted"] |= {
+    "A value of exactly the maximum length is refused.": fitting(
+        lambda self, field, value, maximum: len(value) < maximum, each=fillable
+    ),
+}
+
+
+@fault(
+    "fields.max-length-accepted",
+    each=lambda operation: [
+        f"{name} {encoding}"
+        for name in fillable(operation)
+        if name not in (*SYNTACTIC, "title")
+        for encoding in ("utf-8", "escaped")
+    ],
+)
+class CountsBytes(Faulty):
+    """The maximum is one of bytes, in UTF-8 or in escapes."""
+
+    def length(self, ctx: Context, value: str) -> int:
+        return len(value.encode("unicode_escape" if self.value.endswith("escaped") else "utf-8"))
+
+    def check_length(self, ctx: Context, field: Field, value: str) -> None:
+        if field.name == self.value.split()[0]:
+            super().check_length(ctx, field, value)
+        elif field.max_length is not None and len(value) > field.max_length:
+            raise self.invalid(ctx, field, "too_long", "is too long")
+
+
+def _limited(operation: str) -> list[str]:
+    kinds = ("name", "label", "display_name", "note", "first_name", "title", "company_name")
+    return [field.name for field in FIELDS[operation] if field.max_length and field.name in kinds]
+
+
+@fault(
+    "fields.max-length-accepted",
+    operations=[
+        name for name in RULES["fields.max-length-accepted"].operations if name != "updateBeneficiary"
+    ],
+    each=_limited,
+)
+class KeepsOneLess(Faulty):
+    """A value of the maximum length comes back without its last character."""
+
+    def kept_fields(self, ctx: Context) -> dict[str, Any]:
+        most = {field.name: field.max_length for field in self.fields(ctx)}
+        return {
+            name: value[:-1] if name == self.value and len(value) == most[name] else value
+            for name, value in super().kept_fields(ctx).items()
+        }
+
+
+#: Of payins that these are refused is implied only: fields.payin-amount-positive.
+_NOT_POSITIVE = ("zero", "zero with decimals", "negative", "just negative")
+
+#: Kind -> whether an amount is accepted that should not be.
+AMOUNTS: dict[str, Callable[[Any], bool]] = {
+    "zero": lambda value: value == "0",
+    "zero with decimals": lambda value: bool(re.fullmatch(r"0\.0+", str(value))),
+    "negative": lambda value: isinstance(value, str) and bool(re.fullmatch(r"-[1-9]\d*(\.\d+)?", value)),
+    "just negative": lambda value: isinstance(value, str) and bool(re.fullmatch(r"-0\.\d+", value)),
+    "words": lambda value: isinstance(value, str) and bool(re.fullmatch("[a-z]+", value)),
+    "empty": lambda value: value == "",
+    "NaN": lambda value: value == "NaN",
+    "infinity": lambda value: value in ("Infinity", "-Infinity"),
+    "letters behind": lambda value: isinstance(value, str) and bool(re.fullmatch(r"[0-9.]+[a-zA-Z]+", value)),
+    "comma": lambda value: isinstance(value, str) and bool(re.fullmatch("[0-9]+,[0-9]+", value)),
+    "a space between digits": lambda value: (
+        isinstance(value, str) and bool(re.fullmatch(r"\d+ \d+(\.\d+)?", value))
+    ),
+    "a point only": lambda value: value == ".",
+    "a sign only": lambda value: value == "-",
+    "two points": lambda value: isinstance(value, str) and value.count(".") > 1,
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number with decimals": lambda value: isinstance(value, float),
+    "any number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "hexadecimal": lambda value: isinstance(value, str) and value.startswith("0x"),
+}
+
+
+@fault(
+    "fields.amount",
+    each=lambda operation: {
+        kind: taken
+        for kind, taken in AMOUNTS.items()
+        if operation != "createPayin" or kind not in _NOT_POSITIVE
+    },
+)
+class TakesAmount(Faulty):
+    """An amount that is no positive decimal in a string is accepted."""
+
+    def parse_body(self, ctx: Context) -> dict[str, Any]:
+        body = super().parse_body(ctx)
+        if "amount" in body and self.value(body["amount"]):
+            body["amount"] = "1.00"
+        return body
+
+
+faults["fields.payin-amount-positive"] |= {
+    "A payin of nothing or less is taken.": seam(
+        "check_amount",
+        lambda self, ctx, field, value: None if self.value(value) else self.usual(),
+        each={
+            "zero": lambda value: re.fullmatch("[0.]+", value),
+            "negative": lambda value: re.fullmatch("-[0-9.]+", value),
+        },
+    ),
+}

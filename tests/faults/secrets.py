@@ -1,0 +1,227 @@
+"""Servers that show a secret."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+
+from .authentication import first_organization
+from .catalogue import Faulty, fault, faults, hook, refuse, seam
+from .completeness import ELEMENTS
+from .crashes import Finishes, answer, succeeded
+from .spellings import ReadsAtOtherPaths, open_reads
+
+
+class ShowsSecret(Faulty):
+    """Shows the caller's signing secret somewhere."""
+
+    def secret(self, ctx: Context) -> str:
+        return (ctx.organization or first_organization(ctx)).secret
+
+
+@fault("secrets.hidden", each=("invalid_signature", "nonce_replay", "timestamp_too_old", "unknown_parent"))
+class SecretInError(ShowsSecret):
+    """The message of an error shows the secret."""
+
+    def error_message(self, ctx: Context, refusal: Refusal) -> str:
+        message = super().error_message(ctx, refusal)
+        return f"{message} ({self.secret(ctx)})" if refusal.kind == self.value else message
+
+
+@fault("secrets.hidden", each=("member", "header"))
+class SecretInSuccess(ShowsSecret):
+    """A success shows the secret."""
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        if not succeeded(response):
+            return response
+        if self.value == "header":
+            return response.with_header(b"x-debug", self.secret(ctx).encode())
+        return response.with_document({**response.document, "debug": {"key": [self.secret(ctx)]}})
+
+
+class ShowsNumber(Faulty):
+    """Shows a number of a payout destination that has to stay hidden, by `shown`."""
+
+    def shown(self, text: str) -> str:
+        return text
+
+    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
+        return document
+
+    def resource(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
+        document = super().resource(ctx, kind, record)
+        name = self.value.split()[0]
+        if self.here(ctx) and kind == "payout_destination" and record.get(name):
+            return self.reveal(dict(document), name, record)
+        return document
+
+
+revealing = hook(ShowsNumber, "reveal")
+
+HIDDEN = ("account_number", "iban", "wallet_address")
+
+SHOWING = (
+    "createPayoutDestination",
+    "listPayoutDestinations",
+    "getBeneficiary",
+    "updateBeneficiary",
+    "disableBeneficiary",
+)
+
+faults["secrets.hidden"] |= {
+    "A payout destination shows the full number under the name it was sent by.": revealing(
+        lambda self, document, name, record: {**document, name: record[name]},
+        operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
+        each=HIDDEN,
+    ),
+}
+
+
+@fault("secrets.hidden", operations=("listPayoutDestinations",), each=HIDDEN)
+class NumberInItem(ShowsNumber):
+    """An item shows the full number under the name it was sent by."""
+
+    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
+        return {**document, name: record[name]}
+
+    def item_fields(self, ctx: Context, kind: str) -> list[str]:
+        return [*super().item_fields(ctx, kind), *HIDDEN]
+
+
+@fault("secrets.hidden", operations=SHOWING, each=("account_number", "account_number grouped"))
+class NumberForLastFour(ShowsNumber):
+    """account_number_last4 is the full number."""
+
+    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
+        number = record[name]
+        shown = "-".join(re.findall(".{1,4}", number)) if "grouped" in self.value else number
+        return {**document, "account_number_last4": shown}
+
+
+@fault(
+    "secrets.hidden",
+    operations=[operation for operation in SHOWING if operation != "listPayoutDestinations"],
+    each=[f"{name} {how}" for name in HIDDEN[1:] for how in ("plain", "grouped", "reversed case")],
+)
+class NumberForMask(ShowsNumber):
+    """A masked member is the full value."""
+
+    def reveal(self, document: dict[str, Any], name: str, record: Record) -> dict[str, Any]:
+        shown = {
+            "plain": record[name],
+            "grouped": " ".join(re.findall(".{1,4}", record[name])),
+            "reversed case": record[name].swapcase(),
+        }[self.value.split(maxsplit=1)[1]]
+        return {**document, f"{name}_masked": shown}
+
+
+faults["secrets.hidden"] |= {
+    "A header shows the full number of a new payout destination.": answer(
+        lambda self, ctx, response: (
+            response.with_header(b"x-created", str(ctx.body[self.value]).encode())
+            if succeeded(response) and ctx.body.get(self.value)
+            else response
+        ),
+        operations=("createPayoutDestination",),
+        each=HIDDEN,
+    ),
+}
+
+
+@fault("secrets.hidden", operations=("createPayout",), each=("account_number", "iban"))
+class NumberInPayout(Finishes):
+    """A payout shows the full number of its destination."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        record = ctx.store.get("payout_destination", str((ctx.record or {}).get("payout_destination_id")))
+        if record is None or not record.get(self.value):
+            return response
+        return response.with_document({**response.document, "paid_to": record[self.value]})
+
+
+@fault("secrets.hidden", operations=("createPayoutDestination",), each=HIDDEN)
+class NumberInRefusal(Faulty):
+    """The refusal of an invalid payout destination repeats the number."""
+
+    def error_message(self, ctx: Context, refusal: Refusal) -> str:
+        message = super().error_message(ctx, refusal)
+        return f"{message} {ctx.body.get(self.value)}" if refusal.kind == "invalid_field" else message
+
+
+@fault(
+    "secrets.hidden",
+    operations=("createPayoutDestination",),
+    each=("missing_headers", "invalid_signature", "unknown_parent"),
+)
+class BodyInRefusal(Faulty):
+    """The refusal repeats the whole body that was sent."""
+
+    def error_message(self, ctx: Context, refusal: Refusal) -> str:
+        message = super().error_message(ctx, refusal)
+        return (
+            f"{message} {ctx.request.body.decode('utf-8', 'replace')}"
+            if refusal.kind == self.value
+            else message
+        )
+
+
+@fault("secrets.hidden", operations=("createPayoutDestination",), each=("replay", "conflict"))
+class NumberInRepetition(Finishes):
+    """A repeated create shows the body that was first sent."""
+
+    def finished(self, ctx: Context, response: Response) -> Response:
+        document = response.document if response.body else {}
+        conflict = (document.get("error") or {}).get("code") == "idempotency_key_conflict"
+        if ctx.replayed if self.value == "replay" else conflict:
+            return response.with_document(
+                {**document, "request": ctx.request.body.decode("utf-8", "replace")}
+            )
+        return response
+
+
+@fault("secrets.hidden", operations=("createPayoutDestination",), each=open_reads)
+class WholeNumbersElsewhere(ReadsAtOtherPaths):
+    """Destinations are shown with their whole numbers at a path that the specification does not have."""
+
+    def admit(self, ctx: Context) -> None:
+        self.authenticate(ctx)
+
+    def _document(self, ctx: Context) -> Any:
+        record = ctx.store.get("payout_destination", ctx.path.decode().rpartition("/")[2])
+        return None if super()._document(ctx) is None else record
+
+
+def _quoting(kind: str) -> Callable[..., Any]:
+    """Refuses a request with its body in the message."""
+    return lambda self, ctx, *_: refuse(Refusal(kind, f"Refused: {ctx.request.body.decode()}"))
+
+
+faults["secrets.hidden"] |= {
+    "The refusal of a request for an unknown beneficiary repeats the body.": seam(
+        "on_missing_child", _quoting("missing_child"), operations=("createPayoutDestination",)
+    ),
+    "The refusal of a request without a key repeats the body.": seam(
+        "on_missing_key", _quoting("missing_idempotency_key"), operations=("createPayoutDestination",)
+    ),
+}
+
+faults["secrets.hidden"] |= {
+    "A beneficiary shows the full numbers of destinations of some kind.": seam(
+        "payout_destination_fields",
+        lambda self, ctx, record: {
+            **self.usual(),
+            **({name: record.get(name) for name in ("account_number", "iban")} if self.value(record) else {}),
+        },
+        operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"),
+        each={
+            kind: ELEMENTS["listPayoutDestinations"][kind]
+            for kind in ("letters beyond ASCII", "no label", "an IBAN alone")
+        },
+    ),
+}

@@ -1,0 +1,259 @@
+"""Servers that take from a body what they assign themselves, or begin otherwise: section 4."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from conformance.contract.rules import OPERATION_SETS
+from conformance.reference.context import Context, Record
+from conformance.reference.seams.resources import KINDS
+from tests.specification import ANSWERS, RESOURCES
+
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .crashes import paid_to_wallet
+from .formats import document
+from .resources import Shows, showing
+
+#: operationId -> a member and a value which is not that of a new resource.
+INITIAL: dict[str, list[tuple[str, Any]]] = {
+    operation: [("status", status) for status in RESOURCES[ANSWERS[operation]]["status"].values[1:]]
+    for operation in OPERATION_SETS["create"]
+}
+INITIAL["createPayin"] = []
+INITIAL["createAccount"] += [
+    (
+        "balances",
+        [
+            {
+                "currency": "USD",
+                "currency_type": "fiat",
+                "available_balance": "0.00",
+                "pending_payout": "0.00",
+                "pending_payin": "0.00",
+                "total_balance": "0.00",
+                "updated_at": "2026-01-01T00:00:00Z",
+            }
+        ],
+    )
+]
+INITIAL["createBeneficiary"] += [("verified", True), ("beneficiary_type", "business")]
+INITIAL["createPayoutDestination"] += [("is_default", True)]
+INITIAL["createPayout"] += [
+    ("provider", "acme"),
+    ("provider_reference_id", "r1"),
+    ("submitted_at", "2026-01-01T00:00:00Z"),
+    ("completed_at", "2026-01-01T00:00:00Z"),
+    ("failed_at", "2026-01-01T00:00:00Z"),
+    ("failed_reason", "none"),
+]
+
+
+@fault(
+    "create.initial-state",
+    each=lambda operation: {
+        f"{name} {value if isinstance(value, str) else type(value).__name__}": (name, value)
+        for name, value in INITIAL[operation]
+    },
+)
+class BeginsOtherwise(Shows):
+    """A new resource is in another state, or has another default."""
+
+    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        name, value = self.value
+        return document if name in ctx.body and name != "status" else {**document, name: copy.deepcopy(value)}
+
+
+@fault("create.initial-state", operations=("createBeneficiary",))
+class BeginsWithDestinations(Shows):
+    """A new beneficiary has a payout destination."""
+
+    def shown(self, ctx: Context, document: dict[str, Any]) -> Mapping[str, Any]:
+        assert ctx.account is not None
+        rows = ctx.store.select("beneficiary", ctx.account["id"])
+        found = [made for row in rows for made in self.destinations(ctx, row)]
+        stamp = {"created": document["created"], "updated": document["updated"]}
+        made = found[:1] or [
+            {
+                "id": "dest_0001",
+                "object": "payout_destination",
+                "beneficiary_id": document["id"],
+                "country": "US",
+                "payout_method": "ach",
+                "type": "bank_account",
+                "label": None,
+                "currency": "USD",
+                "network": None,
+                "status": "active",
+                "is_default": False,
+                **stamp,
+            }
+        ]
+        return {**document, "payout_destinations": made}
+
+
+faults["create.initial-state"] |= {
+    "A new payin is not pending, which is the only status listed.": showing(
+        lambda self, ctx, document: {**document, "status": "completed"},
+        operations=("createPayin",),
+        also=("format.enum",),
+    ),
+}
+
+
+def _approved(self: Any, ctx: Context) -> dict[str, Any]:
+    state: dict[str, Any] = self.usual()
+    return {**state, "status": "pending"} if self.value(Decimal(str(ctx.values["amount"]))) else state
+
+
+#: Kind -> the payouts that nobody need approve.
+UNAPPROVED: dict[str, Callable[[Decimal], bool]] = {
+    "below one": lambda amount: amount < 1,
+    "ten and more": lambda amount: amount >= 10,
+    "of cents": lambda amount: amount % 1 != 0,
+    "of a whole number": lambda amount: amount % 1 == 0,
+}
+
+faults["create.initial-state"] |= {
+    "A payout of some amounts is approved as soon as it is made.": seam(
+        "initial_state", _approved, operations=("createPayout",), each=UNAPPROVED
+    ),
+}
+
+faults["create.initial-state"] |= {
+    "A payout to a wallet is processed as soon as it is made.": seam(
+        "initial_state",
+        lambda self, ctx: {**self.usual(), **({"status": "processing"} if paid_to_wallet(ctx) else {})},
+        operations=("createPayout",),
+    ),
+}
+
+#: Kind of resource -> members that are not for the client to say, as servers of a careless kind take them.
+OWNED: dict[str, tuple[str, ...]] = {
+    "account": ("status", "balances"),
+    "beneficiary": ("status", "verified", "payout_destinations"),
+    "payout_destination": ("status",),
+    "payout": (
+        "status",
+        "provider",
+        "provider_reference_id",
+        "submitted_at",
+        "completed_at",
+        "failed_at",
+        "failed_reason",
+    ),
+    "virtual_account": ("status",),
+    "wallet": ("status",),
+    "payin": ("status",),
+}
+
+faults["create.server-owned"] |= {
+    "A member that only the server may set is taken from the body.": showing(
+        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
+        operations=[operation for operation in OPERATION_SETS["create"] if operation != "createPayin"],
+        each=lambda operation: OWNED[KINDS[operation]],
+    ),
+    "A new payin has the status that the body says.": showing(
+        lambda self, ctx, document: {**document, "status": ctx.body.get("status", "pending")},
+        operations=("createPayin",),
+        also=("format.enum",),
+    ),
+}
+
+
+@fault(
+    "create.server-owned",
+    operations=(
+        "createAccount",
+        "createBeneficiary",
+        "createPayoutDestination",
+        "createVirtualAccount",
+        "createWallet",
+    ),
+)
+class TakesOwnedUnseen(Faulty):
+    """The status is taken from the body; the answer to the create does not show it, later ones do."""
+
+    def initial_state(self, ctx: Context) -> dict[str, Any]:
+        state = super().initial_state(ctx)
+        return {**state, "status": ctx.body.get("status", state["status"])}
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        return {**document, "status": "active"}
+
+
+#: Operation -> members of its resource that only the server sets, beside its state.
+OWNED_BY_SERVER = {
+    "createAccount": ("created", "updated"),
+    "createBeneficiary": ("created", "updated"),
+    "createPayoutDestination": ("created", "account_number_last4"),
+    "createPayout": ("created", "initiated_at", "amount_in_usd"),
+    "createVirtualAccount": ("created", "reference", "provider_reference_id", "bank_details"),
+    "createWallet": ("created", "addresses"),
+    "createPayin": ("created",),
+}
+
+faults["create.server-owned"] |= {
+    "A member that the server assigns is taken from the body.": document(
+        lambda self, ctx, shown: {**shown, self.value: ctx.body.get(self.value, shown[self.value])},
+        each=OWNED_BY_SERVER.__getitem__,
+        also=("format.timestamp-current",),
+    ),
+    "A create that names members of the server is answered with a redirection.": seam(
+        "check_together",
+        lambda self, ctx: (
+            refuse(refusal(303, "moved", "moved")) if {"id", "created"} & ctx.body.keys() else self.usual()
+        ),
+    ),
+}
+
+
+@fault("create.server-owned", operations=("createBeneficiary", "createVirtualAccount"))
+class ParentOfTheBody(Faulty):
+    """A new resource is put under the account that the body names."""
+
+    def new_record(self, ctx: Context) -> Record:
+        record = super().new_record(ctx)
+        return {**record, "parent": ctx.body.get("account_id", record["parent"])}
+
+    def resource(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
+        shown = super().resource(ctx, kind, record)
+        named = self.here(ctx) and ctx.account is not None
+        return {**shown, "account_id": ctx.account["id"]} if named and ctx.account else shown
+
+
+@fault("create.server-owned", operations=("createAccount",))
+class BalancesOfTheBody(Faulty):
+    """The balances that the body names are the account's, which later reads show."""
+
+    everywhere = True
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        if self.here(ctx) and ctx.record is not None and ctx.body.get("balances"):
+            self.__dict__.setdefault("named", {})[ctx.record["id"]] = ctx.body["balances"]
+
+    def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
+        shown = super().account_balances(ctx, record)
+        return {**shown, "balances": self.__dict__.get("named", {}).get(record["id"], shown["balances"])}
+
+
+@fault("create.server-owned", operations=("createBeneficiary",))
+class DestinationsOfTheBody(Faulty):
+    """The destinations that the body names are the beneficiary's, which later reads show."""
+
+    everywhere = True
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        if self.here(ctx) and ctx.record is not None and ctx.body.get("payout_destinations"):
+            self.__dict__.setdefault("named", {})[ctx.record["id"]] = ctx.body["payout_destinations"]
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        shown = super().shape(ctx, kind, document)
+        named = self.__dict__.get("named", {}).get(document.get("id"))
+        return (
+            {**shown, "payout_destinations": named} if named and ctx.operation == "getBeneficiary" else shown
+        )

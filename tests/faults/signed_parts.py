@@ -1,0 +1,238 @@
+"""Servers whose signature leaves out a part of the request: section 5.3."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qsl, quote, unquote, unquote_to_bytes, urlencode
+
+from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS
+from conformance.reference.context import Context
+from conformance.reference.routes import ROUTES
+
+from .catalogue import Faulty, fault, faults, hook, seam
+from .http import chunked
+from .signatures import AlsoSigned, body_forms
+
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
+
+
+def _other_methods(operation: str) -> list[str]:
+    return [method for method in METHODS[:2] if method != OPERATIONS[operation].method]
+
+
+also_signed = hook(AlsoSigned, "alternatives")
+
+faults["auth.signed-method"] |= {
+    "A signature made for any method is accepted.": also_signed(
+        lambda self, ctx: (self.string(ctx, method=method) for method in METHODS)
+    ),
+    "A signature made for this method is accepted.": also_signed(
+        lambda self, ctx: [self.string(ctx, method=self.value)], each=_other_methods
+    ),
+    "A signature made for the method in lower case is accepted.": also_signed(
+        lambda self, ctx: [ctx.request.method.lower().encode() + self.string(ctx, method="")]
+    ),
+    "A signature made without a method is accepted.": also_signed(
+        lambda self, ctx: [self.string(ctx, method="")]
+    ),
+}
+
+
+def _other_paths(ctx: Context) -> Iterator[bytes]:
+    """The paths of the other operations with the same ids."""
+    for _, path in ROUTES.values():
+        named = {name: ctx.params.get(name, "x") for name in re.findall(r"{(\w+)}", path)}
+        yield path.format(**named).encode()
+
+
+PATHS = {
+    "without version": lambda ctx: [ctx.request.target.removeprefix(b"/v1")],
+    "of another operation": _other_paths,
+    "without its last part": lambda ctx: [ctx.path.rpartition(b"/")[0]],
+    "none": lambda ctx: [b"" + (b"?" + ctx.query if ctx.query else b"")],
+    "with a slash behind": lambda ctx: [ctx.path + b"/"],
+}
+
+faults["auth.signed-path"] |= {
+    "A signature made for another path is accepted.": also_signed(
+        lambda self, ctx: (
+            self.string(ctx, target=target) for target in self.value(ctx) if target != ctx.request.target
+        ),
+        each=PATHS,
+    ),
+}
+
+
+def _other_values(ctx: Context) -> Iterator[bytes]:
+    """The query with each numeric value replaced by other numbers."""
+    for found in re.finditer(rb"(?<==)\d+", ctx.query):
+        for number in range(200):
+            yield ctx.query[: found.start()] + b"%d" % number + ctx.query[found.end() :]
+
+
+def _pairs(ctx: Context) -> list[bytes]:
+    return ctx.query.split(b"&") if ctx.query else []
+
+
+#: Kind -> queries over which a signature is accepted, beside the one that was sent.
+QUERIES = {
+    "left out": lambda ctx: [b""],
+    "sorted": lambda ctx: [b"&".join(sorted(_pairs(ctx)))],
+    "reversed": lambda ctx: [b"&".join(reversed(_pairs(ctx)))],
+    "decoded": lambda ctx: [unquote_to_bytes(ctx.query)],
+    "encoded": lambda ctx: [
+        quote(unquote(ctx.query.decode("latin-1"), "latin-1"), safe="=&", encoding="latin-1").encode(),
+        urlencode(parse_qsl(ctx.query.decode("latin-1"), True)).encode(),
+        urlencode(parse_qsl(ctx.query.decode("latin-1"), True), quote_via=quote).encode(),
+    ],
+    "other values": _other_values,
+    "first parameter only": lambda ctx: _pairs(ctx)[:1],
+}
+
+
+@fault(
+    "auth.signed-query",
+    each=lambda operation: (
+        QUERIES
+        if OPERATIONS[operation].is_list
+        else {
+            name: QUERIES[name]
+            for name in ("left out", "sorted", "reversed", "encoded", "decoded", "other values")
+        }
+    ),
+)
+class OtherQueries(AlsoSigned):
+    """A signature made for another query is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        for query in self.value(ctx):
+            if query != ctx.query:
+                yield self.string(ctx, target=ctx.path + (b"?" + query if query else b""))
+
+
+faults["auth.signed-query"] |= {
+    "A signature made for a query that is not sent is accepted.": also_signed(
+        lambda self, ctx: [
+            self.string(ctx, target=ctx.request.target + b"?" + query)
+            for query in (b"size=2&page=1&probe=%5F", b"second=2&first=1&probe=%5F")
+            if b"?" not in ctx.request.target
+        ]
+    ),
+    "The query is no part of the signature.": seam("signed_target", lambda self, ctx: ctx.path),
+}
+
+#: Kind -> the seconds by which the signed timestamp may differ from the one that was sent.
+DRIFTS = {"later": range(1, 400), "earlier": range(-400, 0)}
+
+
+@fault("auth.signed-timestamp", each=("later", "earlier", "none"))
+class OtherTimestamps(AlsoSigned):
+    """A signature made for another timestamp, or without one, is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        if self.value == "none":
+            yield self.string(ctx, timestamp="")
+            return
+        try:
+            sent = int(self.signed_timestamp(ctx))
+        except ValueError:
+            return
+        for drift in DRIFTS[self.value]:
+            yield self.string(ctx, timestamp=str(sent + drift))
+
+
+@fault("auth.signed-nonce", each=("none", "upper case"))
+class OtherNonces(AlsoSigned):
+    """A signature made for the nonce in other letters, or without one, is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        sent = self.signed_nonce(ctx)
+        if self.value == "none":
+            yield self.string(ctx, nonce="")
+        elif sent != sent.upper():
+            yield self.string(ctx, nonce=sent.upper())
+
+
+@fault("auth.signed-nonce")
+class RemembersSignatures(Faulty):
+    """A signature that was right before is accepted with another nonce."""
+
+    def check_signature(self, ctx: Context) -> None:
+        presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
+        known = self.__dict__.setdefault("known", set())
+        if presented not in known:
+            super().check_signature(ctx)
+            known.add(presented)
+
+
+@fault("auth.signed-body", each=("compact", "spaced", "sorted", "empty"))
+class OtherBodies(AlsoSigned):
+    """A signature made over the body in another form, or over none, is accepted."""
+
+    def alternatives(self, ctx: Context) -> Iterator[bytes]:
+        for name, body in body_forms(ctx).items():
+            if name == self.value and body != ctx.request.body:
+                yield self.string(ctx, body=body)
+
+
+faults["auth.signed-body"] |= {
+    "A body without a length is taken whatever the signature covers.": seam(
+        "signed_body",
+        lambda self, ctx: b"" if chunked(ctx) else self.usual(),
+        also=("http.chunked-body",),
+    ),
+    "A body without a length needs no signature.": seam(
+        "check_signature", lambda self, ctx: None if chunked(ctx) else self.usual()
+    ),
+}
+
+
+def _known_fields(self: Any, ctx: Context) -> bytes:
+    """The body without what the server does not know, as a structure that it is read into has it."""
+    with contextlib.suppress(ValueError):
+        body = json.loads(ctx.request.body)
+        known = {field.name for field in self.fields(ctx)}
+        kept = {name: value for name, value in body.items() if name in known}
+        return json.dumps(kept, ensure_ascii=False, separators=(",", ":")).encode()
+    return b""
+
+
+faults["auth.signed-body"] |= {
+    "A signature made over the known fields of the body is accepted.": also_signed(
+        lambda self, ctx: [self.string(ctx, body=_known_fields(self, ctx))]
+    ),
+    "A signature made over a part of the body is accepted.": also_signed(
+        lambda self, ctx: [self.string(ctx, body=self.value(ctx.request.body))],
+        each={
+            "half": lambda body: body[: len(body) // 2],
+            "all but white space behind": lambda body: body.rstrip() + b" " * 9001,
+        },
+    ),
+    "A signature made over the body in small letters is accepted.": also_signed(
+        lambda self, ctx: [self.string(ctx, body=ctx.request.body.replace(b"conformancE", b"conformance"))]
+    ),
+}
+
+faults["auth.signed-body"] |= {
+    "A body that is not declared as JSON is no part of the signature.": also_signed(
+        lambda self, ctx: (
+            [self.string(ctx, body=b"")] if ctx.header(b"content-type") != "application/json" else []
+        ),
+    ),
+}
+
+faults["auth.signed-empty-body"] |= {
+    "A signature made over an empty JSON value is accepted although no body is sent.": also_signed(
+        lambda self, ctx: [] if ctx.request.body else [self.string(ctx, body=self.value.encode())],
+        each=("{}", "null"),
+    ),
+    "A body need not be signed where none is taken.": also_signed(
+        lambda self, ctx: [self.string(ctx, body=b"")] if ctx.request.body else [],
+        operations=["disableBeneficiary"],
+    ),
+}

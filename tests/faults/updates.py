@@ -1,0 +1,237 @@
+"""Servers that update beneficiaries otherwise: section 4.2.4."""
+
+from __future__ import annotations
+
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.refusals import Refusal
+from tests.specification import ADDRESS
+
+from .beneficiaries import fields_of_beneficiary
+from .catalogue import Faulty, fault, faults, refusal, refuse, seam
+from .crashes import succeeded
+from .creation import KEPT_TEXTS, changed_address, rows_of_texts
+from .formats import document
+from .resources import free_texts, other, showing
+
+
+@fault("beneficiary.update", each=fields_of_beneficiary)
+class ShowsOnly(Faulty):
+    """A PATCH answers this field changed, but a later read shows the old value."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        assert ctx.beneficiary is not None
+        old = ctx.beneficiary
+        super().update_beneficiary(ctx)
+        assert ctx.record is not None
+        ctx.store.update({**ctx.record, self.value: old.get(self.value)})
+
+
+@fault("beneficiary.update", each=fields_of_beneficiary)
+class StoresOnly(Faulty):
+    """A PATCH stores this field, but its answer shows the old value."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        old = ctx.beneficiary or {}
+        super().update_beneficiary(ctx)
+        ctx.record = {**(ctx.record or {}), self.value: old.get(self.value)}
+
+
+faults["beneficiary.update"] |= {
+    "A PATCH does not change this field.": seam(
+        "patched",
+        lambda self, ctx, record: {**self.usual(), self.value: record.get(self.value)},
+        each=fields_of_beneficiary,
+    ),
+    "A PATCH empties this optional field where it does not name it.": seam(
+        "patched",
+        lambda self, ctx, *_: {**self.usual(), self.value: ctx.values.get(self.value)},
+        each=("title", "middle_name", "company_name", "tax_id", "note"),
+    ),
+    "A PATCH changes this field where it does not name it.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **self.usual(),
+            self.value: ctx.values.get(self.value, other(self.value, record.get(self.value) or "individual")),
+        },
+        each=[
+            name
+            for name in fields_of_beneficiary()
+            if name not in ("title", "middle_name", "company_name", "tax_id", "note")
+        ],
+    ),
+    "A PATCH changes a member that only the server may set.": seam(
+        "patched",
+        lambda self, ctx, *_: {
+            **self.usual(),
+            self.value: {"created": ctx.now, "status": "inactive", "verified": True}[self.value],
+        },
+        each=("created", "status", "verified"),
+    ),
+    "Of the fields that a PATCH names only the first one changes.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            **record,
+            **dict(list(ctx.values.items())[:1]),
+            "updated": self.touched(ctx, record),
+        },
+    ),
+}
+
+faults["beneficiary.update"] |= {
+    "A PATCH of the address leaves this member as it was.": seam(
+        "patched",
+        lambda self, ctx, record: changed_address(
+            self.usual(), lambda address: {self.value: record["address"].get(self.value)}
+        ),
+        each=ADDRESS,
+    ),
+    "A note that a PATCH names is cut.": seam(
+        "patched",
+        lambda self, ctx, record: {
+            name: value[: self.value] if name == "note" and value else value
+            for name, value in self.usual().items()
+        },
+        each=(255, 512),
+    ),
+    "A PATCH of several fields leaves this one as it was.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            {**self.usual(), self.value: record.get(self.value)} if len(ctx.values) > 1 else self.usual()
+        ),
+        each=("title", "middle_name", "display_name", "phone", "tax_id", "note"),
+    ),
+}
+
+
+@fault("beneficiary.update", each=KEPT_TEXTS)
+class PatchKeepsOtherTexts(Faulty):
+    """Some characters of free texts that a PATCH names are kept as others, or not at all."""
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        texts = free_texts("createBeneficiary")
+        changed = {name: value for name, value in ctx.values.items() if name in texts and value}
+        return {
+            **super().patched(ctx, record),
+            **{name: self.value(value) for name, value in changed.items()},
+        }
+
+
+@fault("beneficiary.update", each=("note", "email", "first_name", "address"))
+class PatchesAll(Faulty):
+    """A PATCH of this field changes it in all beneficiaries of the account."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        if self.value in ctx.values:
+            for other in ctx.store.select("beneficiary", str(ctx.params["account_id"])):
+                ctx.store.update({**other, self.value: ctx.values[self.value]})
+
+
+@fault("beneficiary.update", "beneficiary.disable")
+class ReadsStayAsTheyWere(Faulty):
+    """What was read once is read the same ever after, whatever is changed."""
+
+    everywhere = True
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        if ctx.operation != "getBeneficiary" or not succeeded(response):
+            return response
+        kept = self.__dict__.setdefault("kept", {}).setdefault(ctx.path, response.document)
+        return response.with_document(kept)
+
+
+faults["beneficiary.update"] |= {
+    "A PATCH makes a disabled beneficiary active.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "status": "active"}
+    ),
+    "A PATCH of a business is refused.": seam(
+        "patched",
+        lambda self, ctx, record: (
+            refuse(Refusal("invalid_field")) if record["beneficiary_type"] == "business" else self.usual()
+        ),
+    ),
+}
+
+faults["beneficiary.update"] |= rows_of_texts(("updateBeneficiary",))
+
+faults["beneficiary.update-moves-updated"] |= {
+    "A PATCH leaves updated as it was.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["updated"]}
+    ),
+    "A PATCH moves updated back to before the create.": seam(
+        "patched", lambda self, ctx, record: {**self.usual(), "updated": record["created"] - 60_000_000}
+    ),
+}
+
+faults["beneficiary.update-empty"] |= {
+    "A PATCH with an empty object is refused.": seam(
+        "update_beneficiary",
+        lambda self, ctx: refuse(Refusal("invalid_field")) if not ctx.values else self.usual(),
+    ),
+}
+
+
+@fault("beneficiary.update-empty", each=("title", "note", "status", "address", "first_name"))
+class EmptyResets(Faulty):
+    """A PATCH with an empty object changes this member."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        if not ctx.values:
+            record = ctx.record or {}
+            changed = None if self.value in ("title", "note") else other(self.value, record[self.value])
+            ctx.record = {**record, self.value: changed}
+            ctx.store.update(ctx.record)
+
+
+@fault("beneficiary.update-empty")
+class EmptyDisables(Faulty):
+    """A PATCH with an empty object is answered as it should, and stored with another note."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        if not ctx.values:
+            ctx.store.update({**(ctx.record or {}), "note": "emptied"})
+
+
+faults["beneficiary.update-server-owned"] |= {
+    "A PATCH takes a member that only the server may set.": showing(
+        lambda self, ctx, document: {**document, self.value: ctx.body.get(self.value, document[self.value])},
+        each=("status", "verified", "id", "created", "account_id", "payout_destinations"),
+    ),
+}
+
+
+@fault("beneficiary.update-server-owned", each=("status", "verified"))
+class PatchesOwnedUnseen(Faulty):
+    """A PATCH takes a member that only the server may set, which only a later read shows."""
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        if self.value in ctx.body:
+            ctx.store.update({**(ctx.record or {}), self.value: ctx.body[self.value]})
+
+
+faults["beneficiary.update-server-owned"] |= {
+    "A PATCH that names members of the server is answered with a redirection.": seam(
+        "check_state",
+        lambda self, ctx: (
+            refuse(refusal(303, "moved", "moved")) if {"id", "created"} & ctx.body.keys() else self.usual()
+        ),
+    ),
+    "updated is what a PATCH names.": document(
+        lambda self, ctx, shown: {**shown, "updated": ctx.body.get("updated", shown["updated"])}
+    ),
+}
+
+faults["beneficiary.update-company-name"] |= {
+    "A PATCH may leave a business without company_name.": seam("check_state", lambda self, ctx: None),
+}
+
+faults["beneficiary.update-company-name"] |= {
+    "A PATCH that makes a business need only name company_name, if with null.": seam(
+        "check_company_name", lambda self, ctx, fields: None if len(ctx.body) > 1 else self.usual()
+    ),
+}

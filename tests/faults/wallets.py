@@ -1,0 +1,116 @@
+"""Servers that issue wallets twice, or with another address."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from conformance.reference.context import Context
+
+from .catalogue import Faulty, fault, faults, seam
+
+#: Kind -> addresses that a wallet may not have.
+ADDRESSES: dict[str, Any] = {
+    "none": [],
+    "texts": ["0x00"],
+    "address a number": [{"address": 12345, "tag": None}],
+    "address null": [{"address": None, "tag": None}],
+    "address missing": [{"tag": None}],
+    "tag a number": [{"address": "0x00", "tag": 12}],
+    "tag missing": [{"address": "0x00"}],
+    "an object": {"address": "0x00", "tag": None},
+    "null": None,
+    "second one broken": [{"address": "0x00", "tag": None}, {"address": "0x01"}],
+}
+
+faults["wallet.addresses"] |= {
+    "The addresses of a new wallet are missing, or of another form.": seam(
+        "addresses", lambda self, *_: copy.deepcopy(self.value), each=ADDRESSES
+    ),
+}
+
+
+@fault("wallet.duplicate")
+class ListsDuplicates(Faulty):
+    """A second wallet of the same pair is refused, but it is there."""
+
+    def on_duplicate_wallet(self, ctx: Context) -> None:
+        self.create(ctx)
+        super().on_duplicate_wallet(ctx)
+
+
+@fault("wallet.duplicate")
+class AnswersTheFirst(Faulty):
+    """A second create of the same pair is answered with the first wallet."""
+
+    def create_wallet(self, ctx: Context) -> None:
+        if not self.claim_wallet_pair(ctx):
+            same = {name: ctx.values[name] for name in ("currency", "network")}
+            ctx.record = next(
+                wallet
+                for wallet in ctx.store.select("wallet", self.parent(ctx)["id"])
+                if same.items() <= wallet.items()
+            )
+        else:
+            self.create(ctx)
+
+
+@fault("wallet.duplicate")
+class ReplacesTheFirst(Faulty):
+    """A second wallet of the same pair is refused, and the first one becomes inactive."""
+
+    def on_duplicate_wallet(self, ctx: Context) -> None:
+        for wallet in ctx.store.select("wallet", self.parent(ctx)["id"]):
+            ctx.store.change("DELETE FROM resources WHERE id = ?", wallet["id"])
+        self.create(ctx)
+        super().on_duplicate_wallet(ctx)
+
+
+faults["wallet.duplicate"] |= {
+    "A second wallet of the same pair is created.": seam("on_duplicate_wallet", lambda *_: None),
+    "A second wallet of the same pair is refused under the same label only.": seam(
+        "claim_wallet_pair",
+        lambda self, ctx: ctx.store.claim_wallet_pair(
+            self.parent(ctx)["id"],
+            str(ctx.values["currency"]),
+            f"{ctx.values['network']} {ctx.values['label']}",
+        ),
+    ),
+    "A wallet of another currency is refused on a network that has a wallet already.": seam(
+        "claim_wallet_pair",
+        lambda self, ctx: ctx.store.claim_wallet_pair(self.parent(ctx)["id"], "", str(ctx.values["network"])),
+    ),
+}
+
+
+@fault("wallet.duplicate")
+class OnlyTheLastPair(Faulty):
+    """A second wallet of a pair is refused only until a wallet of another pair is created."""
+
+    def claim_wallet_pair(self, ctx: Context) -> bool:
+        ctx.store.change(
+            "DELETE FROM wallet_pairs WHERE account = ? AND (currency, network) <> (?, ?)",
+            self.parent(ctx)["id"],
+            ctx.values["currency"],
+            ctx.values["network"],
+        )
+        return super().claim_wallet_pair(ctx)
+
+
+@fault("wallet.duplicate")
+class ForgetsTheKey(Faulty):
+    """After a refused duplicate, the first wallet's key does not bring the first answer again."""
+
+    def on_duplicate_wallet(self, ctx: Context) -> None:
+        ctx.store.change("DELETE FROM answers")
+        super().on_duplicate_wallet(ctx)
+
+
+faults["wallet.duplicate"] |= {
+    "A wallet of the same currency is refused on another network.": seam(
+        "claim_wallet_pair",
+        lambda self, ctx: ctx.store.claim_wallet_pair(
+            self.parent(ctx)["id"], str(ctx.values["currency"]), ""
+        ),
+    ),
+}

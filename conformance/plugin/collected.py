@@ -8,7 +8,7 @@ import pytest
 
 from conformance._options import Effort
 from conformance.plugin import options, selection
-from conformance.plugin.effort import in_quick
+from conformance.plugin.known import in_quick, late
 
 if TYPE_CHECKING:
     from conformance.harness.check import Check
@@ -18,13 +18,14 @@ if TYPE_CHECKING:
 def standing(item: pytest.Item) -> tuple[Any, ...]:
     """Where a test stands in a run: what waits is asked for last, and what looks back at what was sent stands
     behind all of its rank."""
-    from conformance.plugin.ordering import place, rank
+    # Other people's runs have no test of the suite.
+    from conformance.plugin.ordering import place
 
     test = ours(item)
     if test is None:
         return (False,)
     waits, looks_back = (getattr(test[0], name, False) for name in ("waits", "last"))
-    return waits, rank(item.nodeid), looks_back, place(item.nodeid)
+    return waits, late(item.nodeid), looks_back, place(item.nodeid)
 
 
 def deep(item: pytest.Item) -> bool:

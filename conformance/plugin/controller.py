@@ -20,12 +20,12 @@ from conformance.contract.rules import Level
 from conformance.diagnosis.examine import latency, preflight
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
-from conformance.plugin.effort import in_part
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
-from conformance.plugin.lanes import suggested
+from conformance.plugin.known import Numbers
+from conformance.plugin.lanes import FEWEST, suggested
 from conformance.plugin.limits import budget
 from conformance.plugin.options import EMBEDDED, Options
-from conformance.plugin.plan import Numbers, Plan
+from conformance.plugin.plan import QUICK_WORKERS, Plan
 from conformance.plugin.selection import judged_by
 from conformance.plugin.waiting import wait_for
 from conformance.report.document import Document
@@ -67,8 +67,6 @@ class Controller:
         self.ledger.sent = self._spent
         self.ledger.narrowed = options.narrowed
         self.ledger.effort = str(options.effort)
-        if options.effort is Effort.QUICK:
-            self.ledger.judged_in_part = in_part()
         self.ran = 0
         #: How many processes run checks.
         self.workers = 1
@@ -155,9 +153,17 @@ class Controller:
     @property
     def lanes(self) -> int:
         """How many tests each process runs at once."""
-        if self.options.lanes is None and self.embedded:
+        quick, near = self.options.effort is Effort.QUICK, suggested(self._latency) == FEWEST
+        if self.options.lanes is None and (self.embedded or (quick and near)):
             return 1
+        if quick:
+            return max(1, min(self.options.lanes or 2, QUICK_WORKERS // self.processes))
         return self.options.lanes or suggested(self._latency, self.workers)
+
+    @property
+    def processes(self) -> int:
+        """How many processes run tests."""
+        return min(self.workers, QUICK_WORKERS) if self.options.effort is Effort.QUICK else self.workers
 
     def for_workers(self) -> dict[str, Any]:
         """What the processes that run checks need, as plain data."""
@@ -205,6 +211,7 @@ class Controller:
 
     def finish(self, interrupted: str) -> None:
         """Writes all formats of the results, and the files that the user asked for by option."""
+        # Imported while nothing waits for it any more, so that the first check begins sooner.
         from conformance.report.building import build as build_document
         from conformance.report.write import write_all
 
@@ -221,6 +228,7 @@ class Controller:
             self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
 
     def _info(self, interrupted: str) -> RunInfo:
+        # As above.
         from conformance.report.building import RunInfo
 
         return RunInfo(
@@ -240,6 +248,7 @@ class Controller:
 
     def _write_lists(self) -> None:
         if path := self.options.write_known_failures:
+            # Few runs write one, or read one below.
             from conformance.report.known_failures import write_known
 
             write_known(self.ledger, path, known=self.known)

@@ -10,8 +10,9 @@ import pytest
 from conformance._text import printable
 from conformance.contract.rules import RULES
 from conformance.judge.invariants import INVARIANTS
+from conformance.plugin.known import Numbers
 from conformance.plugin.options import EMBEDDED, Options
-from conformance.plugin.plan import Numbers, Plan, bounded, by_case
+from conformance.plugin.plan import Plan, bounded, by_case
 from conformance.target.applicability import absent
 from conformance.target.environment import given
 from conformance.target.file import Target, TargetError, load

@@ -15,11 +15,10 @@ from conformance.harness.check import Check
 from conformance.harness.exploration import Exploration
 from conformance.judge.findings import Finding
 from conformance.plugin import ordering
-from conformance.plugin.effort import wants
+from conformance.plugin.known import Numbers, wants
 from conformance.plugin.lanes import Lanes, shares
 from conformance.plugin.limits import budget
 from conformance.plugin.options import Options
-from conformance.plugin.plan import Numbers
 from conformance.plugin.selection import scope
 from conformance.plugin.worker import Worker, fuzz_settings
 from conformance.target.file import Target
@@ -117,11 +116,6 @@ class Executor:
         if self._own is None:
             self._own = self._make(0 if self._ahead is None else self.lanes)
         return self._own
-
-    @property
-    def runs_ahead(self) -> bool:
-        """True if lanes run tests before pytest asks for them."""
-        return self._ahead is not None
 
     def stop(self) -> None:
         """Begins nothing more."""

@@ -1,6 +1,7 @@
 """What pytest calls: each hook translates, and leaves the rest to the controller or the worker.
 
-It stays out of the way of sessions that do not collect the suite's checks, and imports little for them.
+It stays out of the way of sessions that do not collect the suite's checks. All of them import this module, so
+imports inside its functions are of what only the suite's own runs need.
 """
 
 from __future__ import annotations
@@ -14,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from conformance._options import Effort
+from conformance._private import choose_root_again, keep_cache_in, option_names
 from conformance.plugin import collected, options, selection
 
 if TYPE_CHECKING:
-    from conformance.harness.check import Check
-    from conformance.harness.exploration import Exploration
     from conformance.judge.findings import Finding
     from conformance.plugin.controller import Controller
-    from conformance.plugin.execution import Executed, Executor
+    from conformance.plugin.execution import Executor
     from conformance.plugin.plan import Plan
 
 _OPTIONS: pytest.StashKey[options.Options] = pytest.StashKey()
@@ -62,8 +62,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     if options.autoload(config):
         # Others first: a short name that one of them takes is left to it, whatever the order of installation.
         pluginmanager.load_setuptools_entrypoints("pytest11")
-    from conformance._private import option_names
-
     config.stash[_TAKEN] = option_names(parser)
     options.register(parser, short=True, taken=config.stash[_TAKEN])
 
@@ -72,8 +70,6 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     known = early_config.known_args_namespace
     if any(getattr(known, name, None) for name in options.FILES):
-        from conformance._private import choose_root_again
-
         choose_root_again(early_config)
     if folder := selection.alone(early_config):
         _leave_nothing_beside(folder, early_config)
@@ -81,8 +77,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
 
 def _leave_nothing_beside(folder: Path, config: pytest.Config) -> None:
     """Keeps what pytest and hypothesis remember in the folder of the reports, not beside the user's files."""
-    from conformance._private import keep_cache_in
-
     keep_cache_in(config, folder / ".pytest_cache")
     if _STORAGE not in os.environ:
         os.environ[_STORAGE] = str(folder / ".hypothesis")
@@ -152,7 +146,6 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def _executor(config: pytest.Config) -> Executor:
     """What runs the tests of this process, made at the first of them."""
     if _EXECUTOR not in config.stash:
-        # With all that checks need, which runs of other people's tests do not.
         from conformance.plugin.execution import Executor
 
         most = config.stash[_PLAN].most
@@ -177,7 +170,6 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     executor = _executor(config)
     if executor.lanes > 1 or config.stash[_OPTIONS].effort is Effort.DEEP:
         if hasattr(config, "workerinput"):
-            # With all that checks need, which runs of other people's tests do not.
             from conformance.plugin.execution import share
 
             place = config.workerinput["conformance"]["place"]
@@ -186,6 +178,15 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
             tests = [(item, ours) for item, ours in tests if item.nodeid in mine]
         executor.begin({item.nodeid: ours for item, ours in tests})
     return None
+
+
+def _workers(config: pytest.Config) -> int:
+    """The workers of the run, all processes and lanes together."""
+    if hasattr(config, "workerinput") and "conformance" in config.workerinput:
+        sent = config.workerinput["conformance"]
+        return int(sent["place"][1] * sent["lanes"])
+    controller = config.stash.get(_CONTROLLER, None)
+    return controller.processes * controller.lanes if controller is not None else 1
 
 
 def _workers_run_them(config: pytest.Config) -> bool:
@@ -234,6 +235,12 @@ def pytest_collection_modifyitems(
     if given.part is None and given.scope.cases is None and given.effort is not Effort.QUICK:
         return
     left = [item for item in items if not collected.wanted(item, given)]
+    if given.effort is Effort.QUICK:
+        from conformance.plugin.plan import fitting
+
+        ours = [item for item in items if collected.wanted(item, given) and collected.ours(item)]
+        fit = fitting([item.nodeid for item in ours], _workers(config))
+        left += [item for item in ours if item.nodeid not in fit]
     gone = set(left)
     items[:] = [item for item in items if item not in gone]
     if left:
@@ -247,9 +254,8 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from conformance.plugin.plan import plan
 
         nodeids = [item.nodeid for item in session.items if collected.ours(item)]
-        session.config.stash[_PLAN] = plan(
-            nodeids, given.examples, given.fuzz_time, given.effort is Effort.QUICK
-        )
+        quick, workers = given.effort is Effort.QUICK, _workers(session.config)
+        session.config.stash[_PLAN] = plan(nodeids, given.examples, given.fuzz_time, quick, workers)
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
@@ -269,8 +275,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     ours = collected.ours(pyfuncitem)
     if ours is None:
         return None
-    executor = _executor(pyfuncitem.config)
-    executed = _executed(pyfuncitem, ours, executor)
+    executed = _executor(pyfuncitem.config).run(pyfuncitem.nodeid, ours)
     findings, pyfuncitem.stash[_PAYLOAD] = executed.findings, executed.payload
     if executed.error is not None:
         raise executed.error
@@ -285,22 +290,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
-def _executed(item: pytest.Function, test: tuple[Check | Exploration, str], executor: Executor) -> Executed:
-    """What a test came to; while it runs in this thread, a long one shows that it is alive."""
-    from conformance.harness.check import Check
-    from conformance.plugin.progress import Counter
-
-    judged, parameter = test
-    if isinstance(judged, Check) or executor.runs_ahead:
-        return executor.run(item.nodeid, test)
-    reporter = item.config.pluginmanager.getplugin("terminalreporter")
-    with Counter(reporter, lambda: executor.own.run.sent, parameter):
-        return executor.run(item.nodeid, test)
-
-
 def _shown(findings: list[Finding]) -> str:
-    """What a test is shown as: by the most severe of what it had occasion to judge."""
-    # Not needed where others' tests alone are run.
+    """The word that a test is shown as: the most severe verdict of the rules that it exercised."""
     from conformance.judge.findings import Verdict
 
     verdict = Verdict.most_severe(finding.verdict for finding in findings if finding.exercised)

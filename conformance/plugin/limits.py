@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.plugin.plan import Numbers
+from conformance.plugin.known import Numbers
 from conformance.target.model import Limits
 from conformance.wire.budget import Budget, Kind
 

@@ -1,13 +1,30 @@
-"""What a run will send, before it does: requests, what they create, and the payouts among that."""
+"""The plan of a run: the requests that it will send, what they create, and the payouts among that."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from conformance._text import count
+from conformance.checks import load_checks
+from conformance.harness.check import CHECKS, Check
 from conformance.harness.exploration import DEFAULT_EXAMPLES
-from conformance.plugin import costs, effort
+from conformance.plugin import known
+from conformance.plugin.known import Numbers
+
+#: Most requests of a quick run on the reference server.
+QUICK_REQUESTS = 1000
+
+#: Requests that a quick run keeps below that by its plan: servers differ a little.
+SPARE = 30
+
+#: Workers of a quick run, all processes and lanes together: each makes accounts of its own.
+QUICK_WORKERS = 4
+
+#: Requests and creations with which one more worker makes what the tests of one operation share.
+SET_UP = Numbers(8, 6)
+
+NOTHING = Numbers()
 
 #: Requests that a check of the user's own may send, of which nothing is known.
 UNKNOWN = 300
@@ -17,71 +34,78 @@ UNKNOWN = 300
 FACTORS, MARGINS = (4, 8, 4), (1500, 500, 100)
 
 
-@dataclass(frozen=True)
-class Numbers:
-    """Requests, the resources that they create, and the payouts among them."""
-
-    requests: int = 0
-    creations: int = 0
-    payouts: int = 0
-
-    def __add__(self, other: Numbers) -> Numbers:
-        return Numbers(
-            self.requests + other.requests,
-            self.creations + other.creations,
-            self.payouts + other.payouts,
-        )
-
-    def at_most(self) -> Numbers:
-        """The most that a run sends which announces these numbers."""
-        return Numbers(
-            *(
-                factor * number + margin
-                for factor, number, margin in zip(FACTORS, astuple(self), MARGINS, strict=True)
-            )
-        )
+def at_most(numbers: Numbers) -> Numbers:
+    """The most that a run sends which announces these numbers."""
+    values = (numbers.requests, numbers.creations, numbers.payouts)
+    return Numbers(*(f * value + more for f, value, more in zip(FACTORS, values, MARGINS, strict=True)))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What tests send to a conforming server, by test; `endless` says that the generated requests have a time
-    and no number, `unknown` of how many tests nothing is known."""
+    """What tests send to a conforming server, by node id, and what the set-up of all workers but the first
+    takes. `endless`: the generated requests have a time and no number; `unknown`: tests of which nothing is
+    known."""
 
     tests: Mapping[str, Numbers]
+    set_up: Numbers = NOTHING
     endless: bool = False
     unknown: int = 0
 
     @property
     def total(self) -> Numbers:
         """All tests together."""
-        return sum(self.tests.values(), Numbers())
+        return sum(self.tests.values(), self.set_up)
 
     @property
     def most(self) -> Numbers | None:
         """What the run does not go beyond; None where only its time bounds it."""
         room = Numbers(*[UNKNOWN * self.unknown] * 3)
-        return None if self.endless else self.total.at_most() + room
+        return None if self.endless else at_most(self.total) + room
 
 
 def plan(
-    nodeids: Iterable[str], examples: int | None = None, seconds: float | None = None, quick: bool = False
+    nodeids: Iterable[str],
+    examples: int | None = None,
+    seconds: float | None = None,
+    quick: bool = False,
+    workers: int = 1,
 ) -> Plan:
     """The plan of tests by their node ids, with so many generated cases a part, or seconds in all; of a
     `quick` run, what it sends of them."""
     share = (examples or DEFAULT_EXAMPLES) / DEFAULT_EXAMPLES
-    tests = {nodeid: _of(nodeid, share, quick) for nodeid in nodeids}
-    drawn = any(costs.generated(*costs.named(nodeid))[0] for nodeid in tests)
-    unknown = sum(not costs.known(*costs.named(nodeid)) for nodeid in tests)
-    return Plan(tests, endless=drawn and seconds is not None, unknown=unknown)
+    rows = {nodeid: known.of(nodeid) for nodeid in nodeids}
+    there = [row for row in rows.values() if row is not None]
+    return Plan(
+        {nodeid: _sends(row, share, quick) if row else Numbers() for nodeid, row in rows.items()},
+        _set_up(rows, workers),
+        endless=seconds is not None and any(row.generated for row in there),
+        unknown=len(rows) - len(there),
+    )
 
 
-def _of(nodeid: str, share: float, quick: bool) -> Numbers:
-    name, parameter = costs.named(nodeid)
-    if quick and (part := effort.kills().quick.get((name, parameter))):
-        return Numbers(part.requests, part.creations, part.payouts)
-    if sent := costs.requests(name, parameter):
-        return Numbers(sent, *costs.creations(name, parameter))
-    return Numbers(*(round(number * share) for number in costs.generated(name, parameter)))
+def _sends(row: known.Known, share: float, quick: bool) -> Numbers:
+    if quick and row.quick is not None:
+        return row.quick
+    return row.sends.times(share) if row.generated else row.sends
+
+
+def _set_up(rows: Mapping[str, known.Known | None], workers: int) -> Numbers:
+    operations = {row.parameter for row in rows.values() if row is not None and not row.generated}
+    return SET_UP.times((min(workers, max(len(rows), 1)) - 1) * len(operations))
+
+
+def fitting(nodeids: Iterable[str], workers: int) -> set[str]:
+    """The tests of a quick run that QUICK_REQUESTS suffice for, the set-up of several workers included: the
+    first in the order of a run, and all that are unknown."""
+    rows = {nodeid: known.of(nodeid) for nodeid in nodeids}
+    left = QUICK_REQUESTS - SPARE - _set_up(rows, workers).requests
+    chosen = {nodeid for nodeid, row in rows.items() if row is None}
+    for nodeid, row in sorted(rows.items(), key=lambda item: item[1].place if item[1] else -1):
+        requests = row.quick.requests if row and row.quick else 0
+        if row is not None and requests <= left:
+            left -= requests
+            chosen.add(nodeid)
+    return chosen
 
 
 def told(numbers: Numbers) -> str:
@@ -109,14 +133,38 @@ def bounded(plan: Plan, seconds: float | None, limit: int | None, read_only: boo
 def by_case(plan: Plan) -> Iterator[tuple[str, str, Numbers]]:
     """Rule, operation and numbers of every check of a plan, for each of its rules; a part of the generated
     requests comes under its own name."""
-    from conformance.contract.operations import OPERATIONS
-    from conformance.harness.check import CHECKS
-
+    tests = by_key()
     for nodeid, numbers in plan.tests.items():
-        name, parameter = costs.named(nodeid)
-        check = CHECKS.get(name)
-        if check is None or parameter not in OPERATIONS:
-            yield f"generated: {name.rpartition('.')[2].removeprefix('test_')}", parameter, numbers
-            continue
-        for rule in check.rules_on(parameter):
-            yield rule.id, parameter, numbers
+        test = known.of(nodeid)
+        if test is not None and test.generated:
+            yield f"generated: {test.name.rpartition('.')[2].removeprefix('test_')}", test.parameter, numbers
+        elif known.key(nodeid) in tests:
+            check, operation = tests[known.key(nodeid)]
+            for rule in check.rules_on(operation):
+                yield rule.id, operation, numbers
+
+
+def by_key() -> dict[str, tuple[Check, str]]:
+    """The checks that were imported, each on its operations, by the keys of their node ids."""
+    return {
+        known.key_of(check.name, operation): (check, operation)
+        for check in CHECKS.values()
+        for operation in check.operations
+    }
+
+
+def in_part(nodeids: Iterable[str]) -> set[tuple[str, str]]:
+    """The cases, rule and operation, that a quick run of some tests judges by some of their checks only, or
+    by some of the probes of these."""
+    chosen = {known.key(nodeid) for nodeid in nodeids}
+    some: set[tuple[str, str]] = set()
+    left: set[tuple[str, str]] = set()
+    load_checks()
+    for key, (check, operation) in by_key().items():
+        cases = {(rule.id, operation) for rule in check.rules_on(operation)}
+        test = known.tests().get(key)
+        if key in chosen:
+            some |= cases
+        if not check.deep and (key not in chosen or (test is not None and test.probes is not None)):
+            left |= cases
+    return some & left

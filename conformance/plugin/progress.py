@@ -1,25 +1,20 @@
-"""What stands beside pytest's progress, on terminals only: requests sent, time left, the server's latency."""
+"""Shows the time left and the server's latency to the right of pytest's progress, on terminals only."""
 
 from __future__ import annotations
 
 import os
 import statistics
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from conformance._text import duration, milliseconds
-from conformance.plugin import costs
+from conformance.plugin import ordering
 
-#: Seconds between two looks.
+#: Seconds between two changes of the text.
 INTERVAL = 0.5
-
-#: Requests that a part of the generated ones takes, about.
-GENERATED = 60
 
 #: While a test runs, pytest keeps what is written to standard output for itself.
 TERMINAL = Path("/dev/tty")
@@ -27,8 +22,8 @@ TERMINAL = Path("/dev/tty")
 _SAVE, _RESTORE, _CLEAR = "\x1b7", "\x1b8", "\x1b[K"
 
 
-def _looked_at(reporter: Any, terminal: Path) -> bool:
-    """Whether a person may be looking."""
+def _is_watched(reporter: Any, terminal: Path) -> bool:
+    """True if a person may be looking."""
     return bool(
         getattr(reporter, "isatty", False)
         and getattr(reporter, "hasmarkup", False)
@@ -38,35 +33,35 @@ def _looked_at(reporter: Any, terminal: Path) -> bool:
 
 
 def _write(terminal: Path, text: str) -> bool:
-    """Writes to the right of the cursor, and leaves the cursor where it was."""
+    """Writes to the right of the cursor, and leaves the cursor there; false where the terminal has gone,
+    which is no reason to stop."""
     try:
         with terminal.open("a", encoding="utf-8") as file:
             file.write(f"{_SAVE}{text}{_CLEAR}{_RESTORE}")
     except OSError:
-        # A terminal that has gone is no reason to stop.
         return False
     return True
 
 
 class Remaining:
-    """How much time is left, by what tests cost on a conforming server, and how fast this one answers."""
+    """Estimates the time left from the requests of the tests that are done and of those that are not."""
 
     def __init__(self, reporter: Any, *, interval: float = INTERVAL, terminal: Path = TERMINAL) -> None:
         self._terminal, self._interval = terminal, interval
-        self._shown = _looked_at(reporter, terminal)
+        self._shown = _is_watched(reporter, terminal)
         self._begin = self._last = time.monotonic()
         self._whole = self._done = 0
-        #: Seconds that the last answers took.
+        #: Seconds of the last answers.
         self._elapsed: deque[float] = deque(maxlen=200)
 
     def expect(self, nodeids: Sequence[str]) -> None:
-        """Takes note of the tests that will run."""
-        self._whole = sum(map(_weight, nodeids))
+        """Begins a run of these tests."""
+        self._whole = sum(map(ordering.cost, nodeids))
         self._begin = time.monotonic()
 
     def done(self, nodeid: str, elapsed: Sequence[float]) -> None:
-        """Takes note that a test has run, and of how long each answer took."""
-        self._done += _weight(nodeid)
+        """Counts a test that has run, with the seconds that each answer took."""
+        self._done += ordering.cost(nodeid)
         self._elapsed.extend(elapsed)
         now = time.monotonic()
         if self._shown and now - self._last >= self._interval:
@@ -74,7 +69,7 @@ class Remaining:
             self._shown = _write(self._terminal, f"  {self.text(now - self._begin)}")
 
     def text(self, seconds: float) -> str:
-        """What is shown after so many seconds."""
+        """The text shown after so many seconds."""
         parts = []
         if 0 < self._done < self._whole and seconds > 3:
             parts.append(f"about {duration(seconds * (self._whole - self._done) / self._done)} left")
@@ -83,50 +78,6 @@ class Remaining:
         return ", ".join(parts)
 
     def close(self) -> None:
-        """Leaves nothing behind."""
+        """Clears the text."""
         if self._shown:
             _write(self._terminal, "")
-
-
-def _weight(nodeid: str) -> int:
-    """What a test costs: its requests, and of generated ones as many as there usually are."""
-    return costs.of(nodeid) or (GENERATED if "::test_" in nodeid else 0)
-
-
-class Counter:
-    """Shows a number to the right of the cursor for as long as the context lasts."""
-
-    def __init__(
-        self,
-        reporter: Any,
-        number: Callable[[], int],
-        what: str,
-        *,
-        interval: float = INTERVAL,
-        terminal: Path = TERMINAL,
-    ) -> None:
-        self._number, self._what, self._interval = number, what, interval
-        self._terminal = terminal
-        self._shown = _looked_at(reporter, terminal)
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._show, daemon=True)
-
-    def __enter__(self) -> None:
-        if self._shown:
-            self._thread.start()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._shown:
-            self._over.set()
-            self._thread.join()
-            self._write("")
-
-    def _show(self) -> None:
-        while not self._over.wait(self._interval):
-            self._write(f"  {self._number():,} requests, {self._what}")
-
-    def _write(self, text: str) -> None:
-        if not _write(self._terminal, text):
-            self._over.set()

@@ -13,9 +13,9 @@ from typing import Any
 from conformance.plugin.execution import share
 
 
-def by_share(config: Any, log: Any) -> Any:
-    """A scheduler that gives each process its share at once, and those of a process that died to the
-    others."""
+def by_share(config: Any, log: Any, processes: int) -> Any:
+    """A scheduler that gives each of the first processes its share at once, and those of a process that died
+    to the others."""
     # pytest-xdist need not be installed.
     from xdist.scheduler import LoadScheduling
 
@@ -34,7 +34,7 @@ def by_share(config: Any, log: Any) -> Any:
             self.collection = collection = next(iter(self.node2collection.values()))
             for node in self.nodes:
                 number = int(node.gateway.id.removeprefix("gw"))
-                mine = share(collection, number, self.numnodes)
+                mine = share(collection, number, processes)
                 self.node2pending[node].extend(mine)
                 if mine:
                     node.send_runtest_some(mine)

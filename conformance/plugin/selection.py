@@ -1,4 +1,7 @@
-"""Which of a pytest session's arguments and tests concern the suite."""
+"""Tells which of a pytest session's arguments and tests concern the suite.
+
+All sessions import this module, so imports inside its functions are of what only the suite's own runs need.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 from conformance._options import OPTIONS, attribute
 from conformance._options import words as as_words
+from conformance.plugin import known
+from conformance.plugin.known import in_quick
 
 PACKAGE = Path(__file__).parents[1]
 CHECKS = PACKAGE / "checks"
@@ -95,7 +100,6 @@ def narrowed(config: Any) -> list[str]:
             words.append(shlex.quote(argument))
     if not words:
         return []
-    # Every pytest run of an environment comes by here.
     from conformance._text import printable
 
     return [printable(word)[:300] for word in words]
@@ -111,15 +115,14 @@ def scope(nodeid: str) -> str:
 def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
     """The check and the operation of a test of the suite, no check for an exploration; None for others'
     tests."""
-    # Only a run whose process died asks.
     from conformance.checks import load_checks
+    from conformance.plugin.plan import by_key
 
-    path, _, test = nodeid.partition("::")
-    module = path.rpartition("/")[2].removesuffix(".py")
-    name, _, parameter = test.removesuffix("]").partition("[")
-    if not path.endswith(f"checks/{module}.py") or not (CHECKS / f"{module}.py").exists():
+    load_checks()
+    path = nodeid.partition("::")[0]
+    if not path.endswith(f"checks/{Path(path).name}") or not (CHECKS / Path(path).name).exists():
         return None
-    return load_checks().get(f"{module}.{name}"), parameter
+    return by_key().get(known.key(nodeid), (None, ""))
 
 
 def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:
@@ -170,7 +173,7 @@ class Scope:
 
     def wants(self, function: Any, parameter: str) -> bool:
         """Whether a test says something about these cases: a check of one of the rules on the operation; for
-        a rule of every response, the checks that see each kind of answer; generated requests to an
+        a rule of every response, the checks that a quick run has of the operation; generated requests to an
         operation."""
         if self.cases is None:
             return True
@@ -179,13 +182,10 @@ class Scope:
             return not self.by_rule and any(parameter == operation for _, operation in self.cases)
         if any((rule.id, parameter) in self.cases for rule in check.rules_on(parameter)):
             return True
-        from conformance.plugin import costs
+        from conformance.judge.invariants import INVARIANTS
 
-        return any(
-            check.name in costs.telling(rule, parameter)
-            for rule, operation in self.cases
-            if operation == parameter
-        )
+        judged = any(rule in INVARIANTS and operation == parameter for rule, operation in self.cases)
+        return judged and in_quick(check.name, parameter)
 
 
 _PATTERN = frozenset("*?[")

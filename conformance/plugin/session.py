@@ -17,7 +17,7 @@ from conformance.judge.ledger import Ledger
 from conformance.plugin import selection
 from conformance.plugin.controller import Controller, received
 from conformance.plugin.interruption import Interruption
-from conformance.plugin.plan import Plan, bounded, plan
+from conformance.plugin.plan import Plan, bounded, in_part, plan
 from conformance.plugin.progress import Remaining
 
 if TYPE_CHECKING:
@@ -93,8 +93,11 @@ class Run:
         self._selected = len(nodeids)
         self._remaining.expect(nodeids)
         options = self.controller.options
-        planned = plan(nodeids, options.examples, options.fuzz_time, options.effort is Effort.QUICK)
+        quick, workers = options.effort is Effort.QUICK, self.controller.processes * self.controller.lanes
+        planned = plan(nodeids, options.examples, options.fuzz_time, quick, workers)
         self.controller.announce(planned)
+        if quick:
+            self.controller.ledger.judged_in_part = in_part(nodeids)
         lines = [f"conformance: {count(len(nodeids), 'test')}: {self._about(planned)}"]
         return [*lines, *([_LEGEND] if self.config.option.verbose == 0 and nodeids else [])]
 
@@ -110,7 +113,7 @@ class Run:
     def pytest_configure_node(self, node: Any) -> None:
         """Tells an xdist worker what it judges."""
         self.controller.workers = node.workerinput["workercount"]
-        place = int(node.workerinput["workerid"].removeprefix("gw")), self.controller.workers
+        place = int(node.workerinput["workerid"].removeprefix("gw")), self.controller.processes
         node.workerinput["conformance"] = {**self.controller.for_workers(), "place": place}
 
     @pytest.hookimpl(optionalhook=True)
@@ -127,7 +130,7 @@ class Run:
         # Only runs in several processes need it.
         from conformance.plugin.scheduling import by_share
 
-        return by_share(config, log)
+        return by_share(config, log, self.controller.processes)
 
     # ------------------------------------------------------------------ while it runs
 

@@ -8,8 +8,8 @@ import pytest
 
 from conformance.checks import plan as checks
 from conformance.contract.rules import RULES
-from conformance.plugin import costs
-from conformance.plugin.plan import Numbers, by_case, plan
+from conformance.plugin.known import Numbers, of
+from conformance.plugin.plan import QUICK_REQUESTS, by_case, fitting, plan
 from conformance.reference.serving.listener import served
 from conformance.wire.budget import Budget, Kind
 from conformance.world import samples
@@ -23,11 +23,30 @@ FUZZ = "conformance/checks/test_fuzz.py::test_schema_fuzzing[createWallet]"
 def test_plan_adds_up() -> None:
     nodeids = [f"conformance/checks/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
     whole = plan(nodeids)
-    assert whole.total.requests == costs.estimate(nodeids) > 7000
+    assert whole.total.requests > 7000
     assert 100 < whole.total.payouts < whole.total.creations < whole.total.requests
     assert whole.most is not None and whole.most.requests > 2 * whole.total.requests
     # A server that accepts everything creates four times as much, which is to be seen.
     assert whole.most.creations > 4 * whole.total.creations
+
+
+def test_several_workers_make_what_tests_share_each_for_itself() -> None:
+    nodeids = [
+        f"x/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks() if on == "getBeneficiary"
+    ]
+    one, four = plan(nodeids), plan(nodeids, workers=4)
+    assert one.total.requests < four.total.requests < 1.1 * one.total.requests
+
+
+def test_a_quick_run_fits_into_its_requests_with_any_number_of_workers() -> None:
+    nodeids = [f"x/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
+    nodeids = [nodeid for nodeid in nodeids if (row := of(nodeid)) and row.quick]
+    assert fitting(nodeids, 1) == set(nodeids)
+    for workers in (2, 4):
+        chosen = fitting(nodeids, workers)
+        assert 0 < len(chosen) < len(nodeids)
+        assert plan(chosen, quick=True, workers=workers).total.requests <= QUICK_REQUESTS
+    assert fitting(["own/test_own.py::test_own[createPayin]"], 4)
 
 
 def test_generated_requests_are_as_many_as_asked_for() -> None:

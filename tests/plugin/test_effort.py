@@ -18,9 +18,10 @@ from conformance.contract.rules import RULES, Level
 from conformance.harness.check import Check
 from conformance.harness.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
-from conformance.plugin import costs, effort, execution, ordering, worker
+from conformance.plugin import execution, known, ordering, worker
 from conformance.plugin.execution import Executor
 from conformance.plugin.options import DEEP_EXAMPLES, Options
+from conformance.plugin.plan import QUICK_REQUESTS, in_part
 from conformance.plugin.session import Run
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
@@ -28,7 +29,7 @@ from conformance.reference.serving.listener import served
 from conformance.target.file import Target, build
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import judge
-from tests.prove.kill_probes import Watched
+from tests.prove.probes import Watched
 from tests.support.running import faulty, run, write_target
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -37,23 +38,20 @@ from tests.variants.hurry import hurried
 
 
 def test_the_table_names_the_tests_that_there_are() -> None:
-    """`python -m tests.prove kill_matrix --write` makes it anew; until then no quick run has a new check."""
-    there = {(check.name, operation) for check, operation in plan()}
-    known = set(effort.kills().worth)
-    assert known <= there
-    assert len(known) > 0.95 * len(there)
+    """`python -m tests.prove plan --write` makes it anew; until then a new check is in no quick run."""
+    there = {known.key_of(check.name, operation) for check, operation in plan(deep=True)}
+    named = {key for key, test in known.tests().items() if not test.generated}
+    assert named <= there
+    assert len(named) > 0.95 * len(there)
 
 
 def quick_plan() -> list[tuple[Check, str]]:
     """The tests of a quick run, in the order in which they are defined."""
-    return [
-        (check, operation) for check, operation in plan() if (check.name, operation) in effort.kills().quick
-    ]
+    return [(check, operation) for check, operation in plan() if known.in_quick(check.name, operation)]
 
 
 def test_a_quick_run_says_something_of_each_operation_and_of_all_that_matters_most() -> None:
-    quick = effort.kills().quick
-    assert {operation for _, operation in quick} == {
+    assert {operation for _, operation in quick_plan()} == {
         operation for rule in RULES.values() for operation in rule.operations
     }
     judged = {rule.id for check, operation in quick_plan() for rule in check.rules_on(operation)}
@@ -62,11 +60,11 @@ def test_a_quick_run_says_something_of_each_operation_and_of_all_that_matters_mo
 
 
 def test_a_quick_run_names_probes_that_there_are(quiet: None) -> None:
-    """`python -m tests.prove kill_matrix --write` names them anew after a check has changed its words."""
+    """`python -m tests.prove plan --write` names them anew after a check has changed its words."""
     run, gone = run_on(), []
     with hurried():
         for check, operation in quick_plan():
-            probes = effort.kills().quick[check.name, operation].probes or frozenset()
+            probes = known.tests()[known.key_of(check.name, operation)].probes or frozenset()
             watched = Watched(check, operation, run, probes)
             watched.go()
             gone += [f"{check.name}[{operation}]: {probe}" for probe in probes - watched.sent.keys()]
@@ -83,25 +81,24 @@ def nodeid(check: str, operation: str) -> str:
 
 def test_tests_that_catch_more_come_first_within_their_module_and_modules_stay_together() -> None:
     nodes = [nodeid(check.name, operation) for check, operation in plan()]
-    nodes.sort(key=ordering.place)
+    nodes = sorted(filter(known.of, nodes), key=ordering.place)
     modules = [node.partition("::")[0] for node in nodes]
     assert len([a for a, b in itertools.pairwise(modules) if a != b]) + 1 == len(set(modules))
-    worth = effort.kills().worth
-    places = [worth[costs.named(node)].place for node in nodes if node.startswith(modules[0])]
+    places = [ordering.place(node) for node in nodes if node.startswith(modules[0])]
     assert places == sorted(places)
 
 
 def test_own_checks_come_before_what_is_known() -> None:
-    assert ordering.place("mine/test_gateway.py::test_limit[createPayout]") < ordering.place(
-        nodeid(*next(iter(effort.kills().worth)))
-    )
+    nodes = [nodeid(check.name, operation) for check, operation in plan()]
+    first = min(nodes, key=ordering.place)
+    assert ordering.place("mine/test_gateway.py::test_limit[createPayout]") < ordering.place(first)
 
 
 def test_lanes_begin_with_the_long_and_keep_the_order_of_the_rest() -> None:
     nodes = [nodeid(check.name, operation) for check, operation in plan()]
     place = {node: index for index, node in enumerate(nodes)}
     order = [place[node] for node in ordering.for_lanes(nodes, 16)]
-    usual = [index for index in order if not ordering.rank(nodes[index])]
+    usual = [index for index in order if not known.late(nodes[index])]
     assert order[: len(usual)] == usual, "what may bring a server down comes behind all else"
     requests = [ordering.cost(nodes[index]) for index in usual]
     longest = next(index for index, cost in enumerate(requests) if cost != max(requests[index:]))
@@ -121,7 +118,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 def test_a_quick_run_keeps_to_its_requests(quick: Any) -> None:
     assert quick.status == 0, quick.output
-    assert 500 < quick.results["run"]["requests"] <= effort.QUICK_REQUESTS
+    assert 500 < quick.results["run"]["requests"] <= QUICK_REQUESTS
 
 
 def test_a_quick_run_says_that_it_was_one_and_what_it_left_out(quick: Any) -> None:
@@ -141,7 +138,7 @@ def test_a_quick_run_says_that_it_was_one_and_what_it_left_out(quick: Any) -> No
     partly = {
         (rule, operation) for rule, some in results["run"]["judged_in_part"].items() for operation in some
     }
-    assert partly == effort.in_part() and partly & judged
+    assert partly == in_part(nodeid(check.name, on) for check, on in quick_plan()) and partly & judged
 
 
 class TakesAnySignature(Behaviour):
@@ -170,7 +167,7 @@ def test_quick_runs_catch_most_kinds_of_mistakes(quiet: None) -> None:
         kinds.setdefault((fault.rule, fault.kind), []).append(fault)
     sample = [kinds[kind] for kind in sorted(kinds)[7::300]]
     caught = [
-        any(judge(fault.make(), tests.get(fault.operation, ()), effort.wants).broken for fault in faults)
+        any(judge(fault.make(), tests.get(fault.operation, ()), known.wants).broken for fault in faults)
         for faults in sample
     ]
     assert sum(caught) > 0.6 * len(sample)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from conformance.plugin.execution import share
-from conformance.plugin.ordering import LAST, for_lanes, rank
+from conformance.plugin.known import LAST, late
+from conformance.plugin.ordering import for_lanes
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from conformance.reference.serving.listener import served
@@ -72,7 +73,7 @@ NODES = [
 
 
 def test_what_may_bring_a_server_down_comes_last() -> None:
-    assert [rank(node) for node in NODES] == [1, 0, len(LAST), 0]
+    assert [late(node) for node in NODES] == [1, 0, len(LAST), 0]
     assert set(for_lanes(NODES, 2)[:2]) == {NODES[1], NODES[3]}
 
 

@@ -1,16 +1,16 @@
-"""The counter beside pytest's progress."""
+"""The time left, beside pytest's progress."""
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from conformance.plugin.progress import Counter
+from conformance.plugin.progress import Remaining
 
 REPORTER = SimpleNamespace(isatty=True, hasmarkup=True)
+TESTS = ["test_own.py::test_one", "test_own.py::test_two", "test_own.py::test_three"]
 
 
 @pytest.fixture
@@ -21,20 +21,23 @@ def terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def test_counter_shows_and_clears(terminal: Path) -> None:
-    looked = threading.Semaphore(0)
+def shown(reporter: object, terminal: Path) -> Remaining:
+    remaining = Remaining(reporter, interval=0, terminal=terminal)
+    remaining.expect(TESTS)
+    remaining.done(TESTS[0], [0.02, 0.04])
+    return remaining
 
-    def number() -> int:
-        looked.release()
-        return 12345
 
-    with Counter(REPORTER, number, "createAccount", interval=0.001, terminal=terminal):
-        # Its second look comes after its first writing.
-        assert looked.acquire(timeout=10) and looked.acquire(timeout=10)
-    written = terminal.read_text()
-    assert written.startswith("\x1b7  12,345 requests, createAccount\x1b[K\x1b8")
+def test_latency_shows_and_is_cleared(terminal: Path) -> None:
+    remaining = shown(REPORTER, terminal)
+    assert terminal.read_text() == "\x1b7  answers in 30 ms\x1b[K\x1b8"
+    remaining.close()
     # The cursor comes back to where pytest left it, and nothing stays behind.
-    assert written.endswith("\x1b7\x1b[K\x1b8")
+    assert terminal.read_text().endswith("\x1b7\x1b[K\x1b8")
+
+
+def test_time_left_follows_from_the_requests_that_are_left(terminal: Path) -> None:
+    assert shown(REPORTER, terminal).text(60).startswith("about 2 min left, ")
 
 
 @pytest.mark.parametrize(
@@ -42,18 +45,11 @@ def test_counter_shows_and_clears(terminal: Path) -> None:
     [None, SimpleNamespace(isatty=False, hasmarkup=True), SimpleNamespace(isatty=True, hasmarkup=False)],
 )
 def test_nothing_is_shown_where_no_person_looks(reporter: object, terminal: Path) -> None:
-    with Counter(reporter, lambda: 1, "createAccount", interval=0.001, terminal=terminal):
-        pass
+    shown(reporter, terminal).close()
     assert terminal.read_text() == ""
 
 
 def test_missing_terminal_does_no_harm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    with Counter(REPORTER, lambda: 1, "createAccount", interval=0.001, terminal=tmp_path / "none"):
-        pass
+    shown(REPORTER, tmp_path / "none").close()
     assert list(tmp_path.iterdir()) == []
-
-
-def test_failure_passes_through(terminal: Path) -> None:
-    with pytest.raises(ValueError), Counter(REPORTER, lambda: 1, "x", interval=0.001, terminal=terminal):
-        raise ValueError

@@ -22,7 +22,7 @@ LIGHT = {
     "conformance._options",
     "conformance._private",
     "conformance.plugin",
-    "conformance.plugin.effort",
+    "conformance.plugin.known",
     "conformance.plugin.hooks",
     "conformance.plugin.collected",
     "conformance.plugin.options",

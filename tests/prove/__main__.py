@@ -25,7 +25,7 @@ NAMES = (
     "answers",
     "judgements",
     "quick",
-    "kill_matrix",
+    "plan",
     "baseline",
     "compare",
     "benchmarks",

@@ -9,15 +9,13 @@ from __future__ import annotations
 import argparse
 import random
 from collections.abc import Sequence
-from pathlib import Path
 
 from conformance.checks import plan
-from conformance.plugin import effort
+from conformance.plugin import known
 from tests.faults.harness import Outcome, run_on_fault, run_one
 from tests.prove import pool, selection
-from tests.prove.kill_matrix import STORE, kinds, stored
-from tests.prove.kill_probes import broken
-from tests.prove.kill_selection import Tried
+from tests.prove.plan import kinds
+from tests.prove.probes import broken
 from tests.variants.hurry import hurried
 
 #: The share of kinds that a quick run is said to catch.
@@ -27,9 +25,6 @@ LEAST = 0.9
 def options(parser: argparse.ArgumentParser) -> None:
     """Declares what the command line takes."""
     parser.add_argument("kinds", type=int, nargs="?", default=250, metavar="N", help="kinds to draw (250)")
-    parser.add_argument(
-        "--store", type=Path, default=STORE, metavar="FILE", help=f"what `kill_matrix` knows ({STORE})"
-    )
     selection.seed(parser, 1)
     pool.options(parser)
 
@@ -37,29 +32,24 @@ def options(parser: argparse.ArgumentParser) -> None:
 @hurried()
 def caught(identifiers: Sequence[str]) -> str:
     """The first of some faulty servers in which a quick run finds a violation; empty where it finds none."""
-    quick = effort.kills().quick
     for identifier in identifiers:
-        run, outcome = run_on_fault(selection.by_id()[identifier].make()), Outcome()
-        run.wanted = effort.wants
-        for check, operation in plan():
-            if (check.name, operation) in quick:
-                run_one(check, operation, run, outcome)
-                if outcome.broken or broken(run):
-                    return identifier
+        fault = selection.by_id()[identifier]
+        run, outcome = run_on_fault(fault.make()), Outcome()
+        run.wanted = known.wants
+        tests = [(check, operation) for check, operation in plan() if known.in_quick(check.name, operation)]
+        # Most are caught on their own operation, which ends the run.
+        for check, operation in sorted(tests, key=lambda test: test[1] != fault.operation):
+            run_one(check, operation, run, outcome)
+            if outcome.broken or broken(run):
+                return identifier
     return ""
 
 
 def prove(options: argparse.Namespace) -> bool:
     """Tries the kinds; whether the share may be LEAST with a confidence of 95%."""
-    known, every, quick = stored(options.store), kinds(), effort.kills().quick
+    every = kinds()
     drawn = random.Random(options.seed).sample(sorted(every), min(options.kinds, len(every)))
-
-    def likely(identifier: str) -> bool:
-        """Whether a quick run has a test that the fault is known to trip."""
-        tripped = known.get(identifier, Tried()).tripped
-        return any((name, selection.by_id()[identifier].operation) in quick for name in tripped)
-
-    work = [sorted(every[kind], key=lambda identifier: not likely(identifier)) for kind in drawn]
+    work = [[fault.id for fault in every[kind]] for kind in drawn]
     hits = 0
     for identifiers, identifier in pool.mapped(caught, work, options.processes, "kinds"):
         hits += bool(identifier)

@@ -1,0 +1,121 @@
+"""Facts known of each test before it runs, from plan.json: what it sends to a conforming server, its
+place in the order of a run, and its part in a quick run. `python -m tests.prove plan --write` measures them.
+
+Tests of other people's own checks are unknown. Every pytest run of an environment imports this module.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+PATH = Path(__file__).with_name("plan.json")
+
+#: Modules of checks whose requests may bring a server down, and of the generated requests; they run last.
+LAST = ("test_hostile", "test_hostile_values", "test_histories", "test_model", "test_fuzz")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Requests, the resources that they create, and the payouts among them."""
+
+    requests: int = 0
+    creations: int = 0
+    payouts: int = 0
+
+    def __add__(self, other: Numbers) -> Numbers:
+        return Numbers(
+            self.requests + other.requests,
+            self.creations + other.creations,
+            self.payouts + other.payouts,
+        )
+
+    def times(self, factor: float) -> Numbers:
+        """A multiple, rounded."""
+        return Numbers(*(round(factor * n) for n in (self.requests, self.creations, self.payouts)))
+
+
+@dataclass(frozen=True)
+class Known:
+    """One test: its check or exploration, its operation or part, and its place (lower is earlier).
+
+    `sends` is for the reference server, of a check after all before it in one process, of a part of the
+    generated requests with the default of examples. `quick` is the same in a quick run, None where that has
+    not got it, and `probes` those that it sends, None for all.
+    """
+
+    name: str
+    parameter: str
+    generated: bool
+    place: int
+    sends: Numbers
+    quick: Numbers | None = None
+    probes: frozenset[str] | None = None
+
+
+def key(nodeid: str) -> str:
+    """The part of a node id that does not depend on the folder where pytest was started."""
+    return nodeid.rpartition("/")[2]
+
+
+def key_of(name: str, parameter: str) -> str:
+    """The same of a check or exploration, and its operation or part."""
+    module, _, function = name.partition(".")
+    return f"{module}.py::{function}[{parameter}]"
+
+
+@functools.cache
+def tests() -> Mapping[str, Known]:
+    """All tests by their keys."""
+    # Other people's runs import this module and read no table.
+    import json
+
+    found = {}
+    for kind, checks in json.loads(PATH.read_text("utf-8")).items():
+        for name, rows in checks.items():
+            for parameter, row in rows.items():
+                found[key_of(name, parameter)] = Known(
+                    name,
+                    parameter,
+                    kind == "generated",
+                    row.get("place", 0),
+                    Numbers(*row["sends"]),
+                    Numbers(*row["quick"]) if "quick" in row else None,
+                    frozenset(row["probes"]) if "probes" in row else None,
+                )
+    return found
+
+
+def of(nodeid: str) -> Known | None:
+    """What is known of a test by its node id."""
+    return tests().get(key(nodeid))
+
+
+def is_foreign(module: str) -> bool:
+    """True if a module of checks is not the suite's, so that nothing is known of its tests."""
+    return not (PATH.parents[1] / "checks" / f"{module}.py").exists()
+
+
+def in_quick(name: str, parameter: str) -> bool:
+    """True if a quick run has a test: also each of a user's own checks, of which nothing is known."""
+    test = tests().get(key_of(name, parameter))
+    return is_foreign(name.partition(".")[0]) if test is None else test.quick is not None
+
+
+def wants(name: str, parameter: str, probe: str) -> bool:
+    """True if a quick run sends a probe of a test."""
+    test = tests().get(key_of(name, parameter))
+    return test is None or test.probes is None or probe in test.probes
+
+
+def late(nodeid: str) -> int:
+    """The group of a test among those that run last, from 1; 0 for all others."""
+    module = module_of(nodeid)
+    return LAST.index(module) + 1 if module in LAST else 0
+
+
+def module_of(nodeid: str) -> str:
+    """The name of a test's module, without its package."""
+    return key(nodeid).partition(".py::")[0]

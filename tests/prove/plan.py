@@ -1,0 +1,349 @@
+"""Measures what tests send and catch, and chooses the probes of a quick run.
+
+A fault of each kind meets the checks of its own rule, and those that a quick run has of its operation; the
+probes that it trips go to --store, a line for each fault, so that the command goes on where it was stopped.
+Then a greedy choice takes the probes that catch most new kinds for a request, until the requests of a quick
+run are spent. --write makes conformance/plugin/plan.json of that.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import itertools
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from conformance.checks import load_checks
+from conformance.checks import plan as every_test
+from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.judge.invariants import INVARIANTS
+from conformance.plugin import known
+from conformance.plugin.plan import QUICK_REQUESTS, SPARE
+from conformance.world.run_context import RunContext
+from tests.faults.catalogue import Fault
+from tests.faults.harness import checks_of, run_on_fault
+from tests.prove import pool, selection
+from tests.prove.probes import SETUP, Watched
+from tests.support.runs import run_on
+from tests.variants.hurry import hurried
+
+#: Requests that a probe is taken to cost which sends none of its own: it may stand for another's.
+LEAST = 0.25
+
+#: Where what faults trip is kept.
+STORE = Path("reports/plan.jsonl")
+
+#: Rounds of looking for a better choice.
+ROUNDS = 2
+
+#: A check by its name, and the operation it runs on.
+Test = tuple[str, str]
+
+#: A probe of a test; SETUP is the test without any.
+Unit = tuple[Test, str]
+
+#: Rule and kind of a fault, whatever the operation.
+Kind = tuple[str, str]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
+    parser.add_argument(
+        "--store", type=Path, default=STORE, metavar="FILE", help=f"what faults trip ({STORE})"
+    )
+    parser.add_argument("--write", action="store_true", help="write conformance/plugin/plan.json")
+    pool.options(parser)
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Measures and chooses; true."""
+    options.store.parent.mkdir(parents=True, exist_ok=True)
+    made = choice(tripped(options.store, options.processes))
+    if options.write:
+        write(made)
+    return True
+
+
+def kinds() -> dict[Kind, list[Fault]]:
+    """All faults by their kinds."""
+    found: dict[Kind, list[Fault]] = {}
+    for fault in selection.by_id().values():
+        found.setdefault((fault.rule, fault.kind), []).append(fault)
+    return found
+
+
+# ---------------------------------------------------------------------- what faults trip
+
+
+@dataclass
+class Trips:
+    """The checks that a fault met on its operation, and the probes by which it tripped some of them."""
+
+    tried: set[str] = field(default_factory=set)
+    probes: dict[str, set[str]] = field(default_factory=dict)
+
+
+def tripped(store: Path, processes: int) -> dict[str, Trips]:
+    """What faults trip, by their ids, of each kind one at least; what the store lacks is tried."""
+    found: dict[str, Trips] = {}
+    for line in store.read_text("utf-8").splitlines() if store.exists() else ():
+        # The last line may have been cut short.
+        with contextlib.suppress(ValueError):
+            identifier, tried, probes = json.loads(line)
+            found[identifier] = Trips(set(tried), {name: set(some) for name, some in probes.items()})
+    found = {identifier: trips for identifier, trips in found.items() if identifier in selection.by_id()}
+    faults = selection.each_kind(list(selection.by_id().values()))
+    there = {(fault.rule, fault.kind) for name in found for fault in [selection.by_id()[name]]}
+    work = [fault.id for fault in faults if (fault.rule, fault.kind) not in there]
+    with store.open("a", encoding="utf-8") as file:
+        for identifier, trips in pool.mapped(meet, work, processes, "faults"):
+            found[identifier] = trips
+            probes = {name: sorted(some) for name, some in trips.probes.items()}
+            file.write(json.dumps([identifier, sorted(trips.tried), probes]) + "\n")
+            file.flush()
+    return found
+
+
+@hurried()
+def meet(identifier: str) -> Trips:
+    """What a fault trips. Where no check of its own sees a broken rule of every response, others are tried,
+    the cheapest first, until one does."""
+    fault = selection.by_id()[identifier]
+    own = checks_of(fault.rule, fault.operation)
+    checks = [check for check, _ in every_test(operations={fault.operation})]
+    checks.sort(key=lambda check: _sends(check.name, fault.operation))
+    run, found = run_on_fault(fault.make()), Trips()
+    quick = [check for check in checks if known.in_quick(check.name, fault.operation)]
+    others = checks if fault.rule in INVARIANTS else ()
+    for check in dict.fromkeys([*own, *quick, *others]):
+        if check.deep or (check not in own and check not in quick and found.probes):
+            continue
+        watched = Watched(check, fault.operation, run)
+        watched.go()
+        found.tried.add(check.name)
+        if watched.tripped:
+            found.probes[check.name] = watched.tripped
+    return found
+
+
+def _sends(name: str, operation: str) -> int:
+    test = known.tests().get(known.key_of(name, operation))
+    return test.sends.requests if test else 0
+
+
+def caught_by(trips: Mapping[str, Trips]) -> dict[Unit, set[Kind]]:
+    """The kinds that each probe catches: as tried, and where a fault was not tried with a check, as another
+    fault of its kind was on another operation."""
+    found: dict[Unit, set[Kind]] = {}
+    checks = load_checks()
+    for kind, faults in kinds().items():
+        there = [trips[fault.id] for fault in faults if fault.id in trips]
+        like: dict[str, set[str]] = {}
+        for name, probes in itertools.chain.from_iterable(one.probes.items() for one in there):
+            like.setdefault(name, set()).update(probes)
+        for fault in faults:
+            own = trips.get(fault.id, Trips())
+            for name in like.keys() & checks.keys():
+                probes = own.probes.get(name, set()) if name in own.tried else like[name]
+                for probe in probes if fault.operation in checks[name].operations else ():
+                    found.setdefault(((name, fault.operation), probe), set()).add(kind)
+    return found
+
+
+# ---------------------------------------------------------------------- what tests send
+
+
+@dataclass
+class Sent:
+    """What a test sends: requests, creations and payouts, and requests by probe; `left_out` says that it was
+    run without some of its probes."""
+
+    numbers: list[int]
+    probes: Mapping[str, int]
+    left_out: bool = False
+
+
+def measure(tests: Mapping[Test, Collection[str]] | None = None) -> dict[Test, Sent]:
+    """What tests with some of their probes send in one run on the reference server; None is all of all."""
+    run, found = run_on(), dict[Test, Sent]()
+    run.pause = lambda seconds: None
+    with hurried():
+        for check, operation in every_test(deep=tests is None):
+            test = (check.name, operation)
+            if tests is None or test in tests:
+                before = _made(run)
+                watched = Watched(check, operation, run, None if tests is None else tests[test])
+                watched.go()
+                found[test] = Sent(_since(before, run), {SETUP: 0, **watched.sent}, watched.left_out)
+    return found
+
+
+def generated() -> dict[Test, list[int]]:
+    """What each part of the generated requests sends, creates and pays out."""
+    run, found = run_on(), dict[Test, list[int]]()
+    for exploration in EXPLORATIONS.values():
+        for part in exploration.parts:
+            before = _made(run)
+            exploration.function(run, part, FuzzSettings(seed=0))
+            found[exploration.name, part] = _since(before, run)
+    return found
+
+
+def _made(run: RunContext) -> list[int]:
+    made = run.made.resources
+    return [run.sent, len(made), sum(resource.operation == "createPayout" for resource in made)]
+
+
+def _since(before: list[int], run: RunContext) -> list[int]:
+    return [now - then for now, then in zip(_made(run), before, strict=True)]
+
+
+# ---------------------------------------------------------------------- the choice
+
+
+@dataclass
+class Choice:
+    """What all tests send, in the order of a run, and what those of a quick run send, with their probes."""
+
+    order: list[Test]
+    sent: Mapping[Test, Sent]
+    quick: Mapping[Test, Sent]
+
+
+def choice(trips: Mapping[str, Trips]) -> Choice:
+    """The best order and the best quick run, as far as greed tells.
+
+    Tests share set-up, which the first of them pays: in a quick run another one than in a whole run. Each
+    round takes for the price of a probe what it sent in the round before.
+    """
+    caught, sent = caught_by(trips), measure()
+    prices = {test: dict(one.probes) for test, one in sent.items()}
+    order = list(greedy(caught, prices))
+    best: Sequence[Unit] = ()
+    for _ in range(ROUNDS):
+        units = list(greedy(caught, prices))
+        kept = needed(caught, _fitting(units))
+        chosen = _fitting([*kept, *(unit for unit in units if unit not in set(kept))])
+        best = max(best, chosen, key=lambda units: len(_union(caught, units)))
+        for test, one in measure(_tests(chosen)).items():
+            prices[test] |= one.probes
+    quick = measure(_tests(best))
+    hits, requests = _union(caught, best), sum(one.numbers[0] for one in quick.values())
+    print(f"{len(quick)} tests, {requests} requests: {len(hits) / len(kinds()):.1%} of kinds")
+    return Choice(_ordered(order, caught, sent), sent, quick)
+
+
+def _fitting(units: Sequence[Unit]) -> Sequence[Unit]:
+    """As many of the first units as a quick run has requests for, measured together."""
+    low, high = 0, len(units)
+    while low < high:
+        middle = (low + high + 1) // 2
+        total = sum(one.numbers[0] for one in measure(_tests(units[:middle])).values())
+        low, high = (middle, high) if total <= QUICK_REQUESTS - SPARE else (low, middle - 1)
+    return units[:low]
+
+
+def needed(caught: Mapping[Unit, set[Kind]], units: Sequence[Unit]) -> list[Unit]:
+    """The units without those of which others catch every kind, the last first to go; a test's set-up goes
+    with its last probe."""
+    kept = list(units)
+    for unit in sorted(units, key=lambda unit: (unit[1] == SETUP, -units.index(unit))):
+        rest = [other for other in kept if other != unit]
+        if unit[1] == SETUP and any(test == unit[0] for test, _ in rest):
+            continue
+        if caught.get(unit, set()) <= _union(caught, rest):
+            kept = rest
+    return kept
+
+
+def _union(caught: Mapping[Unit, set[Kind]], units: Iterable[Unit]) -> set[Kind]:
+    return set().union(*(caught.get(unit, set()) for unit in units))
+
+
+def _tests(units: Sequence[Unit]) -> dict[Test, set[str]]:
+    tests: dict[Test, set[str]] = {}
+    for test, probe in units:
+        tests.setdefault(test, set()).add(probe)
+    return tests
+
+
+def greedy(caught: Mapping[Unit, set[Kind]], prices: Mapping[Test, Mapping[str, int]]) -> Iterator[Unit]:
+    """The units that catch most new kinds for a request, one after the other; the set-up of a test comes with
+    the first of its probes."""
+    left = {unit: caught[unit] for unit in sorted(caught) if unit[1] in prices.get(unit[0], {})}
+    begun: set[Test] = set()
+
+    def worth(unit: Unit) -> float:
+        test, probe = unit
+        price = prices[test][probe]
+        gain = left[unit]
+        if test not in begun and probe != SETUP:
+            price += prices[test][SETUP]
+            gain = gain | left.get((test, SETUP), set())
+        return len(gain) / max(price, LEAST)
+
+    while left:
+        best = max(left, key=worth)
+        chosen = [best] if best[0] in begun or best[1] == SETUP else [(best[0], SETUP), best]
+        begun.add(best[0])
+        fresh = _union(left, chosen)
+        yield from chosen
+        left = {unit: rest for unit, some in left.items() if (rest := some - fresh)}
+
+
+def _ordered(
+    units: Sequence[Unit], caught: Mapping[Unit, set[Kind]], sent: Mapping[Test, Sent]
+) -> list[Test]:
+    """All tests in the order of a run: by whole modules, those first that catch most new kinds for a request;
+    within a module as chosen, then the cheapest. What may bring a server down comes last."""
+    rest = sorted(sent, key=lambda test: (sent[test].numbers[0], test))
+    tests = list(dict.fromkeys([*(test for test, _ in units), *rest]))
+    by_test: dict[Test, list[Unit]] = {}
+    for unit in caught:
+        by_test.setdefault(unit[0], []).append(unit)
+    seen: set[Kind] = set()
+    new: dict[str, int] = {}
+    cost: dict[str, int] = {}
+    for test in tests:
+        module = test[0].partition(".")[0]
+        fresh = _union(caught, by_test.get(test, ())) - seen
+        seen |= fresh
+        new[module] = new.get(module, 0) + len(fresh)
+        cost[module] = cost.get(module, 0) + sent[test].numbers[0]
+
+    def place(test: Test) -> tuple[int, float, str]:
+        module = test[0].partition(".")[0]
+        late = known.LAST.index(module) + 1 if module in known.LAST else 0
+        return late, -new[module] / max(cost[module], 1), module
+
+    return sorted(tests, key=place)
+
+
+def write(made: Choice) -> None:
+    """Writes the table into the package, a test a line."""
+    tables: dict[str, dict[str, dict[str, Any]]] = {"checks": {}, "generated": {}}
+    for place, (name, operation) in enumerate(made.order):
+        row: dict[str, Any] = {"place": place, "sends": made.sent[name, operation].numbers}
+        if quick := made.quick.get((name, operation)):
+            row["quick"] = quick.numbers
+            if quick.left_out:
+                row["probes"] = sorted(quick.probes.keys() - {SETUP})
+        tables["checks"].setdefault(name, {})[operation] = row
+    for (name, part), numbers in generated().items():
+        tables["generated"].setdefault(name, {})[part] = {"sends": numbers}
+    known.PATH.write_text(_object({kind: _table(table) for kind, table in tables.items()}) + "\n", "utf-8")
+
+
+def _table(table: Mapping[str, Mapping[str, Any]]) -> str:
+    return _object(
+        {name: _object({key: json.dumps(row) for key, row in rows.items()}) for name, rows in table.items()}
+    )
+
+
+def _object(members: Mapping[str, str]) -> str:
+    lines = (f"{json.dumps(name)}: {text}" for name, text in sorted(members.items()))
+    return "{\n" + ",\n".join(lines) + "\n}"

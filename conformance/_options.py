@@ -19,7 +19,7 @@ MOST_LANES = 60
 
 
 class Effort(StrEnum):
-    """How much a run does.
+    """The amount of work of a run.
 
     quick: the probes that catch most for a request, at most 1,000 requests, no generated ones. full: every
     check, and some generated requests. deep: that, what only a wait or long lists can tell, and more

@@ -1,4 +1,4 @@
-"""What a collected test is to the suite: which check or exploration, whether a run wants it, and when."""
+"""Tells of a collected test its check or exploration, its place in the run, and if the run has it."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 
 def standing(item: pytest.Item) -> tuple[Any, ...]:
-    """Where a test stands in a run: what waits is asked for last, and what looks back at what was sent stands
-    behind all of its rank."""
+    """The sort key of a test in a run: checks that wait are asked for last, and those that look back at what
+    was sent come behind all of their group."""
     # Other people's runs have no test of the suite.
     from conformance.plugin.ordering import place
 
@@ -29,13 +29,13 @@ def standing(item: pytest.Item) -> tuple[Any, ...]:
 
 
 def deep(item: pytest.Item) -> bool:
-    """Whether only deep runs have a test."""
+    """True if only deep runs have a test."""
     test = ours(item)
     return bool(test and getattr(test[0], "deep", False))
 
 
 def wanted(item: pytest.Item, given: options.Options) -> bool:
-    """Whether a run with these options has a test; the tests of others are wanted always."""
+    """True if a run with these options has a test; the tests of others are wanted always."""
     test = ours(item)
     if test is None:
         return True
@@ -47,7 +47,7 @@ def wanted(item: pytest.Item, given: options.Options) -> bool:
 
 
 def is_check(item: pytest.Item) -> bool:
-    """Whether a test is one of the suite's checks, not an exploration."""
+    """True if a test is one of the suite's checks, not an exploration."""
     return hasattr(getattr(item, "function", None), "conformance_check")
 
 

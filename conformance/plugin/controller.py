@@ -68,11 +68,11 @@ class Controller:
         self.ledger.narrowed = options.narrowed
         self.ledger.effort = str(options.effort)
         self.ran = 0
-        #: How many processes run checks.
+        #: Processes that pytest-xdist starts, or 1.
         self.workers = 1
         #: The results document, once it was made.
         self.document: Document | None = None
-        #: What could not be written, a sentence each.
+        #: Problems of writing, a sentence each.
         self.problems: list[str] = []
         #: The lists that the user asked for and that were written, a sentence each.
         self.lists: list[str] = []
@@ -82,7 +82,7 @@ class Controller:
 
     @property
     def embedded(self) -> bool:
-        """Whether the run judges the suite's own reference server."""
+        """True if the run judges the suite's own reference server."""
         return self._server is not None
 
     @property
@@ -152,7 +152,7 @@ class Controller:
 
     @property
     def lanes(self) -> int:
-        """How many tests each process runs at once."""
+        """Tests that each process runs at once."""
         quick, near = self.options.effort is Effort.QUICK, suggested(self._latency) == FEWEST
         if self.options.lanes is None and (self.embedded or (quick and near)):
             return 1
@@ -162,11 +162,11 @@ class Controller:
 
     @property
     def processes(self) -> int:
-        """How many processes run tests."""
+        """Processes that run tests."""
         return min(self.workers, QUICK_WORKERS) if self.options.effort is Effort.QUICK else self.workers
 
     def for_workers(self) -> dict[str, Any]:
-        """What the processes that run checks need, as plain data."""
+        """Plain data for the processes that run checks."""
         return {
             "target": self.target.to_plain(),
             "folder": str(self.folder),
@@ -178,7 +178,7 @@ class Controller:
         }
 
     def known_reason(self, rule: str, operation: str) -> str:
-        """Why a violation is known; empty where it is not."""
+        """The reason why a violation is known; empty where it is not."""
         return self.known.reason(rule, operation) if self.known else ""
 
     # ------------------------------------------------------------------ collecting

@@ -1,4 +1,4 @@
-"""What a run would send, without sending anything: by rule and operation."""
+"""Lists the requests of a run by rule and operation, without sending any."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ def lines(plan: Plan, options: Options, environment: Mapping[str, str]) -> Itera
     """The list, a line each. Raises pytest.UsageError for a wrong target file."""
     target = _target(options, environment)
     where = target.base_url if target else "the embedded reference server"
+    plan = plan.on(target) if target else plan
     rows: dict[str, dict[str, Numbers]] = {}
     for rule, operation, numbers in by_case(plan):
         if rule in RULES and (target and absent(RULES[rule], operation, target)):

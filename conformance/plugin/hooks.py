@@ -1,4 +1,4 @@
-"""What pytest calls: each hook translates, and leaves the rest to the controller or the worker.
+"""The hooks that pytest calls: each translates, and leaves the rest to the controller or the executor.
 
 It stays out of the way of sessions that do not collect the suite's checks. All of them import this module, so
 imports inside its functions are of what only the suite's own runs need.
@@ -144,7 +144,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def _executor(config: pytest.Config) -> Executor:
-    """What runs the tests of this process, made at the first of them."""
+    """The executor of this process, made at its first test."""
     if _EXECUTOR not in config.stash:
         from conformance.plugin.execution import Executor
 
@@ -190,7 +190,7 @@ def _workers(config: pytest.Config) -> int:
 
 
 def _workers_run_them(config: pytest.Config) -> bool:
-    """Whether this is the process that only hands tests to those of pytest-xdist."""
+    """True if this is the process that only hands tests to those of pytest-xdist."""
     return bool(getattr(config.option, "tx", None)) and not hasattr(config, "workerinput")
 
 

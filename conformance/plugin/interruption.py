@@ -58,7 +58,7 @@ class Interruption:
 
 
 def _is_command() -> bool:
-    """Whether this process was started as pytest, or as the suite's own command, and does nothing else."""
+    """True if this process was started as pytest, or as the suite's own command, and does nothing else."""
     main = sys.modules["__main__"]
     name = getattr(getattr(main, "__spec__", None), "name", "") or ""
     started = PurePath(getattr(main, "__file__", None) or "").stem

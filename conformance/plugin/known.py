@@ -89,7 +89,7 @@ def tests() -> Mapping[str, Known]:
 
 
 def of(nodeid: str) -> Known | None:
-    """What is known of a test by its node id."""
+    """The facts of a test by its node id; None for tests that were not measured."""
     return tests().get(key(nodeid))
 
 

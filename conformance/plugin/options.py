@@ -63,7 +63,7 @@ def own_rules(config: pytest.Config) -> list[Path]:
 
 
 def concerned(config: pytest.Config) -> bool:
-    """Whether a run selects the suite, as far as its arguments tell before they are parsed."""
+    """True if a run selects the suite, as far as its arguments tell before they are parsed."""
     words = [str(word) for word in config.invocation_params.args]
     words += _split(os.environ.get("PYTEST_ADDOPTS", ""))
     with contextlib.suppress(KeyError, ValueError):
@@ -75,7 +75,7 @@ def concerned(config: pytest.Config) -> bool:
 
 
 def autoload(config: pytest.Config) -> bool:
-    """Whether pytest loads the plugins that are installed by itself."""
+    """True if pytest loads the plugins that are installed by itself."""
     words = [*map(str, config.invocation_params.args), *_split(os.environ.get("PYTEST_ADDOPTS", ""))]
     return not os.environ.get("PYTEST_DISABLE_PLUGIN_AUTOLOAD") and "--disable-plugin-autoload" not in words
 
@@ -137,7 +137,7 @@ class Options(Values):
 
     @property
     def controls(self) -> bool:
-        """Whether this process decides about a run."""
+        """True if this process decides about a run."""
         return self.selected and not self.worker and not self.idle
 
     @property

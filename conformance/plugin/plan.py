@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from conformance._text import count
 from conformance.checks import load_checks
@@ -11,6 +11,8 @@ from conformance.harness.check import CHECKS, Check
 from conformance.harness.exploration import DEFAULT_EXAMPLES
 from conformance.plugin import known
 from conformance.plugin.known import Numbers
+from conformance.target.applicability import lacking
+from conformance.target.model import Target
 
 #: Most requests of a quick run on the reference server.
 QUICK_REQUESTS = 1000
@@ -42,8 +44,8 @@ def at_most(numbers: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Plan:
-    """What tests send to a conforming server, by node id, and what the set-up of all workers but the first
-    takes. `endless`: the generated requests have a time and no number; `unknown`: tests of which nothing is
+    """The numbers of each test by node id, on a conforming server, and of the set-up of all workers but the
+    first. `endless`: the generated requests have a time and no number; `unknown`: tests of which nothing is
     known."""
 
     tests: Mapping[str, Numbers]
@@ -56,9 +58,18 @@ class Plan:
         """All tests together."""
         return sum(self.tests.values(), self.set_up)
 
+    def on(self, target: Target) -> Plan:
+        """The plan without the operations that a target does not have."""
+
+        def there(nodeid: str) -> bool:
+            test = known.of(nodeid)
+            return test is None or not lacking(test.parameter, target)
+
+        return replace(self, tests={test: sends for test, sends in self.tests.items() if there(test)})
+
     @property
     def most(self) -> Numbers | None:
-        """What the run does not go beyond; None where only its time bounds it."""
+        """The bound that the run keeps; None where only its time bounds it."""
         room = Numbers(*[UNKNOWN * self.unknown] * 3)
         return None if self.endless else at_most(self.total) + room
 

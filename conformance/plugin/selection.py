@@ -26,7 +26,7 @@ CHECKS = PACKAGE / "checks"
 
 
 def selects_checks(arguments: Sequence[str], folder: Path, pyargs: bool) -> bool:
-    """Whether pytest, called with these arguments in a folder, collects the suite's checks."""
+    """True if pytest, called with these arguments in a folder, collects the suite's checks."""
     return any(_selects(argument.partition("::")[0], folder, pyargs) for argument in arguments)
 
 
@@ -39,14 +39,14 @@ def _path(argument: str, folder: Path, pyargs: bool) -> Path | None:
 
 
 def own_checkout(folder: Path) -> bool:
-    """Whether a folder is the suite's own checkout, or in it."""
+    """True if a folder is the suite's own checkout, or in it."""
     root = PACKAGE.parent
     installed = {"site-packages", "dist-packages"} & set(PACKAGE.parts)
     return not installed and (folder == root or root in folder.parents)
 
 
 def within(argument: str, folder: Path, pyargs: bool) -> bool:
-    """Whether an argument names the suite, or a part of it."""
+    """True if an argument names the suite, or a part of it."""
     path = _path(argument, folder, pyargs)
     return path is not None and (path in (PACKAGE, CHECKS) or CHECKS in path.parents)
 
@@ -126,17 +126,17 @@ def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
 
 
 def in_shard(nodeid: str, shard: tuple[int, int]) -> bool:
-    """Whether a test belongs to a part; the same on every machine, whatever else is selected."""
+    """True if a test belongs to a part; the same on every machine, whatever else is selected."""
     part, whole = shard
     return zlib.crc32(scope(nodeid.rpartition("/")[2]).encode()) % whole == part - 1
 
 
 @dataclass(frozen=True)
 class Scope:
-    """Which cases a run is about; `cases` is None where that is all of them."""
+    """The cases that a run is about; `cases` is None for all of them."""
 
     cases: frozenset[tuple[str, str]] | None = None
-    #: Whether rules were named, not operations alone: then generated requests are left out.
+    #: True if rules were named, not operations alone: then generated requests are left out.
     by_rule: bool = False
 
     @classmethod
@@ -168,11 +168,11 @@ class Scope:
         return cls(frozenset(cases), bool(rules or sections))
 
     def covers(self, rule: str, operation: str) -> bool:
-        """Whether the run is about a case."""
+        """True if the run is about a case."""
         return self.cases is None or (rule, operation) in self.cases
 
     def wants(self, function: Any, parameter: str) -> bool:
-        """Whether a test says something about these cases: a check of one of the rules on the operation; for
+        """True if a test says something about these cases: a check of one of the rules on the operation; for
         a rule of every response, the checks that a quick run has of the operation; generated requests to an
         operation."""
         if self.cases is None:

@@ -1,5 +1,4 @@
-"""What pytest calls in the process that controls a run: progress, tests of rules of every response, the
-end."""
+"""The hooks of the process that controls a run: progress, tests of rules of every response, the end."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ from conformance.plugin.progress import Remaining
 if TYPE_CHECKING:
     from conformance.plugin.execution import Executor
 
-#: What a test is shown as -> pytest's category for its summary line, letter, and word with markup.
+#: Word that a test is shown as -> pytest's category for its summary line, letter, and word with markup.
 CATEGORIES: dict[str, tuple[str, str, tuple[str, dict[str, bool]]]] = {
     "known": ("known failures", "k", ("KNOWN FAILURE", {"yellow": True})),
     "warning": ("warned", "w", ("WARNING", {"yellow": True})),
@@ -38,7 +37,7 @@ _LEGEND = (
     "- not applicable or without occasion"
 )
 
-#: What pytest-xdist calls the phase of a test whose process died.
+#: The name that pytest-xdist has for the phase of a test whose process died.
 CRASHED = "???"
 
 _INTERRUPTED = {
@@ -60,7 +59,7 @@ class Run:
         self.config = config
         self.controller = controller
         self._interruption = interruption
-        #: What ran the tests of this process, if it ran any.
+        #: Gives the executor of this process; None where it ran no test.
         self._executor = executor
         self._announced = False
         self._others_failed = False
@@ -94,7 +93,9 @@ class Run:
         self._remaining.expect(nodeids)
         options = self.controller.options
         quick, workers = options.effort is Effort.QUICK, self.controller.processes * self.controller.lanes
-        planned = plan(nodeids, options.examples, options.fuzz_time, quick, workers)
+        planned = plan(nodeids, options.examples, options.fuzz_time, quick, workers).on(
+            self.controller.target
+        )
         self.controller.announce(planned)
         if quick:
             self.controller.ledger.judged_in_part = in_part(nodeids)
@@ -102,7 +103,7 @@ class Run:
         return [*lines, *([_LEGEND] if self.config.option.verbose == 0 and nodeids else [])]
 
     def _about(self, planned: Plan) -> str:
-        """What the tests will send, and the most that it will be, whatever the server does."""
+        """The requests that the tests will send, and the bound that they keep, whatever the server does."""
         if not planned.total.requests:
             return "no requests"
         limit = self.controller.target.limits.max_requests
@@ -161,7 +162,7 @@ class Run:
                 self._report_passive(finding)
 
     def _crashed(self, report: pytest.TestReport) -> bool:
-        """Whether a test is the suite's own whose process died; it is no violation, and may run again."""
+        """True if a test is the suite's own whose process died; it is no violation, and may run again."""
         if selection.judged_by(report.nodeid) is None:
             return False
         self.controller.unfinished.add(report.nodeid)

@@ -6,12 +6,20 @@ from conformance.contract.rules import Rule
 from conformance.target.file import Target
 
 
-def absent(rule: Rule, operation: str, target: Target) -> str:
-    """Reason from the target file why a rule does not apply to an operation; empty if it applies."""
+def lacking(operation: str, target: Target) -> str:
+    """The reason why a target does not have an operation, by what its file declares; empty if it has it."""
     if operation == "createPayin" and not target.features.payins:
         return "payins are under development; the target file does not turn them on ([features] payins)"
     if operation == "createPayout" and not target.features.payouts:
         return "the target file declares that no account may be drawn on ([features] payouts = false)"
+    return ""
+
+
+def absent(rule: Rule, operation: str, target: Target) -> str:
+    """The reason why a rule does not apply on an operation, by what the target file declares; empty if it
+    applies."""
+    if reason := lacking(operation, target):
+        return reason
     if "secondary" in rule.needs and target.features.secondary is False:
         return "the target file declares that there is no second organization ([features] secondary = false)"
     return ""

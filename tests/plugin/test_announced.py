@@ -38,6 +38,13 @@ def test_several_workers_make_what_tests_share_each_for_itself() -> None:
     assert one.total.requests < four.total.requests < 1.1 * one.total.requests
 
 
+def test_operations_that_a_target_does_not_have_are_not_announced() -> None:
+    nodeids = [f"x/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
+    whole, less = plan(nodeids).total, plan(nodeids).on(run_on(payouts=False, payins=False).target).total
+    assert less.requests < whole.requests
+    assert less.payouts < 0.2 * whole.payouts
+
+
 def test_a_quick_run_fits_into_its_requests_with_any_number_of_workers() -> None:
     nodeids = [f"x/{check.name.replace('.', '.py::')}[{on}]" for check, on in checks()]
     nodeids = [nodeid for nodeid in nodeids if (row := of(nodeid)) and row.quick]

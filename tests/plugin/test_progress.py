@@ -37,7 +37,7 @@ def test_latency_shows_and_is_cleared(terminal: Path) -> None:
 
 
 def test_time_left_follows_from_the_requests_that_are_left(terminal: Path) -> None:
-    assert shown(REPORTER, terminal).text(60).startswith("about 2 min left, ")
+    assert shown(REPORTER, terminal).text(60).startswith("about 2 min 0 s left, ")
 
 
 @pytest.mark.parametrize(

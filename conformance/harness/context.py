@@ -24,7 +24,7 @@ from conformance.judge.expectations import (
 from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable
 from conformance.judge.ledger import Entry, Gap
 from conformance.target.file import Target
-from conformance.wire.client import simultaneous
+from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
 from conformance.world.read_only import NOT_SENT, withheld
@@ -206,4 +206,9 @@ class CheckContext:
     def findings(self, stop: Inconclusive | NotApplicable | None = None) -> list[Finding]:
         """One finding for each rule the check cites on this operation; `stop` is what ended the check
         early."""
-        return [entry.finding(stop, self.exchanges) for entry in self.entries.values()]
+        raced = not self._races or any(self._races)
+        unraced = None if raced else Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
+        return [
+            entry.finding(stop or (unraced if entry.judged else None), self.exchanges)
+            for entry in self.entries.values()
+        ]

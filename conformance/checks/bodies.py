@@ -29,7 +29,6 @@ from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.samples import marker
 
-_FIXTURE = Key[AccountFixture]("the account of invalid bodies")
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
 
@@ -95,13 +94,11 @@ class DefectiveBodies(Engine):
 
     def _account(self) -> AccountFixture:
         """The fixture of the operation's defective requests, one for the run; that of wallets has none."""
-        if TRAITS[self.operation].shared or self.ctx.run.read_only:
-            return self.ctx.run.fixture_for(self.operation)
-        return self.ctx.run.cache.get(self._place, self.ctx.run.fresh)
+        return self.ctx.account("shared" if TRAITS[self.operation].shared else self._purpose)
 
     @property
-    def _place(self) -> Key[AccountFixture]:
-        return _FIXTURE.of("without wallets" if self.operation == "createWallet" else "")
+    def _purpose(self) -> str:
+        return "invalid bodies" + "/without wallets" * (self.operation == "createWallet")
 
     @property
     def _beneficiary(self) -> Exchange:
@@ -191,7 +188,7 @@ class DefectiveBodies(Engine):
         if self.operation == "updateBeneficiary":
             self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
         elif not TRAITS[self.operation].shared:
-            self.ctx.run.cache.forget(self._place)
+            self.ctx.run.accounts.forget(self._purpose)
             for shape in ("sample", *OTHER_SHAPES["updateBeneficiary"]):
                 self.ctx.run.cache.forget(_BENEFICIARY.of(shape))
         self._start()
@@ -242,7 +239,7 @@ class DefectiveBodies(Engine):
         """A refused wallet must not take its pair: a valid one of the same pair can still be created."""
         valid = call(self.operation, self.ids, self.valid())
         created = self.ctx.send(valid, "a valid wallet after refused ones")
-        self.ctx.run.cache.forget(self._place)
+        self.ctx.run.accounts.forget(self._purpose)
         what = Accepted("a valid wallet after refused ones, as in a new account")
         evidence: list[Exchange] = []
         if created.refused and not created.throttled:

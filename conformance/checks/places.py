@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.checks.engine import Engine
-from conformance.harness.authentication import AuthProbes, common_fixture, forget_fixture
+from conformance.harness.authentication import AuthProbes
 from conformance.harness.context import CheckContext
 from conformance.judge.oracle import FOREIGN
 
@@ -18,24 +18,20 @@ def defective(probes: AuthProbes) -> Engine:
     return Engine(
         probes.ctx,
         lambda: probes.fixture,
-        moved=lambda: forget_fixture(probes.ctx.run, probes.untouched),
+        moved=lambda: probes.ctx.run.accounts.forget(probes.untouched),
         beside=probes.first,
-        others={FOREIGN: lambda: probes.ctx.run.shared("secondary")},
+        others={FOREIGN: lambda: probes.ctx.run.account(owner="secondary")},
     )
 
 
 def hostile(ctx: CheckContext) -> Engine:
     """Where requests go that may be accepted although nothing demands it: a place of their own."""
-    run = ctx.run
-    if ctx.operation.id == "createPayout":
-        return Engine(ctx, run.payouts)
     if ctx.operation.traits.once:
-        fresh = run.fresh()
+        fresh = ctx.account(fresh=True)
         return Engine(ctx, lambda: fresh)
-    return Engine(ctx, lambda: common_fixture(run, "hostile"))
+    return Engine(ctx, lambda: ctx.account("hostile"))
 
 
 def common(ctx: CheckContext) -> Engine:
     """Where requests go that no server accepts, and reads."""
-    run = ctx.run
-    return Engine(ctx, run.payouts if ctx.operation.id == "createPayout" else lambda: common_fixture(run))
+    return Engine(ctx, lambda: ctx.account("authentication"))

@@ -11,7 +11,7 @@ from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
-from conformance.world.creations import place
+from conformance.world.creations import created_in
 from conformance.world.quotas import LIMITED
 from conformance.world.run_context import refusal_of_valid
 
@@ -93,11 +93,11 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     with each listed choice. Where the server takes at least one of these, it takes them all."""
     operation = ctx.operation.id
     answers: list[tuple[str, Exchange]] = []
-    for what, body in bodies(place(ctx.run, operation), operation).items():
+    for what, body in bodies(created_in(ctx.run, operation), operation).items():
         if not ctx.wanted(what):
             continue
         # A wallet of one pair can be had only once in an account, so that each has a place of its own.
-        fixture = place(ctx.run, operation)
+        fixture = created_in(ctx.run, operation)
         if body.get("is_default"):
             # A second default may be refused: a beneficiary that has none.
             fixture = AccountFixture(ctx.run, account_id=fixture.account_id)
@@ -105,7 +105,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
         answer = ctx.send(call(operation, ids, body), f"{what}, which is valid")
         if operation in LIMITED and answer.refused:
             # A server may let an account or a beneficiary have so many and no more.
-            fresh = ctx.fixture(fresh=True).ids(operation)
+            fresh = ctx.account(fresh=True).ids(operation)
             answer = ctx.send(call(operation, fresh, body), f"{what}, which is valid, in a new account")
         if operation == "createWallet" and not answer.succeeded:
             # A server may let a pair be had once in all accounts: then no other label would do here.
@@ -128,7 +128,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
 def test_sound_updates_are_accepted(ctx: CheckContext) -> None:
     """Every field of the sample is sent in a PATCH of its own, then all of them in one, then a business'
     two fields. Where the server takes at least one of these, it takes them all."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     sample = fixture.run.samples.beneficiary()
     patches = {f"a PATCH of {name} alone": {name: value} for name, value in sample.items()}
     patches["a PATCH of all fields of the sample"] = sample

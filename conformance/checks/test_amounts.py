@@ -68,7 +68,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     amount_in_usd, too, where it is in US dollars; little or much, what is made begins in the same state.
     Amounts beyond a tenth of the known funds are sent only where a payout beyond these funds was accepted
     before, or where they are so far beyond that nothing but a wrap of integers lets the server take them."""
-    fixture = ctx.fixture()
+    fixture = ctx.account()
     if ctx.operation.id == "createPayout":
         for made in creations(ctx.run, ctx.operation.id):
             what = f"amount_in_usd of a payout in {made.body['currency']} above zero"
@@ -161,7 +161,7 @@ def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Dec
 @check("payout.insufficient-funds")
 def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
     """Whether a new account, which has no funds, may pay out is recorded."""
-    answer = ctx.send(ctx.run.fresh().call("createPayout"), "a payout from a new account")
+    answer = ctx.send(ctx.run.account(fresh=True).call("createPayout"), "a payout from a new account")
     if ctx.usable("payout.insufficient-funds", answer):
         shown = "accepted" if answer.succeeded else answer.described()
         ctx.observe("payout.insufficient-funds", "a payout from a new account without funds", shown, answer)

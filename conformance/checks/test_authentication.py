@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from conformance.checks.cases import authentication as cases
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
-from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, Margins, common_fixture
+from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, Margins
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judge.findings import Inconclusive
@@ -179,7 +179,7 @@ def _shared_nonces(ctx: CheckContext, probes: AuthProbes) -> None:
     third = _third(here, ctx.operation.method)
 
     def send(operation: str, what: str, nonce: str | None = None) -> Exchange:
-        call = probes.valid() if operation == here else common_fixture(ctx.run).call(operation)
+        call = probes.valid() if operation == here else ctx.run.account("authentication").call(operation)
         return ctx.send(call.signed(nonce=nonce, timestamp_offset=-2 if nonce else 0), what)
 
     def share(first: str, second: str) -> tuple[Exchange, str]:
@@ -296,7 +296,7 @@ def test_nonce_of_another_organization(ctx: CheckContext) -> None:
     used = AuthProbes(ctx).passed(
         ctx.send(ctx.valid(), "a valid request, whose nonce another organization uses")
     )
-    valid = ctx.fixture("secondary").call(ctx.operation.id)
+    valid = ctx.account(owner="secondary").call(ctx.operation.id)
     _observe(
         ctx,
         "auth.nonce-scope",

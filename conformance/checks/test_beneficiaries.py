@@ -40,7 +40,7 @@ MANY = 11
 def test_empty_fields_stay_null(ctx: CheckContext) -> None:
     """A beneficiary created without its optional fields shows them as null when it is read, changed and
     disabled."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     sample = fixture.body("createBeneficiary")
     optional = NULLABLE["createBeneficiary"]
     sparse = {name: value for name, value in sample.items() if name not in optional}
@@ -65,7 +65,7 @@ def test_disable(ctx: CheckContext) -> None:
     """An individual, a business, one that was changed before and one with destinations are disabled: the
     answer has status disabled, a later updated and all else as it was; a later read agrees, and nobody
     else is disabled."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     bystander = Beneficiary(ctx, fixture)
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     people = {"a beneficiary": Beneficiary(ctx, fixture), "a changed beneficiary": Beneficiary(ctx, fixture)}
@@ -146,7 +146,7 @@ def _observe_twice(ctx: CheckContext, person: Beneficiary) -> None:
 def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
     """A beneficiary shows none, then one, then all of its destinations, more than fit on a page of a list,
     each as it was created, and never one of another beneficiary."""
-    rule, fixture = "beneficiary.destinations", ctx.fixture(fresh=True)
+    rule, fixture = "beneficiary.destinations", ctx.account(fresh=True)
     owner, other = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
     foreign = _destination(ctx, fixture, other)
     if foreign is None:

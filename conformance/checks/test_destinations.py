@@ -16,7 +16,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.creations import creations, place
+from conformance.world.creations import created_in, creations
 from conformance.world.lateness import look_until
 from conformance.world.run_context import SAMPLE_REMEDIES
 
@@ -38,7 +38,7 @@ INAPPLICABLE = {
 
 def create(ctx: CheckContext, body: Body, purpose: str) -> Exchange:
     """The answer to the create of a destination among others that nobody counts."""
-    fixture = place(ctx.run, "createPayoutDestination")
+    fixture = created_in(ctx.run, "createPayoutDestination")
     return ctx.send(call("createPayoutDestination", fixture.ids("createPayoutDestination"), body), purpose)
 
 
@@ -75,7 +75,7 @@ def test_last_four_digits(ctx: CheckContext) -> None:
         number = made.body.get("account_number")
         if isinstance(number, str):
             judged |= ends_with(ctx, made.exchange, number, f"created with {made.kind}")
-    bank = ctx.run.bank_account(place(ctx.run, "createPayoutDestination"))
+    bank = ctx.run.bank_account(created_in(ctx.run, "createPayoutDestination"))
     if "account_number" not in bank:
         bank = ctx.run.samples.bank_accounts()[0]
     for length, end in ((10, "0042"), (10, "0000"), (8, ""), (12, "1230"), (17, "9001")):
@@ -116,7 +116,7 @@ def test_masked_numbers(ctx: CheckContext) -> None:
             if isinstance(value, str) and made.body.get("type") == kind and not beside:
                 judge_masked(ctx, made.exchange, member, value, f"created with {made.kind}")
                 judged = True
-    fixture = place(ctx.run, "createPayoutDestination")
+    fixture = created_in(ctx.run, "createPayoutDestination")
     answer = create(
         ctx,
         {**ctx.run.bank_account(fixture), "iban": (value := samples.iban())},
@@ -174,7 +174,7 @@ def masked_enough(exchanges: Sequence[Exchange], member: str, value: str, most: 
 def test_first_destination_is_no_default(ctx: CheckContext) -> None:
     """The first destination of a beneficiary, made without is_default, is not its default."""
     rule, what = "create.initial-state", "the first destination of a beneficiary, is_default not sent"
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     owner = Beneficiary(ctx, fixture)
     body = {name: value for name, value in ctx.run.bank_account(fixture).items() if name != "is_default"}
     answer = ctx.send(call("createPayoutDestination", owner.ids, body), what)
@@ -218,7 +218,7 @@ def test_card_destination(ctx: CheckContext) -> None:
 @check("destination.second-default")
 def test_second_default(ctx: CheckContext) -> None:
     """Notes what happens to a beneficiary's default destination when a second one is created as default."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     calls = [
         fixture.call("createPayoutDestination", {**ctx.run.bank_account(fixture), "is_default": True})
         for _ in range(2)
@@ -261,7 +261,7 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
         ),
     ):
         for attempt in range(1, ROUNDS + 1):
-            fixture = ctx.fixture(fresh=True)
+            fixture = ctx.account(fresh=True)
             calls = [_default(ctx, fixture) for _ in range(2)]
             made = [ctx.send(each, "a default destination") for each in calls]
             if not made[0].succeeded:

@@ -118,7 +118,7 @@ def _call(ctx: CheckContext, invalid: DefectiveBodies, changes: dict[str, Any]) 
     if ctx.operation.id == "updateBeneficiary":
         return call(ctx.operation.id, invalid.ids, changes or invalid.valid())
     if ctx.operation.id == "createWallet":
-        fixture = ctx.fixture(fresh=True)
+        fixture = ctx.account(fresh=True)
         return fixture.call("createWallet", {**fixture.body("createWallet"), **changes})
     return call(ctx.operation.id, invalid.ids, {**invalid.valid(), **changes})
 

@@ -171,7 +171,7 @@ def _grown(ctx: CheckContext) -> list[Growth]:
         for _ in rounds:
             growth.together(rounds)
         return [growth]
-    growths = [Growth(ctx, ctx.run.fresh()) for _ in range(ROUNDS + 1)]
+    growths = [Growth(ctx, ctx.run.account(fresh=True)) for _ in range(ROUNDS + 1)]
     growths[-1].take([ctx.accept(create, "a first wallet") for create in growths[-1].creates(1)])
     for growth in growths:
         one_round = Rounds(ctx, 1)
@@ -196,7 +196,7 @@ def _right_one_by_one(ctx: CheckContext) -> bool:
 def _place(ctx: CheckContext) -> AccountFixture:
     run = ctx.run
     if ctx.operation.id == "listAccounts":
-        return run.shared()
+        return run.account()
     if ctx.operation.id == "listPayoutDestinations":
-        return AccountFixture(run, account_id=run.shared().account_id)
-    return run.fresh()
+        return AccountFixture(run, account_id=run.account().account_id)
+    return run.account(fresh=True)

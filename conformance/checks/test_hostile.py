@@ -5,28 +5,18 @@ from __future__ import annotations
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
-from conformance.harness.authentication import common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
 from conformance.judge.expectations import Accepted, Answered
 from conformance.wire.messages import Call, Exchange, Failure
-from conformance.world.account import AccountFixture, call, new_key, parameters, unknown_like
+from conformance.world.account import call, new_key, parameters, unknown_like
 from conformance.world.corpora import bodies as corpus
 from conformance.world.corpora import headers, ids, queries
 from conformance.world.corpora.value import Use, values
 from conformance.world.run_context import refusal_of_valid
 
 SURVIVES = "http.no-server-error"
-
-
-def _fixture(ctx: CheckContext) -> AccountFixture:
-    """Where hostile requests go: a place of their own, because some may be accepted."""
-    if ctx.operation.id == "createPayout":
-        return ctx.run.payouts()
-    if ctx.operation.traits.once:
-        return ctx.run.fresh()
-    return common_fixture(ctx.run, "hostile")
 
 
 def _survived(
@@ -64,7 +54,7 @@ def _probe(
 def test_hostile_bodies(ctx: CheckContext) -> None:
     """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect; what the server
     does with legal but odd ones, and with other content types, is recorded."""
-    fixture = _fixture(ctx)
+    fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
     operation = ctx.operation.id
     valid = ctx.send(
         ctx.valid() if operation == "createWallet" else fixture.call(operation),
@@ -104,7 +94,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         answer = send(odd.value, what)
         _observe(ctx, "body.legal-oddities", what, answer)
         if answer.succeeded and operation == "createWallet":
-            fixture = _fixture(ctx)
+            fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
     for what, long in ctx.only_wanted((f"a body with {long.reason}", long) for long in bodies.long()):
         # A front end that finds a body too long may break the connection off, and words its refusal itself.
         _probe(
@@ -130,7 +120,7 @@ def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> N
 @check("beneficiary.update-no-body", "http.no-server-error", operations=("updateBeneficiary",))
 def test_update_without_a_body(ctx: CheckContext) -> None:
     """Records whether a PATCH without a body counts as one that changes nothing, or is refused."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     answer = _probe(ctx, fixture.call("updateBeneficiary").but(body=None), "a PATCH without a body")
     _observe(ctx, "beneficiary.update-no-body", "a PATCH without a body", answer)
 
@@ -138,7 +128,7 @@ def test_update_without_a_body(ctx: CheckContext) -> None:
 @check("http.no-server-error", operations=("disableBeneficiary",))
 def test_body_where_none_is_taken(ctx: CheckContext) -> None:
     """An operation without a body gets one, valid and malformed."""
-    fixture = _fixture(ctx)
+    fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
     for what, body in (
         ("a JSON object", b"{}"),
         ("malformed JSON", b'{"'),
@@ -155,7 +145,7 @@ def test_body_where_none_is_taken(ctx: CheckContext) -> None:
 def test_hostile_headers(ctx: CheckContext) -> None:
     """Authentication headers and idempotency keys that are very long, outside ASCII, SQL, or there twice, and
     odd headers that no operation needs."""
-    fixture = common_fixture(ctx.run) if ctx.operation.id != "createPayout" else ctx.run.payouts()
+    fixture = ctx.account("authentication")
 
     def send(name: str, value: str, probe: Call) -> None:
         shown = value if len(value) <= 40 else f"{value[:10]}… ({len(value)} characters)"
@@ -192,7 +182,7 @@ def test_hostile_headers(ctx: CheckContext) -> None:
 def test_hostile_ids(ctx: CheckContext) -> None:
     """Path parameters, one at a time, that are not UTF-8, encode a slash or a NUL, or are very long."""
     operation = ctx.operation.id
-    fixture = ctx.run.payouts() if operation == "createPayout" else common_fixture(ctx.run)
+    fixture = ctx.account("authentication")
     valid = fixture.call(operation)
     for name in parameters(operation):
         for value in values(ids.IDS):
@@ -214,7 +204,7 @@ def test_hostile_ids(ctx: CheckContext) -> None:
 )
 def test_hostile_queries(ctx: CheckContext) -> None:
     """List parameters that are huge, repeated, malformed or beyond every calendar."""
-    valid = common_fixture(ctx.run).call(ctx.operation.id)
+    valid = ctx.run.account("authentication").call(ctx.operation.id)
     for query in queries.of_list(ctx.operation.query_parameters):
         shown = query if len(query) <= 80 else f"{query[:30]}… ({len(query)} characters)"
         if ctx.wanted(f"the query {shown}"):
@@ -247,7 +237,7 @@ def test_sound_answers(ctx: CheckContext) -> None:
 @check("http.undocumented-method", "http.no-server-error")
 def test_undocumented_methods(ctx: CheckContext) -> None:
     """PUT and DELETE on the operation's path, with ids that nothing has, so that nothing can be lost."""
-    fixture = ctx.run.payouts() if ctx.operation.id == "createPayout" else common_fixture(ctx.run)
+    fixture = ctx.account("authentication")
     ids = {name: unknown_like(value) for name, value in fixture.ids(ctx.operation.id).items()}
     for method in ("PUT", "DELETE"):
         answer = _probe(
@@ -268,7 +258,7 @@ def test_undocumented_methods(ctx: CheckContext) -> None:
 @check("http.undocumented-path", "http.no-server-error", operations=("createPayout",))
 def test_undocumented_paths(ctx: CheckContext) -> None:
     """The payout path of an older example, and paths that nothing is at."""
-    fixture = ctx.run.payouts()
+    fixture = ctx.run.account("payouts")
     body = {
         "account_id": unknown_like(fixture.account_id),
         "beneficiary_id": "bene_none",

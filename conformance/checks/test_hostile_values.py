@@ -7,7 +7,6 @@ from typing import Any
 
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.harness.authentication import common_fixture
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Answered
@@ -33,7 +32,7 @@ def odd_values(field: Field, operation: str) -> Iterator[tuple[str, Any]]:
 def test_odd_values_of_every_field(ctx: CheckContext) -> None:
     """Every field is sent as an empty text, and optional ones as null and in types that the checks of types
     leave out, one at a time in a valid body; whatever the answer is, it comes, with a status below 500."""
-    fixture = _scene(ctx)
+    fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
     valid = fixture.body(ctx.operation.id)
     for field in request_fields(ctx.operation.id):
         for named, value in odd_values(field, ctx.operation.id):
@@ -57,7 +56,7 @@ _FOR_ALL: dict[str, Any] = {
 def test_odd_values_of_all_fields(ctx: CheckContext) -> None:
     """Every field is an empty text, null, a number, true, an array and an object, all of them at once;
     whatever the answer is, it comes, with a status below 500."""
-    fixture = _scene(ctx)
+    fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
     valid = fixture.body(ctx.operation.id)
     names = [field.name for field in request_fields(ctx.operation.id)]
     for named, value in _FOR_ALL.items():
@@ -69,12 +68,3 @@ def test_odd_values_of_all_fields(ctx: CheckContext) -> None:
 def _survived(ctx: CheckContext, fixture: AccountFixture, body: dict[str, Any], what: str) -> None:
     answer = ctx.send(fixture.call(ctx.operation.id, body), what)
     ctx.judge(RULE, Answered(what, also=[501] * ctx.operation.traits.under_development), answer)
-
-
-def _scene(ctx: CheckContext) -> AccountFixture:
-    """A place of its own, because some of this may be accepted."""
-    if ctx.operation.id == "createPayout":
-        return ctx.run.payouts()
-    if ctx.operation.id == "createWallet":
-        return ctx.run.fresh()
-    return common_fixture(ctx.run, "hostile")

@@ -376,7 +376,7 @@ def test_other_path(ctx: CheckContext) -> None:
     """Records what the same key and body do on another path."""
     rule = "idempotency.other-path"
     original = IdempotentRequest(ctx)
-    elsewhere = ctx.fixture(fresh=True).call(ctx.operation.id)
+    elsewhere = ctx.account(fresh=True).call(ctx.operation.id)
     answer = ctx.send(original.call.but(target=elsewhere.target), "the same key and body on another path")
     if ctx.usable(rule, answer):
         ctx.observe(rule, "the same key and body on another path", original.relation(answer), answer)

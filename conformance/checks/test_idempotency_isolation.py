@@ -35,10 +35,10 @@ def test_key_of_another_organization(ctx: CheckContext) -> None:
 def _place(ctx: CheckContext) -> AccountFixture:
     run, operation = ctx.run, ctx.operation.id
     if operation == "createWallet":
-        return run.fresh("secondary")
+        return run.account(owner="secondary", fresh=True)
     if operation == "createPayout":
-        return run.payouts("secondary")
-    return AccountFixture(run, "secondary", account_id=run.shared("secondary").account_id)
+        return run.account("payouts", "secondary")
+    return AccountFixture(run, "secondary", account_id=run.account(owner="secondary").account_id)
 
 
 def _own_call(ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest) -> Call:

@@ -93,7 +93,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
 @check("list.complete", "read.delay", operations=("listAccounts",))
 def test_new_account_shows(ctx: CheckContext) -> None:
     """Walks the accounts before and after one is added: all that were there, and the new one."""
-    fixture = ctx.fixture()
+    fixture = ctx.account()
     listing = fixture.call("listAccounts")
     ctx.accept(listing, "the list")
     before = walk(ctx.send, listing)
@@ -154,7 +154,7 @@ def test_new_account_shows(ctx: CheckContext) -> None:
 )
 def test_new_elements_show(ctx: CheckContext) -> None:
     """Reads a list before and after each of two elements is added: first empty, then with what was added."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     listing = fixture.call(ctx.operation.id)
     ctx.accept(stocked(ctx).call, "a list that is not empty")
     probes = {

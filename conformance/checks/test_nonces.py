@@ -38,7 +38,7 @@ def _refused_later(probes: AuthProbes) -> Iterator[tuple[str, Call]]:
     top = parameters(operation.id)[0]
     if probes.ctx.target.secondary is not None and not probes.ctx.run.read_only:
         with contextlib.suppress(Inconclusive):
-            foreign = getattr(probes.ctx.run.shared("secondary"), top)
+            foreign = getattr(probes.ctx.run.account(owner="secondary"), top)
             yield f"for another organization's {top}", probes.at(**{top: foreign})
     if operation.is_list:
         yield "for page 0 of size x", probes.call().with_query("page=0&size=x")

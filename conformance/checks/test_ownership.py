@@ -18,7 +18,7 @@ from conformance.judge.expectations import Accepted, CannotTell, RefusedOrIgnore
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.creations import place
+from conformance.world.creations import created_in
 from conformance.world.samples import digits, marker
 
 #: The rule of everything that is sent on create.
@@ -115,7 +115,7 @@ def test_server_owned_fields_on_create(ctx: CheckContext) -> None:
     by one. What is created all the same is in the stated initial state, in the answer and when it is
     looked at again."""
     operation = ctx.operation.id
-    fixture = place(ctx.run, operation)
+    fixture = created_in(ctx.run, operation)
     created = ctx.accept(fixture.call(operation), "the same without server-owned fields")
     without = Shown(created, _look(ctx, fixture, created))
     owned = owned_fields(operation, _other_parent(ctx))
@@ -140,9 +140,9 @@ def _other_parent(ctx: CheckContext) -> str:
         case "customer_id":
             return ctx.target.primary.other_customer_id or f"cus_{marker()}"
         case "beneficiary_id":
-            return identifier(place(run, "createBeneficiary").create("createBeneficiary"))
-    path = place(run, ctx.operation.id).account_id
-    others = run.shared().account_id, place(run, "createBeneficiary").account_id
+            return identifier(created_in(run, "createBeneficiary").create("createBeneficiary"))
+    path = created_in(run, ctx.operation.id).account_id
+    others = run.account().account_id, created_in(run, "createBeneficiary").account_id
     return next(other for other in others if other != path)
 
 
@@ -150,7 +150,7 @@ def _create(ctx: CheckContext, owned: Mapping[str, Any], without: Shown, what: s
     """Sends a valid body with server-owned fields beside and judges what comes of it; what is wrong
     `without` them, too, does not come of them."""
     operation = ctx.operation.id
-    fixture = place(ctx.run, operation)
+    fixture = created_in(ctx.run, operation)
     body = fixture.body(operation)
     answer = ctx.send(call(operation, fixture.ids(operation), {**body, **owned}), what)
     if not ctx.usable(RULE, answer):
@@ -242,7 +242,7 @@ def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
     operation = ctx.operation.id
     for _ in range(_TIMES):
         for sent, wanted in (({name: value}, True), ({}, False)):
-            fixture = place(ctx.run, operation)
+            fixture = created_in(ctx.run, operation)
             request = call(operation, fixture.ids(operation), {**fixture.body(operation), **sent})
             created = ctx.send(request, f"one more, {'with' if sent else 'without'} {name}")
             if not created.succeeded or same(_later_value(ctx, fixture, created, name), value) is not wanted:
@@ -309,12 +309,12 @@ def _account_item(ctx: CheckContext, fixture: AccountFixture, created: Exchange)
 def test_server_owned_fields_on_update(ctx: CheckContext) -> None:
     """A PATCH with server-owned fields, all at once beside a valid one and, where a server refuses that,
     one by one, is refused or leaves them as they were, in its answer and in a later read."""
-    rule, fixture = "beneficiary.update-server-owned", ctx.fixture(fresh=True)
+    rule, fixture = "beneficiary.update-server-owned", ctx.account(fresh=True)
     _ = fixture.destination
     without = ctx.accept(fixture.call("updateBeneficiary"), "a PATCH without server-owned fields")
     before = ctx.accept(fixture.call("getBeneficiary"), "the beneficiary as it is")
     owned = {
-        **owned_fields("createBeneficiary", ctx.run.shared().account_id),
+        **owned_fields("createBeneficiary", ctx.run.account().account_id),
         "status": "disabled",
         "payout_destinations": [],
     }
@@ -350,7 +350,7 @@ def _judge_obeyed(
 ) -> None:
     """Judges that a PATCH did not set a member that jobs may move as well: what was sent for it shows each
     time, also on beneficiaries of its own, and never after another PATCH."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     for _ in range(_TIMES if not same(seen.get(name), earlier.get(name)) else 0):
         for sent, wanted in (({name: value}, True), ({}, False)):
             person = Beneficiary(ctx, fixture)

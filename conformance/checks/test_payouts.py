@@ -7,7 +7,7 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Documented
 from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.creations import place
+from conformance.world.creations import created_in
 
 #: Amounts that number formats of programming languages like to show with an exponent or without their zeros.
 TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
@@ -17,7 +17,7 @@ TELLING_AMOUNTS = ("0.0000001", "10000000", "0.10")
 def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
     """Very small, large and round amounts come back as plain decimals, where the server accepts them."""
     operation = ctx.operation.id
-    fixture = place(ctx.run, operation)
+    fixture = created_in(ctx.run, operation)
     ctx.accept(fixture.call(operation), "the sample's amount")
     for amount in TELLING_AMOUNTS:
         answer = ctx.send(fixture.call(operation).with_field("amount", amount), f"an amount of {amount}")
@@ -30,7 +30,7 @@ def test_amounts_have_no_exponent(ctx: CheckContext) -> None:
 def test_payout_to_a_disabled_beneficiary(ctx: CheckContext) -> None:
     """Notes what a payout to a disabled beneficiary is answered, after one to an active beneficiary was
     accepted."""
-    payer = ctx.run.payouts()
+    payer = ctx.run.account("payouts")
     ctx.accept(payer.call("createPayout"), "a payout to an active beneficiary")
     fixture = AccountFixture(ctx.run, account_id=payer.account_id)
     payout = fixture.call("createPayout")

@@ -59,7 +59,7 @@ def _answered(answers: list[Exchange]) -> list[Exchange]:
 def test_one_nonce(ctx: CheckContext) -> None:
     """Of simultaneous, rightly signed requests with the same nonce, at most one passes authentication."""
     rule = "auth.nonce-race"
-    fixture = ctx.fixture(fresh=ctx.operation.traits.once)
+    fixture = ctx.account(fresh=ctx.operation.traits.once)
     expected = AtMostOne(f"{NONCES} simultaneous requests with one nonce", through="authentication")
     passed = False
     rounds = Rounds(ctx, ROUNDS)
@@ -90,7 +90,7 @@ def test_one_key(ctx: CheckContext) -> None:
     doubled: list[list[Exchange]] = []
     rounds = Rounds(ctx, ROUNDS)
     for _ in rounds:
-        fixture = own_place(ctx) if ctx.operation.id != "createPayout" else ctx.fixture()
+        fixture = own_place(ctx) if ctx.operation.id != "createPayout" else ctx.account()
         request = fixture.call(ctx.operation.id)
         with SideEffects(ctx, fixture) as effects:
             answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
@@ -116,7 +116,7 @@ def test_many_bursts_with_one_key(ctx: CheckContext) -> None:
     """Of many bursts of few simultaneous requests, each burst with one key and body, every 2xx answer is the
     same response; stops at the first burst that shows otherwise, or that is refused."""
     rule = "idempotency.race"
-    fixture = ctx.fixture()
+    fixture = ctx.account()
     same = SameAmongAccepted(
         f"{FEW} simultaneous requests with one key and body: those that are answered 2xx"
     )
@@ -159,7 +159,7 @@ def _looks_around(ctx: CheckContext, effects: SideEffects, request: Call) -> lis
     amount, whose digits no others have."""
     looks = effects.looks()
     effects.start()
-    ctx.send(ctx.fixture().call(ctx.operation.id, request.document), "a single request of the same amount")
+    ctx.send(ctx.account().call(ctx.operation.id, request.document), "a single request of the same amount")
     return looks + effects.looks()
 
 
@@ -188,7 +188,7 @@ def test_one_wallet(ctx: CheckContext) -> None:
     pairs = ctx.run.samples.wallet_pairs
     rounds = Rounds(ctx, ROUNDS)
     for number in rounds:
-        fixture = ctx.run.fresh()
+        fixture = ctx.run.account(fresh=True)
         index = number % len(pairs)
         calls = [fixture.call("createWallet", ctx.run.samples.wallet(index)) for _ in range(WALLETS)]
         answers = rounds.race(calls, "simultaneous creates of one wallet")
@@ -222,7 +222,7 @@ def test_one_wallet(ctx: CheckContext) -> None:
 
 def _judge_none(ctx: CheckContext, rule: str, index: int, answers: list[Exchange]) -> None:
     """All were refused, and nothing exists: a fault, if the server takes such a wallet at all."""
-    fixture = ctx.run.fresh()
+    fixture = ctx.run.account(fresh=True)
     alone = ctx.accept(
         fixture.call("createWallet", ctx.run.samples.wallet(index)),
         "a single create of the same wallet elsewhere",

@@ -23,8 +23,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.timeliness import untimely
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.cache import Key
-from conformance.world.creations import CreatedResource, creations, place
+from conformance.world.creations import CreatedResource, created_in, creations
 from conformance.world.lateness import look_until, told
 from conformance.world.samples import marker
 
@@ -54,9 +53,6 @@ FUNDED = "Name an account that has balances: [primary] funded_account_id."
 # ---------------------------------------------------------------------- creating
 
 
-_POPULATED = Key[AccountFixture]("an account with something in it")
-
-
 @check("create.echo")
 def test_what_was_sent_is_shown(ctx: CheckContext) -> None:
     """Resources are created with all fields, with the required ones alone, with other values and with
@@ -83,7 +79,7 @@ def test_text_comes_back_exactly(ctx: CheckContext) -> None:
     for made in creations(ctx.run, operation):
         written = {name: made.body[name] for name in normalized(made.body)}
         judge_members(ctx, "create.text-exact", made.exchange, written, f"created with {made.kind}")
-    fixture = place(ctx.run, operation)
+    fixture = created_in(ctx.run, operation)
     body = fixture.body(operation)
     if name not in body or name in fixture.run.samples.over(ctx.operation.resource):
         ctx.not_exercised("create.text-exact", f"the sample has no free {name}")
@@ -132,7 +128,7 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
     if operation != "createPayout":  # only the funded account can be relied on to pay
         for organization in ("primary", *(("secondary",) if ctx.target.secondary else ())):
             with contextlib.suppress(Inconclusive):
-                elsewhere = ctx.run.fresh(organization).call(operation)
+                elsewhere = ctx.run.account(owner=organization, fresh=True).call(operation)
                 made.append(ctx.send(elsewhere, f"one in another account ({organization})", organization))
     ids: dict[str, Exchange] = {}
     for exchange in made:
@@ -202,12 +198,15 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
 def test_balances_are_of_the_account(ctx: CheckContext) -> None:
     """The balances of two new accounts, and of the funded one, carry the account's id and a currency only
     once."""
-    fixtures = [("a new account", ctx.run.fresh()), ("another new account", ctx.run.fresh())]
+    fixtures = [
+        ("a new account", ctx.run.account(fresh=True)),
+        ("another new account", ctx.run.account(fresh=True)),
+    ]
     if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
-        fixtures.append(("the funded account", ctx.run.payouts()))
+        fixtures.append(("the funded account", ctx.run.account("payouts")))
     if ctx.target.secondary is not None:
         with contextlib.suppress(Inconclusive):
-            fixture = ctx.run.shared("secondary")
+            fixture = ctx.run.account(owner="secondary")
             fixture.ids("getAccountBalances")
             fixtures.append(("an account of another organization", fixture))
     # All accounts are there before the first is read: a server may show the newest one's balances.
@@ -226,7 +225,7 @@ def test_balances_are_of_the_account(ctx: CheckContext) -> None:
             continue
         ctx.judge("balances.of-account", each_currency_once(f"{what}: one element for each currency"), answer)
     if ctx.target.primary.funded_account_id is not None and ctx.target.features.payouts is not False:
-        _judge_neighbour(ctx, ctx.run.payouts(), fixtures[0][1])
+        _judge_neighbour(ctx, ctx.run.account("payouts"), fixtures[0][1])
 
 
 def _judge_neighbour(ctx: CheckContext, funded: AccountFixture, neighbour: AccountFixture) -> None:
@@ -277,12 +276,12 @@ def each_currency_once(exchanges: Sequence[Exchange]) -> str:
 
 def small_list(ctx: CheckContext) -> AccountFixture:
     """A fixture in which the check's operation has something to show."""
-    fixture = ctx.run.cache.get(_POPULATED, ctx.run.fresh)
+    fixture = ctx.run.account("populated")
     match ctx.operation.id:
         case "getAccountBalances":
-            return ctx.run.payouts() if ctx.target.primary.funded_account_id else fixture
+            return ctx.run.account("payouts") if ctx.target.primary.funded_account_id else fixture
         case "disableBeneficiary":
-            fresh = ctx.run.fresh()
+            fresh = ctx.run.account(fresh=True)
             _ = fresh.destination
             return fresh
         case "getBeneficiary" | "updateBeneficiary" | "listPayoutDestinations":
@@ -327,7 +326,7 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
         earlier = creations(ctx.run, operation)[0].exchange
         time.sleep(max(0.0, APART - (time.time() - arrived(earlier))))
         answers = [
-            ctx.accept(place(ctx.run, operation).call(operation), "a new resource, to tell the time by")
+            ctx.accept(created_in(ctx.run, operation).call(operation), "a new resource, to tell the time by")
         ]
         ctx.judge(rule, another_time(f"created of a resource made {APART:g} s later"), answers[0], earlier)
     else:

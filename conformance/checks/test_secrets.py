@@ -93,13 +93,13 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
 def _vault(ctx: CheckContext) -> Vault:
     operation = ctx.operation.id
     if operation in ("createPayout", "disableBeneficiary"):
-        fixture = ctx.run.payouts() if operation == "createPayout" else ctx.run.fresh()
+        fixture = ctx.run.account("payouts") if operation == "createPayout" else ctx.run.account(fresh=True)
         return (
             new_vault(ctx, fixture) if operation != "createPayout" else Vault(fixture, [fixture.destination])
         )
     with contextlib.suppress(Inconclusive):
-        return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx, ctx.run.fresh()))
-    fixture = ctx.run.shared()
+        return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx, ctx.run.account(fresh=True)))
+    fixture = ctx.run.account()
     return Vault(fixture, [fixture.destination] if operation in _NEAR else [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.checks.cases import signature as cases
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
-from conformance.harness.authentication import AuthProbes, common_fixture
+from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judge.findings import Inconclusive
@@ -40,7 +40,7 @@ def test_path_is_signed(ctx: CheckContext) -> None:
     """Requests signed without /v1, with a slash more, cut short, for other resources and the decoded path."""
     engine = defective(AuthProbes(ctx))
     other = "listVirtualAccounts" if ctx.operation.id.endswith(("Wallet", "Wallets")) else "listWallets"
-    engine.run(cases.paths, common_fixture(ctx.run).call(other).target)
+    engine.run(cases.paths, ctx.run.account("authentication").call(other).target)
     rule, name = "auth.signed-path", "a request with a percent-encoded path, signed for the decoded one"
     if not ctx.wanted(name):
         return

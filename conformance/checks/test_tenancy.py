@@ -18,7 +18,6 @@ from conformance.harness.tenancy import (
     children_of,
     mixed,
     of_another_kind,
-    tenant_fixture,
     top_of,
     unknown,
 )
@@ -83,7 +82,7 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     """Another organization's customer or account is answered with 403, whatever stands below it in the path,
     in both directions; the refusal shows nothing of its resources and changes none."""
     operation = ctx.operation.id
-    own, foreign = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "foreign")
+    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     own_ids, foreign_ids = own.ids(operation), foreign.ids(operation)
     probes: list[tuple[str, Call]] = [("another organization's path", foreign.call(operation))]
     if children_of(operation):
@@ -99,7 +98,7 @@ def test_foreign_parent(ctx: CheckContext) -> None:
     if operation == "createWallet":
         probes += _taken_wallet(foreign)
     # Money that moves shows in the funded account only.
-    home = ctx.fixture() if operation == "createPayout" else own
+    home = ctx.account() if operation == "createPayout" else own
     back = home.call(operation)
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     with _Watch(ctx, (home, foreign)) as watch:
@@ -153,7 +152,7 @@ def test_unknown_parent(ctx: CheckContext) -> None:
     """An unknown top-level customer or account is answered with 404, also with children that exist elsewhere;
     ids that almost equal an existing one, or are another kind of resource's, are refused."""
     rule, operation = "tenancy.unknown-parent", ctx.operation.id
-    own = tenant_fixture(ctx.run, "own")
+    own = ctx.run.account("tenant")
     ids = own.ids(operation)
     probes = [("an unknown parent", mixed(operation, unknown(ids), ids, own))]
     if children_of(operation):
@@ -161,7 +160,7 @@ def test_unknown_parent(ctx: CheckContext) -> None:
             ("an unknown parent with an unknown child", mixed(operation, unknown(ids), unknown(ids), own))
         )
         if ctx.target.secondary is not None:
-            foreign = tenant_fixture(ctx.run, "foreign").ids(operation)
+            foreign = ctx.run.account("tenant", "secondary").ids(operation)
             probes.append(
                 (
                     "an unknown parent with another organization's child",
@@ -186,7 +185,7 @@ def test_missing_child(ctx: CheckContext) -> None:
     """A child that does not exist under an own parent is answered with 404; ids that almost equal an existing
     child's, or are another kind of resource's, are refused."""
     rule, operation = "tenancy.missing-child", ctx.operation.id
-    own = tenant_fixture(ctx.run, "own")
+    own = ctx.run.account("tenant")
     ids = own.ids(operation)
     probes = []
     for child in children_of(operation):
@@ -212,14 +211,14 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
     """A child of another account of the same organization is answered with 404, in both directions, also
     where the other account is another customer's; it stays as it was."""
     rule = "tenancy.sibling-child"
-    own, sibling = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "sibling")
+    own, sibling = ctx.run.account("tenant"), ctx.run.account("sibling tenant")
     fixtures = [own, sibling]
     pairs = [
         ("a child of another account", own, sibling),
         ("the other account with this one's child", sibling, own),
     ]
     if ctx.target.primary.other_customer_id is not None:
-        cousin = tenant_fixture(ctx.run, "cousin")
+        cousin = ctx.run.account("tenant", "cousin")
         fixtures.append(cousin)
         pairs.append(("a child of another customer's account", own, cousin))
     probes = [(what, parent, child, "primary") for what, parent, child in pairs]
@@ -230,7 +229,7 @@ def test_child_of_sibling(ctx: CheckContext) -> None:
 def test_child_of_another_organization(ctx: CheckContext) -> None:
     """A child that belongs to another organization, under an own account, is answered with 404, which shows
     nothing of it; it stays as it was."""
-    own, foreign = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "foreign")
+    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     answers = _judge_elsewhere(
         ctx,
@@ -249,7 +248,7 @@ def test_child_of_another_organization(ctx: CheckContext) -> None:
 @check("tenancy.other-customer-account")
 def test_account_of_another_customer(ctx: CheckContext) -> None:
     """An account of another customer of the organization is answered with 404, in both directions."""
-    own, cousin = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "cousin")
+    own, cousin = ctx.run.account("tenant"), ctx.run.account("tenant", "cousin")
     _judge_elsewhere(
         ctx,
         "tenancy.other-customer-account",
@@ -266,7 +265,7 @@ def test_account_of_another_customer(ctx: CheckContext) -> None:
 def test_account_of_another_organization(ctx: CheckContext) -> None:
     """Another organization's account under an own customer is answered with 403 or 404, which shows nothing
     of it."""
-    own, foreign = tenant_fixture(ctx.run, "own"), tenant_fixture(ctx.run, "foreign")
+    own, foreign = ctx.run.account("tenant"), ctx.run.account("tenant", "secondary")
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     answers = _judge_elsewhere(
         ctx,
@@ -321,16 +320,16 @@ def test_payout_references(ctx: CheckContext) -> None:
     organization's, or an existing one in another spelling, is refused, implied with 404, and does nothing; a
     destination of another beneficiary is refused as well."""
     rule, status = "tenancy.payout-references", "tenancy.payout-references-status"
-    fixture, sibling = ctx.fixture(), tenant_fixture(ctx.run, "sibling")
+    fixture, sibling = ctx.account(), ctx.run.account("sibling tenant")
     valid = fixture.call("createPayout").document
     references = [
         ("unknown", unknown_like(fixture.beneficiary_id), unknown_like(fixture.destination_id)),
         ("another account's", sibling.beneficiary_id, sibling.destination_id),
     ]
     if ctx.target.secondary is not None:
-        foreign = tenant_fixture(ctx.run, "foreign")
+        foreign = ctx.run.account("tenant", "secondary")
         references.append(("another organization's", foreign.beneficiary_id, foreign.destination_id))
-        facts = PrivateData(foreign, tenant_fixture(ctx.run, "own"))
+        facts = PrivateData(foreign, ctx.run.account("tenant"))
     # A second fixture in the same account has another beneficiary.
     other = AccountFixture(ctx.run, account_id=fixture.account_id)
     answers = []
@@ -375,7 +374,7 @@ def test_payout_references(ctx: CheckContext) -> None:
 def test_foreign_parent_and_invalid_body(ctx: CheckContext) -> None:
     """Records which refusal comes when another organization's account is sent a body that is wrong, too."""
     rule = "tenancy.and-validation"
-    foreign = tenant_fixture(ctx.run, "foreign").call(ctx.operation.id)
+    foreign = ctx.run.account("tenant", "secondary").call(ctx.operation.id)
     answer = ctx.send(foreign.but(body=b"{}"), "another organization's account and an invalid body")
     if ctx.usable(rule, answer):
         ctx.observe(rule, "another organization's account and an invalid body", answer.described(), answer)

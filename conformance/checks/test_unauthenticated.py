@@ -28,7 +28,7 @@ def test_authentication_comes_first(ctx: CheckContext) -> None:
     """Requests that fail authentication and are wrong in another way as well (unknown or foreign resources,
     bodies, queries, idempotency keys, used ones included) are answered with an authentication error."""
     probes = AuthProbes(ctx)
-    fixture = ctx.fixture(fresh=ctx.operation.traits.once and not ctx.run.read_only)
+    fixture = ctx.account(fresh=ctx.operation.traits.once and not ctx.run.read_only)
     first = fixture.call(ctx.operation.id)
     used = probes.passed(ctx.send(first, "a valid request, whose nonce and idempotency key are used again"))
     elsewhere, there = defective(probes), Engine(ctx, lambda: fixture)
@@ -45,7 +45,7 @@ def test_failed_authentication_changes_nothing(ctx: CheckContext) -> None:
     """Valid requests that fail authentication in one way or another leave everything as it was."""
     probes = AuthProbes(ctx)
     one_off = ctx.operation.traits.once
-    fixture = ctx.fixture(fresh=True) if one_off else probes.fixture
+    fixture = ctx.account(fresh=True) if one_off else probes.fixture
     used = ctx.send(fixture.call("listAccounts"), "a valid request, whose nonce is used again").nonce
     forms = (
         ("with a wrong signature", Auth(mangle="flip")),
@@ -113,6 +113,6 @@ def _use_keys(ctx: CheckContext, since: Exchange) -> None:
     used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
     for _ in range(MANY_KEYS - len(used)):
         # One pair can be had only once in an account.
-        place = ctx.fixture(fresh=True) if ctx.operation.traits.once else own_place(ctx)
+        place = ctx.account(fresh=True) if ctx.operation.traits.once else own_place(ctx)
         if not ctx.send(place.call(ctx.operation.id), "a valid request with one key more").succeeded:
             break

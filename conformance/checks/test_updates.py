@@ -90,7 +90,7 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     """Each field is changed alone, and several at once, each time on a beneficiary of its own with all
     fields set: the answer has the new values and all others as they were, updated moves, and a later read
     shows the same."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     bystander = Beneficiary(ctx, fixture)
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     alone = changes(ctx.run)
@@ -158,7 +158,7 @@ def _judge_update(ctx: CheckContext, person: Beneficiary, body: Body, what: str,
 def test_updates_build_on_one_another(ctx: CheckContext) -> None:
     """Of two PATCHes the second keeps what the first changed, also on a beneficiary that was created with
     the required fields only; a null that was left out stays null."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
     sample = fixture.body("createBeneficiary")
     minimal = {
         name: sample[name] for name in sample if name not in ("title", "middle_name", "tax_id", "note")
@@ -179,7 +179,7 @@ def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
     """A PATCH that a server accepts on a disabled beneficiary leaves it disabled, in its answer and when it
     is read; it may refuse it."""
     rule, what = "beneficiary.update", "a PATCH of note on a disabled beneficiary"
-    person = Beneficiary(ctx, ctx.fixture(fresh=True))
+    person = Beneficiary(ctx, ctx.account(fresh=True))
     disabled = person.disable("a beneficiary is disabled")
     if disabled.get("status") != "disabled":
         reason = f"a beneficiary cannot be disabled: {disabled.described()}"
@@ -200,7 +200,7 @@ def test_update_of_a_disabled_beneficiary(ctx: CheckContext) -> None:
 def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
     """A PATCH with a valid field and an invalid one, in either order, is refused as a whole: a later read
     shows every field, updated included, as before."""
-    rule, fixture = "refusal.changes-nothing", ctx.fixture(fresh=True)
+    rule, fixture = "refusal.changes-nothing", ctx.account(fresh=True)
     person = Beneficiary(ctx, fixture)
     effects = SideEffects(ctx, fixture, ids=person.ids)
     too_long = "x" * 300
@@ -238,7 +238,7 @@ def test_update_is_all_or_nothing(ctx: CheckContext) -> None:
 @check("beneficiary.update-empty")
 def test_empty_update(ctx: CheckContext) -> None:
     """A PATCH with an empty object is accepted; its answer and a later read show what was there."""
-    rule, fixture = "beneficiary.update-empty", ctx.fixture(fresh=True)
+    rule, fixture = "beneficiary.update-empty", ctx.account(fresh=True)
     _ = fixture.destination
     before = ctx.accept(fixture.call("getBeneficiary"), "the beneficiary as it is")
     what = "a PATCH with an empty object"
@@ -263,7 +263,7 @@ def test_empty_update(ctx: CheckContext) -> None:
 def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -> None:
     """A PATCH that takes the company_name from a business, or makes a business of an individual without one,
     is refused, or leaves no business without it."""
-    rule, fixture = "beneficiary.update-company-name", ctx.fixture(fresh=True)
+    rule, fixture = "beneficiary.update-company-name", ctx.account(fresh=True)
     shapes = AcceptedBodies(ctx.run, "createBeneficiary")
     business = Beneficiary(ctx, fixture, shapes.body("business", fixture))
     individual, turned = Beneficiary(ctx, fixture), {"beneficiary_type": "business"}

@@ -80,7 +80,7 @@ def _pair(body: Mapping[str, Any]) -> str:
 
 def _judge_other_network(ctx: CheckContext, body: Mapping[str, Any], duplicates: list[Exchange]) -> None:
     """Another network makes another pair of the same currency, where the server knows it."""
-    fixture = ctx.run.fresh()
+    fixture = ctx.run.account(fresh=True)
     if not ctx.send(fixture.call("createWallet", body), f"a wallet of {_pair(body)}").succeeded:
         return
     for network in _NETWORKS:
@@ -97,7 +97,8 @@ def _judge_other_pair(
         fixture.call("createWallet", body), f"a wallet of {_pair(body)} beside one of another pair"
     )
     alone = ctx.send(
-        ctx.run.fresh().call("createWallet", body), f"a wallet of {_pair(body)} alone in an account"
+        ctx.run.account(fresh=True).call("createWallet", body),
+        f"a wallet of {_pair(body)} alone in an account",
     )
     # By its code: a message may name the pair, and every answer may have a number of its own.
     code = answer.error_code
@@ -159,6 +160,8 @@ def only_these_wallets(exchanges: Sequence[Exchange], furnished: bool = False) -
 def test_same_pair_in_another_account(ctx: CheckContext) -> None:
     """Notes whether a pair that one account has a wallet of is accepted in another account."""
     taken = creations(ctx.run, "createWallet")[0].exchange
-    answer = ctx.send(ctx.run.fresh().call("createWallet"), "a wallet of the same pair in another account")
+    answer = ctx.send(
+        ctx.run.account(fresh=True).call("createWallet"), "a wallet of the same pair in another account"
+    )
     seen = "accepted" if answer.succeeded else answer.described()
     ctx.observe("wallet.pair-elsewhere", "a pair that another account has", seen, taken, answer)

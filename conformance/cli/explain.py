@@ -29,6 +29,7 @@ from conformance.report.transcript import transcript
 from conformance.target.file import build
 from conformance.target.redaction import Redactor
 from conformance.wire.messages import Exchange
+from conformance.world.accounts import purpose_of
 from conformance.world.run_context import RunContext
 
 
@@ -92,7 +93,7 @@ def _example(rule: Rule, operation: str) -> str:
     shown = decisive(run, rule.id, operation)
     if not shown:
         try:
-            fixture = run.fixture_for(operation)
+            fixture = run.account(purpose_of(operation))
             shown = [run.send(fixture.client, fixture.call(OPERATIONS[operation].id), "a valid request")]
         except (Inconclusive, NotApplicable) as end:
             return str(end)

@@ -15,20 +15,9 @@ from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import AccountFixture, call, parameters, unknown_like
 from conformance.world.cache import Key
-from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.world.run_context import refusal_of_valid
 
-_FIXTURE = Key[AccountFixture]("the fixture of the checks of authentication")
 _PASSED = Key[Exchange]("a request that passed authentication")
-
-
-def common_fixture(run: RunContext, purpose: str = "") -> AccountFixture:
-    """The fixture of the checks of section 5 (for some purpose): one for the whole run."""
-    return run.shared() if run.read_only else run.cache.get(_FIXTURE.of(purpose), run.fresh)
-
-
-def forget_fixture(run: RunContext, purpose: str) -> None:
-    """Lets the next request for the fixture of a purpose make another one."""
-    run.cache.forget(_FIXTURE.of(purpose))
 
 
 #: Operation -> a request to it with a nonce that was used beside an old timestamp.
@@ -78,22 +67,20 @@ class AuthProbes:
         self.ctx = ctx
         self.operation = ctx.operation.id
         #: The purpose of the fixture that no accepted request of the operation has used.
-        self.untouched = f"untouched by {self.operation}"
+        self.untouched = f"authentication/untouched by {self.operation}"
         if proven:
             self._pass()
 
     @property
     def fixture(self) -> AccountFixture:
         """Where the calls go that must be refused."""
-        if self.operation == "createPayout":
-            return self.ctx.run.payouts()
-        return common_fixture(self.ctx.run, self.untouched if TRAITS[self.operation].once else "")
+        return self.ctx.account(self.untouched if TRAITS[self.operation].once else "authentication")
 
     @property
     def sound_fixture(self) -> AccountFixture:
         """Where valid calls go, whatever they are answered after authentication."""
         once = TRAITS[self.operation].once
-        return common_fixture(self.ctx.run, self.operation) if once else self.fixture
+        return self.ctx.run.account(f"authentication/{self.operation}") if once else self.fixture
 
     def _pass(self) -> None:
         if self.ctx.run.read_only and self.ctx.operation.method != "GET":
@@ -120,7 +107,7 @@ class AuthProbes:
         """Sends a defective call. If it is accepted, the next ones go elsewhere."""
         answer = self.ctx.send(call, what)
         if answer.succeeded:
-            forget_fixture(self.ctx.run, self.untouched)
+            self.ctx.run.accounts.forget(self.untouched)
         return answer
 
     def passed(self, exchange: Exchange) -> Exchange:
@@ -174,7 +161,7 @@ class Margins:
         if not ctx.run.clock.calibrated or ctx.run.read_only:
             return Margins(UNCALIBRATED)
         with contextlib.suppress(Inconclusive):
-            _ = common_fixture(ctx.run).account_id
+            _ = ctx.run.account("authentication").account_id
         gap = math.ceil(apart(ctx.run.record.values()))
         # Which of two clocks looks at timestamps is not known.
         return Margins(CALIBRATED + gap) if gap else Margins(PROVEN, CALIBRATED)

@@ -110,7 +110,7 @@ def judge_beneficiary(
 
 def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
     """Whether a member moves each time on beneficiaries that something is done to, and on no other."""
-    fixture = ctx.fixture(fresh=True)
+    fixture = ctx.account(fresh=True)
 
     def moved(of: Beneficiary, seen: Exchange) -> bool:
         return not alike("getBeneficiary", name, seen.get(name), of.created.get(name))

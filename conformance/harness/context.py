@@ -27,6 +27,7 @@ from conformance.target.file import Target
 from conformance.wire.client import NOT_SIMULTANEOUS, RATE_REMEDY, simultaneous
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
+from conformance.world.accounts import purpose_of
 from conformance.world.read_only import NOT_SENT, withheld
 from conformance.world.run_context import RunContext
 
@@ -54,9 +55,11 @@ class CheckContext:
 
     # ------------------------------------------------------------------ making
 
-    def fixture(self, organization: str = "primary", *, fresh: bool = False) -> AccountFixture:
-        """The fixture for this check's operation: shared, or in an account of its own."""
-        return self.run.fixture_for(self.operation.id, organization, fresh=fresh)
+    def account(
+        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
+    ) -> AccountFixture:
+        """The fixture of a purpose for this check's operation: payouts have an account with funds."""
+        return self.run.account(purpose_of(self.operation.id, purpose), owner, fresh=fresh)
 
     def valid(self, fixture: AccountFixture | None = None) -> Call:
         """A valid call of this check's operation.
@@ -65,7 +68,7 @@ class CheckContext:
         call comes with an account of its own.
         """
         if fixture is None:
-            fixture = self.fixture(fresh=self.operation.traits.once and not self.run.read_only)
+            fixture = self.account(fresh=self.operation.traits.once and not self.run.read_only)
         return fixture.call(self.operation.id)
 
     def wanted(self, what: str) -> bool:

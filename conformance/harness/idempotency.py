@@ -44,7 +44,7 @@ _LETTER = "\u0436"
 
 def place(ctx: CheckContext) -> AccountFixture:
     """Where a valid call can be made once more, after any number of refused ones."""
-    return ctx.fixture(fresh=TRAITS[ctx.operation.id].once)
+    return ctx.account(fresh=TRAITS[ctx.operation.id].once)
 
 
 class LongScene(AccountFixture):
@@ -65,9 +65,9 @@ def own_place(ctx: CheckContext, kind: type[AccountFixture] = AccountFixture) ->
     operation, run = ctx.operation.id, ctx.run
     account = None
     if operation == "createPayout":
-        account = run.payouts().account_id
+        account = run.account("payouts").account_id
     elif operation not in ("createAccount", "createWallet"):
-        account = run.shared().account_id
+        account = run.account().account_id
     return kind(run, account_id=account)
 
 

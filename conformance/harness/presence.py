@@ -14,6 +14,7 @@ from conformance.contract.needs import NEEDS
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.wire.messages import Call, Exchange
+from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
 from conformance.world.lateness import look_until
 from conformance.world.run_context import RunContext
@@ -44,7 +45,7 @@ def _ask(run: RunContext, operation: str) -> str:
     if operation in run.succeeded:
         return ""
     # A place of its own: what this makes must not stand in the way of a check.
-    fixture = run.fixture_for(operation, fresh=True)
+    fixture = run.account(purpose_of(operation), fresh=True)
     valid = fixture.call(operation)
     # What was made just now may show some time later; a server that lacks much is waited for once.
     answer = look_until(

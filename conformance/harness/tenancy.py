@@ -15,57 +15,12 @@ from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call, identifier, parameters, unknown_like
-from conformance.world.cache import Key
-from conformance.world.run_context import RunContext
-from conformance.world.samples import marker
-
-#: Free text fields, which carry a word of their own in marked fixtures.
-_MARKED = (
-    "name",
-    "first_name",
-    "middle_name",
-    "last_name",
-    "display_name",
-    "note",
-    "label",
-    "account_name",
-    "description",
-)
 
 #: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 
 #: Shorter values may stand in any text by chance.
 _TELLING = 6
-
-
-_TENANT = Key["MarkedScene"]("a tenant's account")
-
-
-class MarkedScene(AccountFixture):
-    """A fixture whose free text fields all carry random words, which appear nowhere else by chance."""
-
-    def body(self, operation: str) -> dict[str, Any]:
-        body = super().body(operation)
-        # What the target file says about a field is what its server wants there.
-        laid_over = {name for sample in self.run.target.samples.values() for name in sample}
-        for name in _MARKED:
-            if isinstance(body.get(name), str) and name not in laid_over:
-                body[name] = f"{body[name][:40]} {marker()}"
-        if isinstance(body.get("address"), dict) and "address" not in laid_over:
-            body["address"] = {**body["address"], "address_line": f"1 {marker()} Street"}
-        return body
-
-
-def tenant_fixture(run: RunContext, name: str) -> AccountFixture:
-    """One of the fixtures that tenancy checks share; no other check works in them.
-
-    "own", "sibling" (the same customer) and "cousin" (the organization's other customer) belong to the
-    primary organization, "foreign" to the secondary.
-    """
-    customer = run.target.primary.other_customer_id if name == "cousin" else None
-    organization = "secondary" if name == "foreign" else "primary"
-    return run.cache.get(_TENANT.of(name), lambda: MarkedScene(run, organization, customer_id=customer))
 
 
 # ---------------------------------------------------------------------- paths

@@ -15,6 +15,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
+from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext, refusal_of_valid
 
@@ -162,7 +163,7 @@ class AcceptedBodies:
         """Which body of a shape the server accepts; raises Inconclusive when it accepts none."""
         # A wallet of one pair can be made only once in an account; what is updated should not be shared.
         alone = TRAITS[self.operation].once or bool(TRAITS[self.operation].changes)
-        fixture = self.run.fixture_for(self.operation, fresh=alone)
+        fixture = self.run.account(purpose_of(self.operation), fresh=alone)
         last: Exchange | None = None
         ids = fixture.ids(self.operation)
         for index, body in enumerate(self.bodies(shape, fixture)):

@@ -56,10 +56,6 @@ class RunCache:
         self._values[key] = value
         return value
 
-    def forget_values(self, unwanted: Callable[[Any], bool]) -> None:
-        """Lets all these values be made anew when they are next asked for."""
-        self._values = {key: value for key, value in self._values.items() if not unwanted(value)}
-
     def forget(self, key: Key[Any]) -> None:
         """Lets the value be made anew when it is next asked for."""
         self._values.pop(key, None)

@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
 from conformance.world.run_context import RunContext
 
@@ -58,7 +60,6 @@ _OTHER_PERSON = {
 
 
 _CREATIONS = Key["list[CreatedResource]"]("resources of every kind")
-_PLACE = Key[AccountFixture]("the account of resources that nobody counts")
 
 
 @dataclass(frozen=True)
@@ -80,21 +81,19 @@ def creations(run: RunContext, operation: str) -> list[CreatedResource]:
     return run.cache.get(_CREATIONS.of(operation), lambda: _created(run, operation))
 
 
-def place(run: RunContext, operation: str) -> AccountFixture:
-    """The account in which resources are made that nobody counts; a wallet's is one of its own."""
-    if operation in ("createPayout", "createWallet"):
-        return run.fixture_for(operation, fresh=operation == "createWallet")
-    return run.cache.get(_PLACE, run.fresh)
+def created_in(run: RunContext, operation: str) -> AccountFixture:
+    """The account for resources whose number does not matter; a wallet's is one of its own."""
+    return run.account(purpose_of(operation, "created"), fresh=TRAITS[operation].once_per == "account")
 
 
 def _created(run: RunContext, operation: str) -> list[CreatedResource]:
-    fixture = place(run, operation)
+    fixture = created_in(run, operation)
     sample = fixture.body(operation)
     made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     for name, bodies in _KINDS[operation](fixture):
         # Another pair fits beside the sample's wallet; the same pair only in another account.
         taken = operation == "createWallet" and any(_pair(body) == _pair(sample) for body in bodies)
-        where = run.fresh() if taken else fixture
+        where = run.account(fresh=True) if taken else fixture
         if any(body.get("is_default") for body in bodies):
             # What becomes of a second default is open: a beneficiary without any.
             where = AccountFixture(run, account_id=fixture.account_id)

@@ -39,9 +39,9 @@ def furnished(run: RunContext, operation: str) -> bool:
 def _look(run: RunContext, operation: str) -> bool:
     if not made_by(run, operation):
         # Something that a list of other accounts' elements would show.
-        elsewhere = run.fresh()
+        elsewhere = run.account(fresh=True)
         run.send(elsewhere.client, elsewhere.call(ADDS_TO[operation]), "an element of another account")
-    fixture = run.fresh()
+    fixture = run.account(fresh=True)
     listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
     exchange = look_until(
         run.cache,

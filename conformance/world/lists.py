@@ -174,7 +174,7 @@ def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixtu
 
 def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
     AcceptedBodies(run, ADDS_TO[operation]).accepted("sample")
-    fixture = run.fresh()
+    fixture = run.account(fresh=True)
     list_fixture = ListFixture(fixture.call(operation))
     while len(list_fixture.created) < count and list_fixture.add(run, fixture, ADDS_TO[operation]):
         pass
@@ -199,7 +199,7 @@ def _accounts(run: RunContext) -> ListFixture:
 
 
 def _fill_accounts(run: RunContext) -> ListFixture:
-    fixture = run.shared()
+    fixture = run.account()
     list_fixture = ListFixture(fixture.call("listAccounts"), exact=False)
     page = page_of(
         run.send(fixture.client, list_fixture.call.with_query(query(1, 1)), "how many accounts are there?")
@@ -216,7 +216,7 @@ def _fill_accounts(run: RunContext) -> ListFixture:
         elsewhere = AccountFixture(run, customer_id=other)
         _add_stranger(list_fixture, elsewhere, "createAccount", "another customer's")
     if run.target.secondary is not None:
-        _add_stranger(list_fixture, run.shared("secondary"), "createAccount", "another organization's")
+        _add_stranger(list_fixture, run.account(owner="secondary"), "createAccount", "another organization's")
     return list_fixture
 
 
@@ -245,7 +245,7 @@ def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation:
 def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     """The three lists of one account, filled together so that all wait for the server's clock at once."""
     AcceptedBodies(run, "createPayoutDestination").accepted("sample")
-    fixture = run.fresh()
+    fixture = run.account(fresh=True)
     made: dict[str, ListFixture | Inconclusive] = {}
     plans: dict[str, list[Planned]] = {}
     for operation, plan in (
@@ -380,7 +380,7 @@ def _long(fixture: AccountFixture, kind: str, body: Body, name: str = "label") -
 
 def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict[str, ListFixture]) -> None:
     """One element of each kind elsewhere, made in the middle, so that most filters would keep it."""
-    elsewhere = run.fresh()
+    elsewhere = run.account(fresh=True)
     for operation, list_fixture in list_fixtures.items():
         _add_stranger(list_fixture, elsewhere, ADDS_TO[operation], "another account's")
     if destinations := list_fixtures.get("listPayoutDestinations"):

@@ -33,7 +33,7 @@ def moved(run: RunContext, exchanges: Sequence[Exchange]) -> bool:
     if not account:
         return False
     run.cache.put(_LEFT, left + 1)
-    run.leave(account)
+    run.accounts.leave(account)
     return True
 
 
@@ -45,7 +45,7 @@ def _full(run: RunContext, refused: Exchange) -> str:
         return ""
     operation, ids = called[0].id, called[1]
     try:
-        fixture = run.fresh()
+        fixture = run.account(fresh=True)
         body = fixture.body(operation)
         again = run.send(fixture.client, call(operation, ids, body), "is there room for one more?")
         if (

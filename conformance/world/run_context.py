@@ -24,6 +24,7 @@ from conformance.wire.messages import NO_SERVER, Call, Exchange, Failure
 from conformance.wire.nonces import Nonces
 from conformance.wire.transport import new_transport
 from conformance.world.account import AccountFixture
+from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
 from conformance.world.lateness import MOST_IN_VAIN, expect_within, look_until, within
 from conformance.world.made import MadeList
@@ -104,9 +105,9 @@ class RunContext:
         self._nonces = Nonces()
         self._transport = transport or new_transport(target.tls)
         self._clients: dict[str, Client] = {}
-        self._shared: dict[str, AccountFixture] = {}
         self._bank_choice: int | None = None
         self._reads = Reads(target, self.clock.now, self._refused)
+        self.accounts = Accounts(self)
         #: What checks make once for the whole run.
         self.cache = RunCache()
         expect_within(self.cache, target.limits.shows_within)
@@ -282,47 +283,11 @@ class RunContext:
 
     # ------------------------------------------------------------------ resources
 
-    def shared(self, organization: str = "primary") -> AccountFixture:
-        """The fixture that read-only and refused requests share."""
-        if organization not in self._shared:
-            self._shared[organization] = AccountFixture(self, organization)
-        return self._shared[organization]
-
-    def leave(self, account_id: str) -> None:
-        """Lets those who share fixtures in an account find new ones from here on."""
-        self._shared = {
-            name: fixture for name, fixture in self._shared.items() if not fixture.works_in(account_id)
-        }
-        self.cache.forget_values(
-            lambda value: isinstance(value, AccountFixture) and value.works_in(account_id)
-        )
-
-    def fresh(self, organization: str = "primary") -> AccountFixture:
-        """A fixture in an account of its own. Raises LeftOut where nothing is created."""
-        if self.read_only:
-            raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
-        return AccountFixture(self, organization)
-
-    def payouts(self, organization: str = "primary", *, fresh: bool = False) -> AccountFixture:
-        """A fixture whose account payouts may draw on: the target's funded account, else any."""
-        funded = self.target.primary.funded_account_id if organization == "primary" else None
-        if funded is None:
-            return self.fresh(organization) if fresh else self.shared(organization)
-        key = f"payouts {organization}"
-        if fresh or key not in self._shared:
-            fixture = AccountFixture(self, organization, account_id=funded)
-            if fresh and not self.read_only:
-                return fixture
-            self._shared[key] = fixture
-        return self._shared[key]
-
-    def fixture_for(
-        self, operation: str, organization: str = "primary", *, fresh: bool = False
+    def account(
+        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
     ) -> AccountFixture:
-        """The fixture in which an operation can be called with success."""
-        if operation == "createPayout":
-            return self.payouts(organization, fresh=fresh)
-        return self.fresh(organization) if fresh else self.shared(organization)
+        """The fixture of a purpose, see `Accounts.account`."""
+        return self.accounts.account(purpose, owner, fresh=fresh)
 
     def payee(self, fixture: AccountFixture) -> tuple[str, str, str]:
         """Beneficiary, destination and currency of a payout that this server accepts: the suite's own, or

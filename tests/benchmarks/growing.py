@@ -28,7 +28,7 @@ def main() -> None:
     number, run = int(sys.argv[1]), run_on()
     worker = Worker(run.target, index=0, workers=1, settings=FuzzSettings(1))
     worker.run = run
-    results, call = Ledger.of_catalogue(run.target), run.shared().call("listAccounts")
+    results, call = Ledger.of_catalogue(run.target), run.account().call("listAccounts")
     begin = time.time()
     for _ in range(number // EACH):
         exchanges = [run.send(run.client(), call, "one of many").number for _ in range(EACH)]

@@ -42,7 +42,7 @@ class PlainRun:
 
 def resources(tables: dict[str, Any]) -> dict[str, str]:
     """Path parameters that name resources of the target; they are made for it."""
-    fixture = RunContext(build(tables, "benchmark")).shared()
+    fixture = RunContext(build(tables, "benchmark")).account()
     return {
         name: getattr(fixture, name)
         for name in ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")

@@ -76,7 +76,7 @@ def report(rounds: int) -> Row:
         )
     with servers.near() as tables, mocked() as mock:
         target = build(tables, "benchmark")
-        call = RunContext(target).shared().call("listWallets")
+        call = RunContext(target).account().call("listWallets")
         key, secret = target.primary.api_key, target.primary.secret
         theirs, ours = in_turns(
             rounds,

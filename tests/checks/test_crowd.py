@@ -60,7 +60,7 @@ class CustomerWithManyAccounts:
 
     def __init__(self, *choices: type[Behaviour]) -> None:
         self.run = run_on(compose(*choices))
-        self.fixture = self.run.shared()
+        self.fixture = self.run.account()
         for _ in range(self.accounts):
             self.fixture.create("createAccount")
 
@@ -125,7 +125,7 @@ def test_new_account_shows_on_the_page_before_the_last() -> None:
     target = build(target_tables(seeded, "http://crowd.test"), "crowd")
     run = RunContext(target, InProcessTransport(server))
     total = (
-        run.client().send(run.shared().call("listAccounts").with_query({"page": 1, "size": 1})).get("total")
+        run.client().send(run.account().call("listAccounts").with_query({"page": 1, "size": 1})).get("total")
     )
     # The last of them begins another page.
     behaviour.others = MAX_SIZE - total % MAX_SIZE

@@ -22,6 +22,6 @@ class OneForEachRequest(OtherClients):
 def test_element_that_others_move_to_the_next_page_is_not_shown_twice() -> None:
     run = run_on(compose(OrderOfHashes, OneForEachRequest))
     for _ in range(130):
-        run.shared().create("createAccount")
+        run.account().create("createAccount")
     findings, _ = run_check(load_checks()["test_growing_lists.test_list_while_it_grows"], "listAccounts", run)
     assert [finding.verdict for finding in findings if finding.rule == "list.race"] == [Verdict.PASSED]

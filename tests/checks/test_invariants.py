@@ -77,7 +77,7 @@ def test_few_lost_requests_are_no_violation(lost: int, requests: int, many: bool
 
 
 def test_lost_requests_have_a_witness_to_send_again(run: RunContext) -> None:
-    fixture = run.shared()
+    fixture = run.account()
     answer = run.send(fixture.client, fixture.call("listWallets"), "a list")
     rules = Invariants(run.target)
     for number in range(ENOUGH):
@@ -120,7 +120,7 @@ def test_a_secret_that_may_be_a_word_is_not_looked_for(secret: str, telling: boo
 def test_number_is_hidden_unless_another_field_has_it(numbers: str, names: str, broken: bool) -> None:
     """Generated requests send one text in several fields; the others are shown."""
     run = run_on()
-    fixture = run.shared()
+    fixture = run.account()
     number = {**run.bank_account(fixture), "account_number": numbers}
     first = run.send(fixture.client, fixture.call("createPayoutDestination", number), "a number")
     assert first.succeeded

@@ -18,6 +18,7 @@ from conformance.harness.check import Check, run_check
 from conformance.judge.findings import Verdict
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.wire.messages import Exchange
+from conformance.world.accounts import purpose_of
 from conformance.world.bodies import AcceptedBodies
 from tests.support.mutations import Mutating, Mutation, mutations
 from tests.support.runs import run_on
@@ -68,7 +69,7 @@ def valid_answers(operation: str) -> Iterator[Exchange]:
     run = run_on()
     shapes = AcceptedBodies(run, operation)
     for shape in ("sample", *shapes.names):
-        fixture = run.fixture_for(operation, fresh=True)
+        fixture = run.account(purpose_of(operation), fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for kind in ("bank account", "IBAN", "wallet"):
                 fixture.create(
@@ -78,7 +79,7 @@ def valid_answers(operation: str) -> Iterator[Exchange]:
             fixture.create("createVirtualAccount")
             fixture.create("createWallet")
         if operation == "getAccountBalances":
-            fixture = run.payouts()
+            fixture = run.account("payouts")
         body = shapes.body(shape, fixture) if OPERATIONS[operation].request_schema else None
         yield run.send(run.client(), fixture.call(operation, body), f"a valid {operation}")
 

@@ -7,7 +7,7 @@ import pytest
 from conformance.checks import load_checks
 from conformance.harness.check import run_check
 from conformance.judge.findings import Verdict
-from conformance.world.creations import place
+from conformance.world.creations import created_in
 from conformance.world.quotas import moved
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
@@ -21,7 +21,7 @@ OPERATION = "createVirtualAccount"
 @pytest.mark.parametrize("operation", ["createPayoutDestination", "createVirtualAccount"])
 def test_a_full_place_is_no_reason_to_blame_valid_bodies(operation: str) -> None:
     run = run_on(compose(FewOfEach))
-    fixture = place(run, operation)
+    fixture = created_in(run, operation)
     for _ in range(FewOfEach.most):
         run.send(fixture.client, fixture.call(operation), "one more")
     findings, _ = run_check(load_checks()["test_accepted.test_sound_bodies_are_accepted"], operation, run)
@@ -31,7 +31,7 @@ def test_a_full_place_is_no_reason_to_blame_valid_bodies(operation: str) -> None
 def filled() -> RunContext:
     """A run on a server with quotas, whose shared account is full."""
     run = run_on(compose(FewOfEach))
-    shared = run.shared()
+    shared = run.account()
     while run.send(shared.client, shared.call(OPERATION), "one more").succeeded:
         pass
     return run
@@ -53,18 +53,18 @@ def verdicts(run: RunContext, check: str, operation: str) -> set[Verdict]:
 )
 def test_check_goes_on_in_another_account(check: str, operation: str) -> None:
     run = filled()
-    full = run.shared().account_id
+    full = run.account().account_id
     assert Verdict.INCONCLUSIVE not in verdicts(run, check, operation)
-    assert run.shared().account_id != full
+    assert run.account().account_id != full
 
 
 def test_account_with_room_is_kept() -> None:
     run = run_on(compose(FewOfEach))
-    shared = run.shared()
+    shared = run.account()
     refused = run.send(shared.client, shared.call(OPERATION, {}), "a body without any field")
     assert refused.refused
     assert not moved(run, [refused])
-    assert run.shared() is shared
+    assert run.account() is shared
 
 
 def test_no_account_is_left_where_none_takes_more() -> None:
@@ -72,7 +72,7 @@ def test_no_account_is_left_where_none_takes_more() -> None:
         most = 0
 
     run = run_on(compose(NoneAtAll))
-    shared = run.shared()
+    shared = run.account()
     refused = run.send(shared.client, shared.call(OPERATION), "one where none is allowed")
     assert not moved(run, [refused])
-    assert run.shared() is shared
+    assert run.account() is shared

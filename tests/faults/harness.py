@@ -17,6 +17,7 @@ from conformance.judge.ledger import Ledger
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.report.causes import causes
+from conformance.world.accounts import purpose_of
 from conformance.world.run_context import RunContext, Wanted, everything
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
@@ -163,7 +164,7 @@ def _last(check: Check) -> int:
 def _valid_calls(operation: str, run: RunContext) -> Iterator[None]:
     """The operation's valid call, once with everything there that it may show."""
     try:
-        fixture = run.fixture_for(operation, fresh=True)
+        fixture = run.account(purpose_of(operation), fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for part in ("destination", "virtual_account"):
                 getattr(fixture, part)

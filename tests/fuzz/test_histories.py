@@ -186,9 +186,9 @@ def test_a_race_uses_up_nothing_that_others_need() -> None:
     run = run_on(Frozen())
     # Many enough for every operation to come up.
     has_legal_order(run, "nonces", FuzzSettings(1, 400))
-    assert run.shared().beneficiary.succeeded
-    assert run.shared().create("createPayoutDestination").succeeded
-    assert run.shared().create("createWallet").succeeded
+    assert run.account().beneficiary.succeeded
+    assert run.account().create("createPayoutDestination").succeeded
+    assert run.account().create("createWallet").succeeded
 
 
 def test_unanswered_requests_may_have_had_effect() -> None:

@@ -83,7 +83,7 @@ def test_every_rule_of_a_check_has_its_requests() -> None:
 
 def test_what_is_created_is_taken_down_once() -> None:
     run = run_on()
-    fixture = run.fresh()
+    fixture = run.account(fresh=True)
     call = fixture.call("createWallet")
     for _ in range(2):
         made = run.send(fixture.client, call, "")
@@ -97,7 +97,7 @@ def test_what_is_created_is_taken_down_once() -> None:
 
 def test_what_is_created_beside_an_operation_is_known_by_its_path() -> None:
     run, budget = run_on(), Budget()
-    fixture = run.payouts()
+    fixture = run.account("payouts")
     exchange = run.send(fixture.client, fixture.call("createPayout").but(operation=None), "")
     listed = MadeList(budget)
     listed.inspect(exchange)

@@ -30,7 +30,7 @@ def world() -> Any:
     target = build(target_tables(seeded, "http://reference.test"), "reference")
     makes = RunContext(target, InProcessTransport(server))
     for organization in ("primary", "secondary"):
-        makes.fresh(organization).create("createVirtualAccount")
+        makes.account(owner=organization, fresh=True).create("createVirtualAccount")
     reads = RunContext(target, InProcessTransport(server), read_only=True)
     return reads, lambda: server.store.query("SELECT id, document FROM resources ORDER BY id")
 
@@ -100,7 +100,7 @@ def test_body_without_a_required_field_is_sent(world: Any) -> None:
 def test_write_to_the_other_organization_is_sent_once_a_read_was_refused(world: Any) -> None:
     run, shown = world
     before = shown()
-    foreign = run.shared("secondary").account_id
+    foreign = run.account(owner="secondary").account_id
     body = run.samples.wallet()
     call = Call("createWallet", "POST", f"/v1/accounts/{foreign}/wallets", idempotency_key="0" * 36)
     assert run.send(run.client(), call.with_json(body), "").status == 403
@@ -122,12 +122,12 @@ def test_simultaneous_requests_are_left_out_too(world: Any) -> None:
 
 def test_what_is_looked_at_is_what_lists_show(world: Any) -> None:
     run, _ = world
-    fixture = run.shared()
+    fixture = run.account()
     assert run.send(fixture.client, fixture.call("getAccountBalances"), "").succeeded
     with pytest.raises(LeftOut):
         assert fixture.beneficiary_id
     with pytest.raises(LeftOut):
-        run.fresh()
+        run.account(fresh=True)
 
 
 def test_run_changes_nothing_and_says_what_it_leaves_out(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_run_changes_nothing_and_says_what_it_leaves_out(tmp_path: Path) -> None
     with served(server, threads=True) as url:
         makes = RunContext(build(tables(url), "target"))
         for organization in ("primary", "secondary"):
-            makes.fresh(organization).create("createVirtualAccount")
+            makes.account(owner=organization, fresh=True).create("createVirtualAccount")
         requests.clear()
         before = server.store.query("SELECT id, document FROM resources ORDER BY id")
         target = write_target(tmp_path / "target.toml", tables(url))
@@ -172,7 +172,7 @@ def test_clock_of_a_gateway_is_not_taken_for_the_server_s() -> None:
     server, seeded = new_server(number=1)
     target = build(target_tables(seeded, "http://reference.test"), "reference")
     transport = GatewayDate(InProcessTransport(server))
-    RunContext(target, transport).fresh().create("createVirtualAccount")
+    RunContext(target, transport).account(fresh=True).create("createVirtualAccount")
     run = RunContext(target, transport, read_only=True)
     for check in load_checks().values():
         if "timestamps" in check.name:

@@ -40,7 +40,7 @@ class LongNotes(Behaviour):
 
 def replayed_twice(run: RunContext) -> Finding:
     """A failure that needs an account, a beneficiary and a key used twice."""
-    fixture = run.shared()
+    fixture = run.account()
     request = fixture.call("createPayoutDestination")
     first = run.send(fixture.client, request, "first")
     again = run.send(fixture.client, request, "again")
@@ -48,7 +48,7 @@ def replayed_twice(run: RunContext) -> Finding:
 
 
 def used_nonce(run: RunContext) -> Finding:
-    fixture = run.shared()
+    fixture = run.account()
     first = run.send(fixture.client, fixture.call("listWallets"), "first")
     again = run.send(
         fixture.client, fixture.call("getBeneficiary").signed(nonce=first.nonce), "its nonce again"
@@ -58,7 +58,7 @@ def used_nonce(run: RunContext) -> Finding:
 
 
 def long_title(run: RunContext) -> Finding:
-    fixture = run.shared()
+    fixture = run.account()
     patch = run.send(
         fixture.client,
         fixture.call("updateBeneficiary", {"title": "{{key_1}} \u0436'\"" + "x" * 20}),

@@ -19,20 +19,20 @@ from tests.support.runs import run_on
 
 
 def listed(run: RunContext, size: int) -> Exchange:
-    fixture = run.shared()
+    fixture = run.account()
     call = fixture.call("listAccounts").with_query({"page": 1, "size": size})
     return run.send(fixture.client, call, f"page 1 of size {size}")
 
 
 def grown(run: RunContext, number: int) -> RunContext:
-    fixture = run.shared()
+    fixture = run.account()
     for _ in range(number):
         run.send(fixture.client, fixture.call("createAccount"), "another account")
     return run
 
 
 def test_a_list_that_has_grown_is_read_to_its_end(run: RunContext) -> None:
-    expectation = Listed("the list", [run.shared().account_id])
+    expectation = Listed("the list", [run.account().account_id])
     page = listed(run, 3)
     document = document_of(finding("list.complete", "listAccounts", expectation, page), [page], run)
     assert document is not None and len(document["steps"]) == 2
@@ -53,7 +53,7 @@ def test_only_walks_are_read_on(run: RunContext) -> None:
 
 
 def test_what_comes_by_chance_is_tried_several_times_and_shown_once(run: RunContext) -> None:
-    fixture = run.shared()
+    fixture = run.account()
     created = run.send(fixture.client, fixture.call("createWallet"), "a wallet").get("created")
     call = fixture.call("listWallets").with_query({"start_date": created})
     page = run.send(fixture.client, call, "from a wallet's created on")
@@ -108,7 +108,7 @@ def test_how_often_requests_are_lost_takes_many_to_tell(
 
 
 def test_a_request_that_was_lost_is_sent_many_times_with_new_keys(run: RunContext) -> None:
-    fixture = run.shared()
+    fixture = run.account()
     sent = run.send(fixture.client, fixture.call("createAccount"), "lost")
     document = document_of(finding("http.lost-requests", "createAccount", SeldomLost("x"), sent), [sent], run)
     assert document is not None

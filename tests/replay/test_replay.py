@@ -55,7 +55,7 @@ def test_no_credential_and_no_id_of_the_server_is_written(tmp_path: Path) -> Non
         *run.target.secrets,
         *run.target.api_keys,
         run.target.primary.customer_id,
-        run.shared().account_id,
+        run.account().account_id,
     ):
         assert value not in text
 
@@ -74,7 +74,7 @@ def test_prerequisites_of_the_shared_fixture_are_followed(tmp_path: Path) -> Non
 
 def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -> None:
     run = run_on(LongNotes())
-    fixture = run.shared()
+    fixture = run.account()
     for _ in range(3):
         run.send(fixture.client, fixture.call("createVirtualAccount"), "something else")
     document = document_of(long_title(run), list(run.record.values()), run)
@@ -87,7 +87,7 @@ def test_requests_that_do_not_bear_on_the_failure_are_left_out(tmp_path: Path) -
 
 
 def test_requests_sent_together_are_sent_together_again(run: RunContext) -> None:
-    fixture = run.shared()
+    fixture = run.account()
     exchanges = fixture.client.race([fixture.call("createWallet") for _ in range(3)])
     for number, exchange in enumerate(exchanges):
         exchange.started, exchange.elapsed = 1000.0 + number / 1000, 0.5
@@ -118,7 +118,7 @@ class NoAccounts(Behaviour):
 
 def conflict_between(run: RunContext) -> Finding:
     """A key used twice, and with another body between, which only a server takes that keeps no keys."""
-    fixture = run.shared()
+    fixture = run.account()
     request = fixture.call("createPayoutDestination")
     first = run.send(fixture.client, request, "first")
     other = fixture.call("createPayoutDestination")
@@ -161,7 +161,7 @@ def test_a_failure_of_one_process_is_tried_several_times(tmp_path: Path) -> None
 
 def after_a_used_nonce(run: RunContext) -> Finding:
     """A nonce used twice, which a right server refuses, and then once more with a wrong signature."""
-    fixture = run.shared()
+    fixture = run.account()
     request = fixture.call("listWallets")
     first = run.send(fixture.client, request, "first")
     run.send(fixture.client, request.signed(nonce=first.nonce), "its nonce again")

@@ -90,7 +90,7 @@ def test_scripts_know_the_server_that_the_command_names(
 
 
 def test_scripts_hold_awkward_texts(run: RunContext, tmp_path: Path) -> None:
-    fixture = run.shared()
+    fixture = run.account()
     ids = fixture.ids("createAccount")
     exchanges = [
         run.send(fixture.client, call("createAccount", ids, {"name": text}), "awkward '\"`$(x)` \n")

@@ -37,7 +37,7 @@ EVIL = "'\"`touch OWNED`$(touch OWNED);touch OWNED\n&touch OWNED|{{primary.secre
 def recorded(folder: Path) -> dict[str, Any]:
     """A small replay file: an account is made, its name is too long for another one."""
     run = run_on()
-    fixture = run.shared()
+    fixture = run.account()
     listed = run.send(fixture.client, fixture.call("listWallets"), "first")
     failed = finding("auth.signature", "listWallets", Refused("a list"), listed)
     path = save(failed, list(run.record.values()), run, folder)

@@ -73,7 +73,7 @@ def test_operations_of_which_none_exists_are_waited_for_together() -> None:
     target = build(target_tables(seeded, "http://stage.test"), "a stage")
     run = RunContext(target, InProcessTransport(stage))
     with hurried():
-        begin, fixture = time.monotonic(), run.fresh()
+        begin, fixture = time.monotonic(), run.account(fresh=True)
         for operation in ("getAccountBalances", "listVirtualAccounts", "listWallets") * 2:
             assert run.shown(run.client(), fixture.call(operation), "is it there?").status == 404
         assert LONGEST <= time.monotonic() - begin < 2 * LONGEST

@@ -73,7 +73,7 @@ def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random)
     """Records one history and judges it, anew where a rate limiter answered or no requests overlapped;
     returns whether some did."""
     for attempt in range(1, MOST_ATTEMPTS + 1):
-        fixture = run.fresh() if kind in ("wallets", "beneficiaries") else run.shared()
+        fixture = run.account(fresh=True) if kind in ("wallets", "beneficiaries") else run.account()
         if kind != "wallets":
             fixture.ids("getBeneficiary")
         recorder.focus = None

@@ -22,7 +22,7 @@ def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
     operation = history.rng.choice([name for name in OPERATIONS if not absent.get(name)])
     if TRAITS[operation].once:
         # What the one that passes uses up, others of the shared account still need.
-        fixture = history.run.fresh()
+        fixture = history.run.account(fresh=True)
     calls = [
         ("request", fixture.call(operation).signed(nonce=nonce)) for _ in range(history.rng.randint(3, 6))
     ]

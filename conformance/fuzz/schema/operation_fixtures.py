@@ -17,6 +17,7 @@ from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call, unknown_like
+from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.run_context import RunContext
@@ -48,7 +49,7 @@ class OperationFixtures:
     def fixture(self) -> AccountFixture:
         """The caller's own fixture."""
         if self._scene is None:
-            self._scene = self.run.fixture_for(self.operation, fresh=not self._shared)
+            self._scene = self.run.account(purpose_of(self.operation), fresh=not self._shared)
             if TRAITS[self.operation].changes:
                 self.learn(self._scene.beneficiary)
             if adds := self._adds:
@@ -89,13 +90,13 @@ class OperationFixtures:
 
     @functools.cached_property
     def sibling(self) -> AccountFixture:
-        return self.run.fresh()
+        return self.run.account(fresh=True)
 
     @functools.cached_property
     def foreign(self) -> AccountFixture | None:
         """The fixture of the other organization, if there is one."""
         try:
-            return self.run.shared("secondary")
+            return self.run.account(owner="secondary")
         except (Inconclusive, NotApplicable):
             return None
 
@@ -218,7 +219,7 @@ def pairs_are_free(run: RunContext) -> bool:
 
 def _find_out_pairs(run: RunContext) -> bool:
     for _ in range(2):
-        fixture = run.fresh()
+        fixture = run.account(fresh=True)
         last = run.send(fixture.client, fixture.call("createWallet"), "may every account have this pair?")
     # A server that has taken no wallet at all has another reason.
     return last.succeeded or "createWallet" not in run.succeeded

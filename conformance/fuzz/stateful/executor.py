@@ -308,10 +308,10 @@ def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
 
     Raises Inconclusive when the server does not let the sibling be made.
     """
-    fixtures = {"sibling": run.shared()}
+    fixtures = {"sibling": run.account()}
     fixtures["sibling"].account_id  # noqa: B018 - made now, not within an example
     try:
-        fixtures["secondary"] = run.shared("secondary")
+        fixtures["secondary"] = run.account(owner="secondary")
         fixtures["secondary"].account_id  # noqa: B018
     except (Inconclusive, NotApplicable):
         fixtures.pop("secondary", None)

@@ -1,0 +1,121 @@
+"""Accounts to work in, by purpose: checks that name one purpose share an account and see its contents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from conformance.judge.findings import LeftOut
+from conformance.world.account import AccountFixture
+from conformance.world.read_only import NOT_MADE
+from conformance.world.samples import marker
+
+if TYPE_CHECKING:
+    from conformance.world.run_context import RunContext
+
+
+class MarkedFixture(AccountFixture):
+    """A fixture whose free text fields all carry random words, which appear nowhere else by chance."""
+
+    #: Free text fields.
+    MARKED = (
+        "name",
+        "first_name",
+        "middle_name",
+        "last_name",
+        "display_name",
+        "note",
+        "label",
+        "account_name",
+        "description",
+    )
+
+    def body(self, operation: str) -> dict[str, Any]:
+        body = super().body(operation)
+        # What the target file says about a field is what its server wants there.
+        laid_over = {name for sample in self.run.target.samples.values() for name in sample}
+        for name in self.MARKED:
+            if isinstance(body.get(name), str) and name not in laid_over:
+                body[name] = f"{body[name][:40]} {marker()}"
+        if isinstance(body.get("address"), dict) and "address" not in laid_over:
+            body["address"] = {**body["address"], "address_line": f"1 {marker()} Street"}
+        return body
+
+
+#: Purpose -> the kind of its fixture. A part may follow a slash: "authentication/createWallet" is another
+#: account than "authentication".
+PURPOSES: Mapping[str, type[AccountFixture]] = {
+    # Requests that read, or that must be refused.
+    "shared": AccountFixture,
+    # Payouts: the account with funds that the target names, else the shared one.
+    "payouts": AccountFixture,
+    # Resources whose number does not matter.
+    "created": AccountFixture,
+    # Reads that must have something to show.
+    "populated": AccountFixture,
+    # Requests of section 5.
+    "authentication": AccountFixture,
+    # Bodies with one defect.
+    "invalid bodies": AccountFixture,
+    # Odd requests, some of which may be accepted.
+    "hostile": AccountFixture,
+    # Resources that other organizations and accounts must not see.
+    "tenant": MarkedFixture,
+    "sibling tenant": MarkedFixture,
+}
+
+#: Purposes for which a run that creates nothing takes the shared account.
+_SHAREABLE = ("authentication", "hostile", "invalid bodies")
+
+
+class Accounts:
+    """The accounts of a run, each made when first asked for."""
+
+    def __init__(self, run: RunContext) -> None:
+        self._run = run
+        self._kept: dict[tuple[str, str], AccountFixture] = {}
+
+    def account(
+        self, purpose: str = "shared", owner: str = "primary", *, fresh: bool = False
+    ) -> AccountFixture:
+        """The fixture of a purpose in an account of an owner: "primary" or "secondary" organization, or
+        "cousin", the other customer of the primary one. A `fresh` one is in a new account and not kept; for
+        payouts, in the account with funds.
+
+        Raises KeyError for an unknown purpose, LeftOut where the run creates nothing."""
+        kind = PURPOSES[purpose.partition("/")[0]]
+        funded = self._run.target.primary.funded_account_id if owner == "primary" else None
+        if purpose == "payouts" and funded is not None:
+            if fresh and not self._run.read_only:
+                return AccountFixture(self._run, account_id=funded)
+            if fresh or (purpose, owner) not in self._kept:
+                self._kept[purpose, owner] = AccountFixture(self._run, account_id=funded)
+            return self._kept[purpose, owner]
+        if purpose == "payouts" or (self._run.read_only and purpose.partition("/")[0] in _SHAREABLE):
+            purpose = "shared"
+        if self._run.read_only and (fresh or purpose not in ("shared", "tenant", "sibling tenant")):
+            raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
+        if fresh:
+            return self._new(kind, owner)
+        if (purpose, owner) not in self._kept:
+            self._kept[purpose, owner] = self._new(kind, owner)
+        return self._kept[purpose, owner]
+
+    def _new(self, kind: type[AccountFixture], owner: str) -> AccountFixture:
+        primary = self._run.target.primary
+        if owner == "cousin":
+            return kind(self._run, customer_id=primary.other_customer_id)
+        return kind(self._run, owner)
+
+    def forget(self, purpose: str) -> None:
+        """Lets the next request for a purpose make another account."""
+        self._kept = {key: fixture for key, fixture in self._kept.items() if key[0] != purpose}
+
+    def leave(self, account_id: str) -> None:
+        """Lets those who share fixtures in an account find new ones from here on."""
+        self._kept = {key: each for key, each in self._kept.items() if not each.works_in(account_id)}
+
+
+def purpose_of(operation: str, otherwise: str = "shared") -> str:
+    """The purpose of the account in which an operation can succeed."""
+    return "payouts" if operation == "createPayout" else otherwise

@@ -88,7 +88,7 @@ class DefectiveBodies(Engine):
             self._shapes.body(shape, self.fixture)
         except Inconclusive as stop:
             left_out = isinstance(stop, LeftOut)
-            if shape == "sample" and self.operation != "createPayout" and not left_out:
+            if shape == "sample" and not TRAITS[self.operation].draws_on_funds and not left_out:
                 raise
             self.stop = stop
 
@@ -98,7 +98,7 @@ class DefectiveBodies(Engine):
 
     @property
     def _purpose(self) -> str:
-        return "invalid bodies" + "/without wallets" * (self.operation == "createWallet")
+        return "invalid bodies" + "/without wallets" * bool(TRAITS[self.operation].unique_pair)
 
     @property
     def _beneficiary(self) -> Exchange:
@@ -116,7 +116,7 @@ class DefectiveBodies(Engine):
 
     @property
     def ids(self) -> dict[str, str]:
-        if self.operation != "updateBeneficiary":
+        if not TRAITS[self.operation].subset_of:
             return self.fixture.ids(self.operation)
         return {"account_id": self.fixture.account_id, "beneficiary_id": identifier(self._beneficiary)}
 
@@ -128,7 +128,7 @@ class DefectiveBodies(Engine):
 
     def good(self, name: str, otherwise: Any = None) -> Any:
         """A valid value of a field; of an update, the one that the beneficiary has."""
-        known = self._beneficiary.call.document if self.operation == "updateBeneficiary" else self.valid()
+        known = self._beneficiary.call.document if TRAITS[self.operation].subset_of else self.valid()
         return known.get(name, otherwise)
 
     def having(self, name: str, value: Any) -> Body:
@@ -137,7 +137,7 @@ class DefectiveBodies(Engine):
         An update changes a field before the defective one and one after it as well, so that it shows when it
         is carried out by half.
         """
-        if self.operation != "updateBeneficiary":
+        if not TRAITS[self.operation].subset_of:
             return {**self.valid(), name: value}
         title = "Dr" if self.good("title") != "Dr" else "Mr"
         around = {"title": title, name: value, "note": f"conformance {marker()}"}
@@ -185,7 +185,7 @@ class DefectiveBodies(Engine):
 
     def _move_on(self) -> None:
         """Leaves the place where a defective request was accepted: what it made would make verdicts wrong."""
-        if self.operation == "updateBeneficiary":
+        if TRAITS[self.operation].subset_of:
             self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
         elif not TRAITS[self.operation].shared:
             self.ctx.run.accounts.forget(self._purpose)
@@ -218,11 +218,11 @@ class DefectiveBodies(Engine):
             self._effects.start()
 
     def _looked_at(self) -> dict[str, str] | None:
-        return self.ids if self.operation == "updateBeneficiary" else None
+        return self.ids if TRAITS[self.operation].subset_of else None
 
     def _judge(self, effects: SideEffects) -> None:
         effects.judge(UNTOUCHED, f"{len(self._refused)} refused requests", self._refused, self._again)
-        if self.operation == "createWallet":
+        if TRAITS[self.operation].unique_pair:
             self._judge_pair()
 
     def _again(self) -> list[Exchange]:

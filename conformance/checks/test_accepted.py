@@ -64,15 +64,15 @@ def _sample(operation: str) -> str:
 
 
 def _additions(operation: str, sample: Body) -> dict[str, Body]:
-    match operation:
-        case "createBeneficiary":
+    match TRAITS[operation].creates:
+        case "beneficiary":
             company = {"company_name": f"Analytical Engines {samples.marker()}"}
             return {
                 "beneficiary_type individual": {"beneficiary_type": "individual"},
                 "beneficiary_type business": {"beneficiary_type": "business", **company},
                 "names with a hyphen, of one letter and of several words": _NAMES,
             }
-        case "createPayoutDestination":
+        case "payout_destination":
             kinds = ("checking", "savings") if "account_type" in sample else ()
             return {
                 **{
@@ -80,14 +80,14 @@ def _additions(operation: str, sample: Body) -> dict[str, Body]:
                 },
                 **{f"account_type {kind}": {"account_type": kind} for kind in kinds},
             }
-        case "createPayout" | "createPayin":
+        case "payout" | "payin":
             return {f"the amount {amount}": {"amount": amount} for amount in _AMOUNTS[operation]}
-        case "createVirtualAccount":
+        case "virtual_account":
             return {"an address": {"address": samples.address("state")}}
     return {}
 
 
-@check(RULE, operations=tuple(operation for operation in OPERATIONS if operation != "updateBeneficiary"))
+@check(RULE, operations=tuple(operation for operation in OPERATIONS if not TRAITS[operation].subset_of))
 def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     """The sample is sent as it is, without each and without all of its optional fields, in other words, and
     with each listed choice. Where the server takes at least one of these, it takes them all."""
@@ -107,7 +107,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
             # A server may let an account or a beneficiary have so many and no more.
             fresh = ctx.account(fresh=True).ids(operation)
             answer = ctx.send(call(operation, fresh, body), f"{what}, which is valid, in a new account")
-        if operation == "createWallet" and not answer.succeeded:
+        if TRAITS[operation].unique_pair and not answer.succeeded:
             # A server may let a pair be had once in all accounts: then no other label would do here.
             labels = [fixture.body(operation)["label"], f"Savings {samples.marker()}"]
             others = [
@@ -115,7 +115,7 @@ def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
             ]
             if not any(ctx.send(other, "another label in the same account").succeeded for other in others):
                 continue
-        if operation == "createPayout" and answers and not answer.succeeded:
+        if TRAITS[operation].draws_on_funds and answers and not answer.succeeded:
             # The funds may have come to their end: then the sample, which was taken, is refused as well.
             again = ctx.send(call(operation, ids, fixture.body(operation)), "the sample again")
             if not again.succeeded:

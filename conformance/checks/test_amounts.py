@@ -69,7 +69,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     Amounts beyond a tenth of the known funds are sent only where a payout beyond these funds was accepted
     before, or where they are so far beyond that nothing but a wrap of integers lets the server take them."""
     fixture = ctx.account()
-    if ctx.operation.id == "createPayout":
+    if ctx.operation.traits.draws_on_funds:
         for made in creations(ctx.run, ctx.operation.id):
             what = f"amount_in_usd of a payout in {made.body['currency']} above zero"
             ctx.judge("payout.amount-in-usd", above_zero(what), made.exchange)
@@ -77,7 +77,7 @@ def test_amount_to_the_last_digit(ctx: CheckContext) -> None:
     _judge_amount(ctx, ctx.accept(first, "a valid amount"))
     sent = first.document
     currency = sent["currency"]
-    funds = _available(ctx, fixture, currency) if ctx.operation.id == "createPayout" else None
+    funds = _available(ctx, fixture, currency) if ctx.operation.traits.draws_on_funds else None
     # What was left after it is less than what was asked for: the funds are no limit here.
     unlimited = funds is None or funds <= 0
     odd = 0

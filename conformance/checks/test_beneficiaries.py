@@ -45,13 +45,12 @@ def test_empty_fields_stay_null(ctx: CheckContext) -> None:
     optional = NULLABLE["createBeneficiary"]
     sparse = {name: value for name, value in sample.items() if name not in optional}
     person = Beneficiary(ctx, fixture, sparse)
-    match ctx.operation.id:
-        case "getBeneficiary":
-            answer = person.read("a beneficiary without optional values is read")
-        case "updateBeneficiary":
-            answer = person.patch({"first_name": "Grace"}, "a beneficiary without optional values is changed")
-        case _:
-            answer = person.disable("a beneficiary without optional values is disabled")
+    if ctx.operation.traits.disables:
+        answer = person.disable("a beneficiary without optional values is disabled")
+    elif ctx.operation.traits.subset_of:
+        answer = person.patch({"first_name": "Grace"}, "a beneficiary without optional values is changed")
+    else:
+        answer = person.read("a beneficiary without optional values is read")
     if ctx.usable("format.nullable", answer) and answer.succeeded:
         for name in optional:
             ctx.judge("format.nullable", Equal(f"{answer.purpose}: {name}", At(name), None), answer)
@@ -161,7 +160,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
     }[ctx.operation.id]
     mine: list[Exchange] = []
     # Disabling is final, as far as is known: it shows all of them once.
-    for count in (0, 1, 2, MANY) if ctx.operation.id != "disableBeneficiary" else (MANY,):
+    for count in (0, 1, 2, MANY) if not ctx.operation.traits.disables else (MANY,):
         while len(mine) < count:
             made = _destination(ctx, fixture, owner, _KINDS.get(len(mine), ""))
             if made is None:
@@ -178,7 +177,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         answer = look_until(ctx.run.cache, ctx.operation.id, functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
             _judge_destinations(ctx, answer, mine, foreign, what)
-    if ctx.operation.id != "disableBeneficiary" and ctx.wanted("more destinations than a page holds"):
+    if not ctx.operation.traits.disables and ctx.wanted("more destinations than a page holds"):
         _judge_many_destinations(ctx)
 
 
@@ -187,7 +186,7 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
     rule = "beneficiary.destinations"
     many = large_list(ctx.run, "listPayoutDestinations")
     ids = dict(zip(("account_id", "beneficiary_id"), many.call.path.split("/")[3:6:2], strict=True))
-    update = ctx.operation.id == "updateBeneficiary"
+    update = ctx.operation.traits.subset_of
     reading = call(ctx.operation.id, ids, {"note": f"changed {samples.marker()}"} if update else None)
     what = f"a beneficiary with {len(many.created)} destinations"
 

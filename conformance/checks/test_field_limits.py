@@ -115,9 +115,9 @@ def comes_back_whole(exchanges: Sequence[Exchange], name: str) -> str:
 
 def _call(ctx: CheckContext, invalid: DefectiveBodies, changes: dict[str, Any]) -> Call:
     """A valid call with some fields changed; each wallet in an account of its own."""
-    if ctx.operation.id == "updateBeneficiary":
+    if ctx.operation.traits.subset_of:
         return call(ctx.operation.id, invalid.ids, changes or invalid.valid())
-    if ctx.operation.id == "createWallet":
+    if ctx.operation.traits.unique_pair:
         fixture = ctx.account(fresh=True)
         return fixture.call("createWallet", {**fixture.body("createWallet"), **changes})
     return call(ctx.operation.id, invalid.ids, {**invalid.valid(), **changes})

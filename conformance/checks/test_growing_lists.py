@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from conformance.contract.traits import ADDS_TO
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
@@ -44,7 +44,7 @@ class Growth:
     right: tuple[Expectation, list[Exchange]] | None = None
 
     def __post_init__(self) -> None:
-        if self.create == "createAccount":
+        if TRAITS[self.create].creates == "account":
             page = page_of(self.ctx.send(self.fixture.call("listAccounts"), "how many are there?"))
             self.since = page.total if page and page.total is not None else 0
 
@@ -57,7 +57,7 @@ class Growth:
 
     def creates(self, number: int, first: int = 0) -> list[Call]:
         """Creates of new elements; of wallets the second of each pair will be refused."""
-        if self.create != "createWallet":
+        if not TRAITS[self.create].unique_pair:
             return [self.fixture.call(self.create) for _ in range(number)]
         samples = self.ctx.run.samples
         pairs = len(samples.wallet_pairs)
@@ -131,7 +131,7 @@ class Growth:
     def _read(self) -> tuple[list[Page], bool, Exchange]:
         """The pages of the list, whether they are all that count, and the last answer; of a customer's
         accounts, those where new ones show."""
-        if self.create == "createAccount":
+        if TRAITS[self.create].creates == "account":
             page = page_of(self.ctx.send(self.fixture.call("listAccounts"), "how many are there?"))
             total = page.total if page and page.total is not None else self.since
             came = newest_accounts(self.ctx.run, self._look, self.fixture, self.since, total)
@@ -166,7 +166,7 @@ def test_list_while_it_grows(ctx: CheckContext) -> None:
 def _grown(ctx: CheckContext) -> list[Growth]:
     """Lists that grew by simultaneous creates. There are few wallets in an account, so these take several:
     some where all come together, and one that has a wallet before."""
-    if ctx.operation.id != "listWallets":
+    if not TRAITS[ADDS_TO[ctx.operation.id]].unique_pair:
         growth, rounds = Growth(ctx, _place(ctx)), Rounds(ctx, ROUNDS)
         for _ in rounds:
             growth.together(rounds)
@@ -183,20 +183,20 @@ def _grown(ctx: CheckContext) -> list[Growth]:
 def _right_one_by_one(ctx: CheckContext) -> bool:
     """Whether a list is right when its elements come one after the other."""
     other_customer = ctx.target.primary.other_customer_id
-    if ctx.operation.id == "listAccounts" and other_customer:
+    if ctx.operation.traits.others_add and other_customer:
         # The list of the first customer's accounts may stay wrong for good.
         growth = Growth(ctx, AccountFixture(ctx.run, customer_id=other_customer))
     else:
         growth = Growth(ctx, _place(ctx))
-    growth.one_by_one(3 if growth.create == "createAccount" else ONE_BY_ONE)
+    growth.one_by_one(3 if TRAITS[growth.create].creates == "account" else ONE_BY_ONE)
     growth.walk()
     return not growth.wrong
 
 
 def _place(ctx: CheckContext) -> AccountFixture:
     run = ctx.run
-    if ctx.operation.id == "listAccounts":
+    if ctx.operation.traits.others_add:
         return run.account()
-    if ctx.operation.id == "listPayoutDestinations":
+    if "beneficiary_id" in ctx.operation.path_parameters:
         return AccountFixture(run, account_id=run.account().account_id)
     return run.account(fresh=True)

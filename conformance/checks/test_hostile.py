@@ -5,6 +5,7 @@ from __future__ import annotations
 from conformance.contract import signing
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
+from conformance.contract.traits import TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
@@ -57,7 +58,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
     operation = ctx.operation.id
     valid = ctx.send(
-        ctx.valid() if operation == "createWallet" else fixture.call(operation),
+        ctx.valid() if TRAITS[operation].unique_pair else fixture.call(operation),
         "a valid request, to derive defective ones from",
     )
     if not valid.succeeded and (not valid.refused or valid.refused_authentication or valid.throttled):
@@ -70,7 +71,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     refused = []
     with SideEffects(ctx, fixture) as effects:
         for wrong in (*bodies.malformed(), *bodies.not_objects()):
-            if operation == "updateBeneficiary" and not wrong.value:
+            if TRAITS[operation].subset_of and not wrong.value:
                 continue  # open: beneficiary.update-no-body
             what = f"a body {wrong.reason}"
             if not ctx.wanted(what):
@@ -93,7 +94,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
     for what, odd in ctx.only_wanted((f"a body with {odd.reason}", odd) for odd in bodies.odd()):
         answer = send(odd.value, what)
         _observe(ctx, "body.legal-oddities", what, answer)
-        if answer.succeeded and operation == "createWallet":
+        if answer.succeeded and TRAITS[operation].unique_pair:
             fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
     for what, long in ctx.only_wanted((f"a body with {long.reason}", long) for long in bodies.long()):
         # A front end that finds a body too long may break the connection off, and words its refusal itself.
@@ -107,7 +108,7 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
         what = f"Content-Type: {content_type}" if content_type else "no Content-Type"
         if not ctx.wanted(what):
             continue
-        probe = ctx.valid(None if operation == "createWallet" else fixture).but(content_type=content_type)
+        probe = ctx.valid(None if TRAITS[operation].unique_pair else fixture).but(content_type=content_type)
         _observe(ctx, "body.content-type", what, _probe(ctx, probe, f"a valid body with {what}"))
 
 

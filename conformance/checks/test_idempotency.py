@@ -193,7 +193,7 @@ def test_replay(ctx: CheckContext) -> None:
     used, and nothing is done again."""
     rule = "idempotency.replay"
     original = IdempotentRequest(ctx)
-    if ctx.operation.id == "disableBeneficiary":
+    if ctx.operation.traits.disables:
         # Doing it again shows in `updated`, once the server's clock has moved on.
         wait_past(original.exchange.get("updated"))
     with SideEffects(ctx, original.fixture) as effects:
@@ -216,19 +216,19 @@ def test_replay_after_change(ctx: CheckContext) -> None:
     rule = "idempotency.replay-after-change"
     fixture = own_place(ctx)
     body = None
-    if ctx.operation.id in ("createPayoutDestination", "createPayout", "createPayin"):
+    if ctx.operation.traits.creates in ("payout_destination", "payout", "payin"):
         sample = fixture.body(ctx.operation.id)
         body = {name: sample[name] for name in sample if name not in ("label", "note", "description")}
-    if body is not None and ctx.operation.id == "createPayoutDestination":
+    if body is not None and ctx.operation.traits.creates == "payout_destination":
         # Another default destination may change the first one.
         body["is_default"] = True
     original = IdempotentRequest(ctx, fixture, body)
     changed = [exchange for exchange in changes_around(ctx, original) if exchange.succeeded]
     if not changed:
         raise Inconclusive("none of the requests that change what surrounds the resource was accepted")
-    if ctx.operation.id == "disableBeneficiary":
+    if ctx.operation.traits.disables:
         wait_past(changed[-1].get("updated"))
-    shown_by = "updateBeneficiary" if ctx.operation.id == "createBeneficiary" else ""
+    shown_by = "updateBeneficiary" if ctx.operation.traits.creates == "beneficiary" else ""
     with SideEffects(ctx, original.fixture, shown_by) as effects:
         effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
         answer = original.replay(rule, "the same key and body after a change")
@@ -256,7 +256,7 @@ def test_conflict(ctx: CheckContext) -> None:
     answers: list[Exchange] = []
     seen: set[str] = set()
     # A beneficiary's own fields are all that shows whether another body had an effect.
-    shown_by = "updateBeneficiary" if ctx.operation.id == "createBeneficiary" else ""
+    shown_by = "updateBeneficiary" if ctx.operation.traits.creates == "beneficiary" else ""
     bodies = list(other_bodies(ctx, originals[0], seen))
     # The first one waits until the original request has come again.
     waiting = bodies[:1]

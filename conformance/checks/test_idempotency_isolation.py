@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conformance.contract.traits import TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import IdempotentRequest
@@ -34,9 +35,9 @@ def test_key_of_another_organization(ctx: CheckContext) -> None:
 
 def _place(ctx: CheckContext) -> AccountFixture:
     run, operation = ctx.run, ctx.operation.id
-    if operation == "createWallet":
+    if TRAITS[operation].unique_pair:
         return run.account(owner="secondary", fresh=True)
-    if operation == "createPayout":
+    if TRAITS[operation].draws_on_funds:
         return run.account("payouts", "secondary")
     return AccountFixture(run, "secondary", account_id=run.account(owner="secondary").account_id)
 
@@ -44,7 +45,7 @@ def _place(ctx: CheckContext) -> AccountFixture:
 def _own_call(ctx: CheckContext, fixture: AccountFixture, original: IdempotentRequest) -> Call:
     """The original's key and bytes in the other organization's fixture."""
     own = fixture.call(ctx.operation.id).but(idempotency_key=original.call.idempotency_key)
-    if ctx.operation.id == "createPayout":
+    if ctx.operation.traits.draws_on_funds:
         named = {name: own.document[name] for name in ("beneficiary_id", "payout_destination_id")}
         return own.with_json({**original.call.document, **named})
     return own.but(body=original.call.body)
@@ -60,7 +61,7 @@ def _judge_new(
     ctx.judge(RULE, nothing, original.exchange, answer)
     if answer.succeeded:
         expected = f"{what}: a resource of its own"
-        if ctx.operation.id == "disableBeneficiary":
+        if ctx.operation.traits.disables:
             ctx.judge(RULE, Equal(expected, At("id"), fixture.beneficiary_id), answer, original.exchange)
         else:
             ctx.judge(RULE, of_its_own(expected), original.exchange, answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
@@ -41,7 +42,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
 def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:
     """A valid call of the operation in the same place, with a body of its own."""
     operation = ctx.operation.id
-    if operation != "createWallet":
+    if not TRAITS[operation].unique_pair:
         return fixture.call(operation)
     index = min(1, len(ctx.run.samples.wallet_pairs) - 1)
     return call(operation, fixture.ids(operation), ctx.run.samples.wallet(index))

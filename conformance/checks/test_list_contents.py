@@ -6,7 +6,7 @@ import functools
 from typing import Any
 
 from conformance.contract.rules import RULES
-from conformance.contract.traits import ADDS_TO
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import FAR_PAST, end_date
@@ -193,7 +193,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
             ctx.judge("list.complete", own, exchange)
     ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
-    if ctx.operation.id == "listPayoutDestinations":
+    if "beneficiary_id" in ctx.operation.path_parameters:
         _judge_disabled(ctx, fixture, made)
 
 
@@ -216,7 +216,7 @@ def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, 
 def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:
     """What to create two elements with, None for the sample; wallets differ in their pairs."""
     samples = ctx.run.samples
-    if ctx.operation.id == "listWallets":
+    if TRAITS[ADDS_TO[ctx.operation.id]].unique_pair:
         return [samples.wallet(index) for index in range(min(2, len(samples.wallet_pairs)))]
     return [None, None]
 

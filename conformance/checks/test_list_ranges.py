@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 
+from conformance.contract.traits import traits_of
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.filters import holds
@@ -35,7 +36,7 @@ def test_size_out_of_range(ctx: CheckContext) -> None:
         judge_size(ctx, exchange, f"size={value}")
         out_of_range(ctx, exchange, "size", value)
     beside = [[("page", "2"), ("size", "101")], [("page", "1"), ("size", "0")]]
-    if ctx.operation.id != "listAccounts":
+    if not ctx.operation.traits.others_add:
         beside += [[*active(ctx), ("size", "101")], [("size", "-1"), *active(ctx)]]
     for parameters in beside:
         what = "&".join("=".join(pair) for pair in parameters)
@@ -117,7 +118,7 @@ def test_page_past_the_last(ctx: CheckContext) -> None:
             ("page=268435457 at size 16", query(2**28 + 1, 16)),
         ]
         probes += [(what, query(far, 16)) for what, far in _BEYOND_NUMBERS.items()]
-        if ctx.operation.id != "listAccounts":
+        if not ctx.operation.traits.others_add:
             last = max(1, pages_of(count, DEFAULT_SIZE))
             probes.append(
                 ("the page past the last of the active ones", query(last + 1, DEFAULT_SIZE, active(ctx)))
@@ -154,7 +155,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
     size = asked.number("size")
     if size is not None and done.pages:
         known = pages_of(max(len(set(done.ids)), done.total or 0), size)
-        others_add = ctx.operation.id == "listAccounts"
+        others_add = ctx.operation.traits.others_add
         sentence = f"{what}: pages {known}" + (" or more" if others_add else "")
         fitting = pages.pages_of_walk(sentence, size=size, growing=others_add)
         # An account that one answer counts may show a little later in the next.
@@ -174,7 +175,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
 def _grown_to(exchange: Exchange) -> bool:
     """Whether a page of a customer's accounts exists by now, as others have added some."""
     found = page_of(exchange)
-    if exchange.operation != "listAccounts" or found is None or not found.page or not found.size:
+    if not traits_of(exchange.operation).others_add or found is None or not found.page or not found.size:
         return False
     asked = f"page={found.page}" in exchange.call.query.split("&")
     return asked and found.total is not None and found.page <= pages_of(found.total, found.size)

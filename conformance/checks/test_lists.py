@@ -84,7 +84,7 @@ def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[in
 
 def _judge_walks(ctx: CheckContext, reading: PageReading) -> None:
     """Judges list.walk, and list.stable where the check cites it."""
-    if ctx.operation.id == "listAccounts" and reading.grew:
+    if ctx.operation.traits.others_add and reading.grew:
         _judge_grown(ctx, reading)
         return
     known, first = reading.known, reading.walks[0]
@@ -157,7 +157,7 @@ def test_defaults(ctx: CheckContext) -> None:
         ]
         if last > 1:
             probes.append(("the last page alone", query(page=last), last, DEFAULT_SIZE))
-        if ctx.operation.id != "listAccounts":
+        if not ctx.operation.traits.others_add:
             probes.append(("a filter alone", active(ctx), 1, DEFAULT_SIZE))
         answers = []
         for what, parameters, number, size in probes:
@@ -220,7 +220,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
     second = 3 if len(list_fixture.created) > 3 else 1
     if len(list_fixture.created) > second:
         queries[f"page 2 of size {second}"] = query(2, second)
-    if ctx.operation.id != "listAccounts":
+    if not ctx.operation.traits.others_add:
         queries[_ACTIVE] = query(1, MAX_SIZE, active(ctx))
     ctx.accept(list_fixture.call, "the list")
 
@@ -236,7 +236,7 @@ def test_order_is_stable(ctx: CheckContext) -> None:
         # Of a list that grew meanwhile only answers of one total can be compared.
         totals = Counter(page.total for page in found if page is not None)
         usual = max(totals, key=lambda total: totals[total]) if totals else None
-        growing = ctx.operation.id == "listAccounts"
+        growing = ctx.operation.traits.others_add
         readings = [
             page.exchange for page in found if page is not None and (not growing or page.total == usual)
         ]

@@ -64,10 +64,10 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
     parents = {PARENTS[operation]: parent}
     stamps = {"created": _PAST, "updated": _PAST}
     common = {"id": f"{prefix}_{word}", "object": "resource", **stamps, **parents}
-    match operation:
-        case "createAccount":
+    match TRAITS[operation].creates:
+        case "account":
             return {**common, "status": "suspended", "balances": [_money("USD")]}
-        case "createBeneficiary":
+        case "beneficiary":
             destination = {
                 "id": f"dest_{word}",
                 "object": "payout_destination",
@@ -83,7 +83,7 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
                 "account_number_last4": digits(4),
             }
             return {**common, "status": "inactive", "verified": True, "payout_destinations": [destination]}
-        case "createPayoutDestination":
+        case "payout_destination":
             return {
                 **common,
                 "status": "disabled",
@@ -92,11 +92,11 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
                 "iban_masked": f"DE**{word}",
                 "wallet_address_masked": f"0x**{word}",
             }
-        case "createPayout":
+        case "payout":
             stated = dict.fromkeys(("provider", "provider_reference_id", "failed_reason"), word)
             instants = dict.fromkeys(("initiated_at", "submitted_at", "completed_at", "failed_at"), _PAST)
             return {**common, **stated, **instants, "status": "completed", "amount_in_usd": _AMOUNT}
-        case "createVirtualAccount":
+        case "virtual_account":
             return {
                 **common,
                 "status": "suspended",
@@ -104,7 +104,7 @@ def owned_fields(operation: str, parent: str) -> dict[str, Any]:
                 "provider_reference_id": word,
                 "bank_details": {"bank_name": f"Bank {word}", "account_number": digits(10)},
             }
-        case "createWallet":
+        case "wallet":
             return {**common, "status": "suspended", "addresses": [{"address": f"0x{word}", "tag": None}]}
     return {**common, "status": "completed"}
 
@@ -203,7 +203,7 @@ def _judge_later(
     """Looks at the created resource again: an answer can hide what was stored."""
     operation = ctx.operation.id
     state = TRAITS[operation].initial
-    if operation == "createAccount":
+    if TRAITS[operation].creates == "account":
         _judge_listed(ctx, _account_item(ctx, fixture, created), created, without, what)
     later = _look(ctx, fixture, created)
     if later is None or not ctx.usable(RULE, later):
@@ -212,7 +212,7 @@ def _judge_later(
     if not later.succeeded:
         if without.later is not None and without.later.succeeded:
             ctx.judge(RULE, Accepted(f"{what}, read by {read}"), later, created)
-    elif operation == "createAccount":
+    elif TRAITS[operation].creates == "account":
         expected = f"{what}: no balance of the client's own"
         ctx.judge(RULE, no_balance_of(expected, amount=_AMOUNT), later, created)
     elif parameter:
@@ -252,7 +252,7 @@ def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
 
 def _later_value(ctx: CheckContext, fixture: AccountFixture, created: Exchange, name: str) -> Any:
     """A member of a created resource as a read, or the list it is in, shows it."""
-    if ctx.operation.id == "createAccount":
+    if ctx.operation.traits.creates == "account":
         look: Exchange | None = _account_item(ctx, fixture, created)
     else:
         look = _look(ctx, fixture, created)

@@ -90,7 +90,7 @@ def test_one_key(ctx: CheckContext) -> None:
     doubled: list[list[Exchange]] = []
     rounds = Rounds(ctx, ROUNDS)
     for _ in rounds:
-        fixture = own_place(ctx) if ctx.operation.id != "createPayout" else ctx.account()
+        fixture = own_place(ctx) if not ctx.operation.traits.draws_on_funds else ctx.account()
         request = fixture.call(ctx.operation.id)
         with SideEffects(ctx, fixture) as effects:
             answers = rounds.race([request] * KEYS, "simultaneous requests with one key and body")
@@ -99,7 +99,7 @@ def test_one_key(ctx: CheckContext) -> None:
                 continue
             if ctx.operation.traits.moves_money:
                 doubled.append(_looks_around(ctx, effects, request))
-            elif ctx.operation.id != "disableBeneficiary":
+            elif not ctx.operation.traits.disables:
                 effects.accepted.add(identifier(winner))
                 effects.judge(
                     rule, f"{KEYS} simultaneous requests with one key and body beyond one resource", answers

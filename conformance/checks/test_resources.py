@@ -11,7 +11,7 @@ from typing import Any
 from conformance.contract.operations import response_rules
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS, RULES
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.harness.beneficiaries import arrived
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -122,10 +122,10 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
     operation = ctx.operation.id
     made = [creation.exchange for creation in creations(ctx.run, operation)]
     first = creations(ctx.run, operation)[0]
-    if operation != "createWallet":
+    if not TRAITS[operation].unique_pair:
         again = call(operation, first.fixture.ids(operation), first.body)
         made.append(ctx.send(again, "the same body again, with another key"))
-    if operation != "createPayout":  # only the funded account can be relied on to pay
+    if not TRAITS[operation].draws_on_funds:  # only the funded account can be relied on to pay
         for organization in ("primary", *(("secondary",) if ctx.target.secondary else ())):
             with contextlib.suppress(Inconclusive):
                 elsewhere = ctx.run.account(owner=organization, fresh=True).call(operation)
@@ -277,20 +277,19 @@ def each_currency_once(exchanges: Sequence[Exchange]) -> str:
 def small_list(ctx: CheckContext) -> AccountFixture:
     """A fixture in which the check's operation has something to show."""
     fixture = ctx.run.account("populated")
-    match ctx.operation.id:
-        case "getAccountBalances":
-            return ctx.run.account("payouts") if ctx.target.primary.funded_account_id else fixture
-        case "disableBeneficiary":
-            fresh = ctx.run.account(fresh=True)
-            _ = fresh.destination
-            return fresh
-        case "getBeneficiary" | "updateBeneficiary" | "listPayoutDestinations":
-            _ = fixture.destination
-        case "listVirtualAccounts":
+    operation = ctx.operation
+    if operation.traits.shows_balances:
+        return ctx.run.account("payouts") if ctx.target.primary.funded_account_id else fixture
+    if operation.traits.disables:
+        fixture = ctx.run.account(fresh=True)
+    if "beneficiary_id" in operation.path_parameters:
+        _ = fixture.destination
+    match traits_of(ADDS_TO.get(operation.id)).creates:
+        case "virtual_account":
             _ = fixture.virtual_account
-        case "listWallets":
+        case "wallet":
             return creations(ctx.run, "createWallet")[0].fixture
-        case "listAccounts":
+        case "account":
             _ = fixture.account
     return fixture
 
@@ -332,7 +331,7 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
     else:
         answers = [shown(ctx, "a resource that was made before")]
     for answer in answers:
-        if operation == "getAccountBalances" and answer.get("balances") == []:
+        if TRAITS[operation].shows_balances and answer.get("balances") == []:
             no_balance(ctx, rule, answer)
             continue
         ctx.judge(rule, tells_the_time("created of about now, updated not before it"), answer)
@@ -363,7 +362,7 @@ def test_answers_have_the_documented_form(ctx: CheckContext) -> None:
     for answer in answers:
         for rule in ctx.rules.values():
             unseen = rule.id not in response_rules(operation, answer.document)
-            if operation == "getAccountBalances" and unseen and answer.get("balances") == []:
+            if TRAITS[operation].shows_balances and unseen and answer.get("balances") == []:
                 no_balance(ctx, rule.id, answer)
                 continue
             if not ctx.operation.is_list or answer.get("items"):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from conformance.checks.test_destinations import squeezed
+from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judge.findings import Inconclusive
@@ -83,7 +84,7 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
             "Give the organizations secrets of 16 characters or more.",
         )
     for exchange in [
-        *(vault.created if ctx.operation.id == "createPayoutDestination" else ()),
+        *(vault.created if ctx.operation.traits.creates == "payout_destination" else ()),
         *_answers(ctx, vault),
     ]:
         without = NoSecrets(f"{exchange.purpose}: an answer without secrets", vault.numbers)
@@ -92,11 +93,11 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
 
 def _vault(ctx: CheckContext) -> Vault:
     operation = ctx.operation.id
-    if operation in ("createPayout", "disableBeneficiary"):
-        fixture = ctx.run.account("payouts") if operation == "createPayout" else ctx.run.account(fresh=True)
-        return (
-            new_vault(ctx, fixture) if operation != "createPayout" else Vault(fixture, [fixture.destination])
-        )
+    if TRAITS[operation].draws_on_funds:
+        fixture = ctx.run.account("payouts")
+        return Vault(fixture, [fixture.destination])
+    if TRAITS[operation].disables:
+        return new_vault(ctx, ctx.run.account(fresh=True))
     with contextlib.suppress(Inconclusive):
         return ctx.run.cache.get(_VAULT, lambda: new_vault(ctx, ctx.run.account(fresh=True)))
     fixture = ctx.run.account()
@@ -105,7 +106,7 @@ def _vault(ctx: CheckContext) -> Vault:
 
 def _answers(ctx: CheckContext, vault: Vault) -> Iterator[Exchange]:
     operation, fixture = ctx.operation.id, vault.fixture
-    if operation == "createPayoutDestination":
+    if TRAITS[operation].creates == "payout_destination":
         valid = vault.created[-1].call
         for creation in vault.created:
             yield ctx.send(
@@ -116,7 +117,7 @@ def _answers(ctx: CheckContext, vault: Vault) -> Iterator[Exchange]:
         yield ctx.send(valid, "a valid request")
     for what, defective in _defects(ctx, valid):
         yield ctx.send(defective, what)
-    if operation == "listPayoutDestinations":
+    if traits_of(ADDS_TO.get(operation)).creates == "payout_destination":
         yield ctx.send(valid.with_query({"page": 1, "size": 100}), "a list of 100")
         yield ctx.send(valid.with_query({"size": 0}), "a size of 0")
 
@@ -133,7 +134,7 @@ def _defects(ctx: CheckContext, valid: Call) -> Iterator[tuple[str, Call]]:
     yield "a timestamp of an hour ago", valid.signed(timestamp_offset=-3600)
     if operation.is_post:
         yield "a key that is not a UUID", valid.but(idempotency_key="not-a-uuid")
-    if operation.id == "createPayoutDestination":
+    if operation.traits.creates == "payout_destination":
         yield "no key", valid.but(idempotency_key=None)
         child = valid.path.split("/")[5]
         yield (

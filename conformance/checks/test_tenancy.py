@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Sequence
 
 from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.preconditions import locked_out
@@ -95,10 +96,10 @@ def test_foreign_parent(ctx: CheckContext) -> None:
                 mixed(operation, foreign_ids, unknown(foreign_ids), foreign),
             )
         )
-    if operation == "createWallet":
+    if TRAITS[operation].unique_pair:
         probes += _taken_wallet(foreign)
     # Money that moves shows in the funded account only.
-    home = ctx.account() if operation == "createPayout" else own
+    home = ctx.account() if TRAITS[operation].draws_on_funds else own
     back = home.call(operation)
     facts, own_facts = PrivateData(foreign, own), PrivateData(own, foreign)
     with _Watch(ctx, (home, foreign)) as watch:

@@ -37,7 +37,7 @@ def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
         what = f"GET {'/'.join(path.split('/')[-2:])} by another organization"
         if ctx.target.secondary is not None and ctx.wanted(what):
             _judge(ctx, ctx.send(call, what, "secondary"), made, members)
-        if ctx.operation.id == "createPayoutDestination":
+        if ctx.operation.traits.creates == "payout_destination":
             answer = ctx.send(call, f"GET {'/'.join(path.split('/')[-2:])}")
             sent = made.call.document
             numbers = [(name, squeezed(sent[name])) for name in HIDDEN_FIELDS if len(sent.get(name, "")) >= 8]

@@ -19,6 +19,9 @@ class Traits:
     body any subset is taken. `once_per` names the resource of which a success uses something up, so that the
     next valid request may be refused for that alone. `moves_money` maps members of a balance to the direction
     (1, -1) in which money that is moved changes them. `shared`: it works in what belongs to others, too.
+    `unique_pair` are the request fields whose values together an account has once; `sets` the members that a
+    success gives a value. `draws_on_funds`: it needs an account with funds. `others_add`: the list shows what
+    others add, too. `shows_balances`: the answer is an account's balances, known by the account's id.
     """
 
     creates: str = ""
@@ -35,21 +38,46 @@ class Traits:
     samples: tuple[str, ...] = ()
     feature: str = ""
     under_development: bool = False
+    unique_pair: tuple[str, ...] = ()
+    sets: Mapping[str, Any] = field(default_factory=dict)
+    draws_on_funds: bool = False
+    others_add: bool = False
+    shows_balances: bool = False
 
     @property
     def once(self) -> bool:
         """Whether it can be done only once in a place: afterwards it may be refused for that alone."""
         return bool(self.once_per)
 
+    @property
+    def disables(self) -> bool:
+        """Whether a success ends the resource's use."""
+        return self.sets.get("status") == "disabled"
+
+    @property
+    def shown_only_by_read(self) -> bool:
+        """Whether what it makes is in no list, and only found by its id."""
+        return bool(self.creates and self.read_by and not self.listed_by)
+
 
 def _traits(stated: Mapping[str, Any]) -> Traits:
-    return Traits(**{**stated, "samples": tuple(stated.get("samples", ()))})
+    tuples = {name: tuple(stated.get(name, ())) for name in ("samples", "unique_pair")}
+    return Traits(**{**stated, **tuples})
 
 
 #: The traits of every operation, by operationId, in the order of openapi.yaml.
 TRAITS: Mapping[str, Traits] = MappingProxyType(
     {name: _traits(stated) for name, stated in load_yaml(SPEC / "operations.yaml")["operations"].items()}
 )
+
+
+def traits_of(operation: str | None) -> Traits:
+    """The traits of an operation; those of none where it is None or unknown."""
+    return TRAITS.get(operation or "", NO_TRAITS)
+
+
+#: The traits of what is no operation.
+NO_TRAITS = Traits()
 
 #: List -> the operation that adds to it.
 ADDS_TO: Mapping[str, str] = MappingProxyType(

@@ -6,6 +6,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import traits_of
 from conformance.diagnosis.model import Examination
 from conformance.target.file import Organization
 from conformance.wire.messages import Exchange
@@ -103,7 +104,7 @@ def funded_account(examination: Examination) -> None:
             )
         return
     answer = examination.exchanges[-1]
-    if answer.operation == "getAccountBalances" and answer.succeeded and not _available(answer):
+    if traits_of(answer.operation).shows_balances and answer.succeeded and not _available(answer):
         examination.found(
             "funded account without funds",
             "primary.funded_account_id has no available balance above zero in any currency: where the "

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.harness.context import CheckContext
 from conformance.harness.lists import status_filter, stocked, usable_page
 from conformance.judge.expectations import Expectation
@@ -83,7 +84,7 @@ class Filtered:
 
     @property
     def status_name(self) -> str:
-        return "status" if self.ctx.operation.id == "listWallets" else "statuses"
+        return "status" if "status" in self.ctx.operation.query_parameters else "statuses"
 
     def send(self, filters: Parameters, what: str) -> Exchange:
         """Asks for all elements that some filters keep; the filters come last, page and size before them."""
@@ -191,7 +192,7 @@ class Filtered:
         return chosen
 
     def _unused(self) -> str:
-        return "disabled" if self.ctx.operation.id == "listPayoutDestinations" else "suspended"
+        return "disabled" if "beneficiary_id" in self.ctx.operation.path_parameters else "suspended"
 
 
 def holds(expectation: Expectation, *exchanges: Exchange) -> bool:
@@ -225,7 +226,7 @@ def absent_currencies(operation: str, elements: Sequence[Element]) -> list[str]:
     present = {element.currency for element in elements}
     candidates = (
         ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"]
-        if operation == "listWallets"
+        if TRAITS[ADDS_TO[operation]].unique_pair
         else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
     )
     return [code for code in candidates if code not in present][:3]

@@ -8,7 +8,7 @@ from typing import Any
 
 from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import TRAITS, traits_of
 from conformance.harness.context import CheckContext
 from conformance.judge.expectations import SameAnswer
 from conformance.judge.expectations.groups import difference
@@ -64,9 +64,9 @@ def own_place(ctx: CheckContext, kind: type[AccountFixture] = AccountFixture) ->
     """A place with resources of its own, in a shared account where that hides nothing."""
     operation, run = ctx.operation.id, ctx.run
     account = None
-    if operation == "createPayout":
+    if TRAITS[operation].draws_on_funds:
         account = run.account("payouts").account_id
-    elif operation not in ("createAccount", "createWallet"):
+    elif TRAITS[operation].creates != "account" and not TRAITS[operation].unique_pair:
         account = run.account().account_id
     return kind(run, account_id=account)
 
@@ -90,8 +90,13 @@ class IdempotentRequest:
 
     def _made(self, body: Body | None) -> Exchange:
         # Accounts and beneficiaries become the fixture's own, so that more can be made under them.
-        if body is None and self.operation in ("createAccount", "createBeneficiary"):
-            made = self.fixture.account if self.operation == "createAccount" else self.fixture.beneficiary
+        creates = TRAITS[self.operation].creates
+        if body is None and creates in ("account", "beneficiary"):
+            made = (
+                self.fixture.account
+                if TRAITS[self.operation].creates == "account"
+                else self.fixture.beneficiary
+            )
             self.ctx.exchanges.append(made.number)
             return made
         return self.ctx.accept(self.fixture.call(self.operation, body), "the first use of an idempotency key")
@@ -122,7 +127,7 @@ class IdempotentRequest:
 
     def another(self) -> Exchange:
         """Another request of the same operation in the same place, whatever comes of it."""
-        body = self.ctx.run.samples.wallet(-1) if self.operation == "createWallet" else None
+        body = self.ctx.run.samples.wallet(-1) if TRAITS[self.operation].unique_pair else None
         return self.ctx.send(self.fixture.call(self.operation, body), "another request with another key")
 
     def with_fresh_key(self, body: Body) -> Exchange:
@@ -170,32 +175,32 @@ def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Excha
     calls: list[Call] = []
     if not TRAITS[operation].once:
         calls.append(fixture.call(operation))
-    match operation:
-        case "createAccount":
+    match TRAITS[operation].creates:
+        case "account":
             calls += [
                 fixture.call("createBeneficiary"),
                 fixture.call("createVirtualAccount"),
                 fixture.call("createWallet"),
             ]
-        case "createBeneficiary":
+        case "beneficiary":
             calls += [
                 fixture.call("createPayoutDestination"),
                 _patch(fixture),
                 fixture.call("disableBeneficiary"),
             ]
-        case "disableBeneficiary":
+        case "" if TRAITS[operation].disables:
             # A server may let nothing of a disabled beneficiary change, but that does not keep others away.
             calls += [
                 fixture.call("createBeneficiary"),
                 fixture.call("createPayoutDestination"),
                 _patch(fixture),
             ]
-        case "createPayoutDestination":
+        case "payout_destination":
             body = {**fixture.body(operation), "is_default": True}
             calls += [fixture.call(operation, body), _patch(fixture), fixture.call("disableBeneficiary")]
-        case "createPayout":
+        case "payout":
             calls += [_patch(fixture), fixture.call("disableBeneficiary")]
-        case "createWallet":
+        case "wallet":
             pairs = range(1, len(ctx.run.samples.wallet_pairs))
             calls += [fixture.call(operation, ctx.run.samples.wallet(index)) for index in pairs]
             calls.append(fixture.call("createVirtualAccount"))
@@ -238,9 +243,9 @@ def other_bodies(
         if name not in OPERATIONS[operation].required_fields and name in _FREE:
             yield f"without {name}", {key: value for key, value in body.items() if key != name}
             break
-    if operation == "createVirtualAccount":
+    if TRAITS[operation].creates == "virtual_account":
         yield "with an address", {**body, "address": samples.address("state")}
-    elif operation == "createPayoutDestination":
+    elif TRAITS[operation].creates == "payout_destination":
         yield "with is_default true", {**body, "is_default": True}
     yield from _rearranged(body)
     for name, value in body.items():
@@ -299,10 +304,10 @@ def further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[I
         first.operation, ()
     )
     bodies = [shapes.body(name, first.fixture) for name in names if shapes.accepted(name)]
-    if first.operation == "createPayoutDestination" and bodies:
+    if traits_of(first.operation).creates == "payout_destination" and bodies:
         # One body with the fields of two types, so that only the type need differ.
         bodies.append({**bodies[-1], **first.call.document})
-    if first.operation == "createVirtualAccount" and "address" not in first.call.document:
+    if traits_of(first.operation).creates == "virtual_account" and "address" not in first.call.document:
         bodies.append({**first.call.document, "address": samples.address("state")})
     for body in bodies:
         with contextlib.suppress(Inconclusive):
@@ -313,7 +318,7 @@ def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
     """A value of a field that is as valid as this one, as far as that can be known; None if there is none."""
     if name in _FREE:
         return _other_end(value)
-    if original.operation == "createWallet":
+    if traits_of(original.operation).unique_pair:
         if name not in ("currency", "network"):
             return None
         configured = [pair[name == "network"] for pair in original.ctx.run.samples.wallet_pairs]

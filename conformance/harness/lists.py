@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from conformance.contract.operations import response_schema
+from conformance.contract.traits import traits_of
 from conformance.harness.context import CheckContext
 from conformance.judge import pages
 from conformance.judge.comparison import MOVING, objects, same, same_instant, show
@@ -53,7 +54,7 @@ def active(ctx: CheckContext) -> Parameters:
 
 def status_filter(ctx: CheckContext, status: str) -> Parameters:
     """The filter for one status, by the name and in the style in which the list takes it."""
-    if ctx.operation.id == "listWallets":
+    if "status" in ctx.operation.query_parameters:
         return [("status", status)]
     return statuses(ctx.target.array_style, status)
 
@@ -66,7 +67,7 @@ def steady(ctx: CheckContext, call: Call, act: Callable[[], T], *, attempts: int
     Where one did each time, what was read last is returned: its judge goes by the totals of the answers
     themselves. Lists in an account that is the check's own need none of this.
     """
-    if call.operation != "listAccounts":
+    if not traits_of(call.operation).others_add:
         return act()
     for _ in range(attempts):
         before = _total(ctx, call)

@@ -221,7 +221,7 @@ class SideEffects(Watch):
         """
         if rule not in self.ctx.rules:
             return
-        if self.ctx.operation.id == "createBeneficiary":
+        if self.ctx.operation.traits.creates == "beneficiary":
             self._judge_named(rule, what, sent)
         if self.kind is None:
             return

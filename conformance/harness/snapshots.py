@@ -105,7 +105,7 @@ class Balances(Snapshot):
         fixture = watch.fixture
         ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
         taken = cls([watch.send(call("getAccountBalances", ids), "the balances as they are")]).taken()
-        if taken.shown() == {} and watch.operation == "createPayout":
+        if taken.shown() == {} and TRAITS[watch.operation].draws_on_funds:
             reason = "by which payouts are watched, shows no balance"
             raise NotSeen(reason, taken.looks[-1], _FUNDED)
         return taken

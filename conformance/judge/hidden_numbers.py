@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.contract.traits import traits_of
 from conformance.wire.messages import Exchange
 
 #: Fields of a payout destination that are shown masked or not at all.
@@ -32,7 +33,7 @@ class HiddenNumbers:
         value it did not like."""
         if not exchange.request_body or not exchange.succeeded or exchange.method == "GET":
             return
-        hidden = HIDDEN_FIELDS if exchange.operation == "createPayoutDestination" else ()
+        hidden = HIDDEN_FIELDS if traits_of(exchange.operation).creates == "payout_destination" else ()
         account = _account(exchange)
         if not hidden and not account:
             return  # no answer that is about it can show a number

@@ -5,7 +5,7 @@ from __future__ import annotations
 from email.utils import parsedate_to_datetime
 
 from conformance.contract import timestamps
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.comparison import objects, same_instant, show
 from conformance.wire.messages import Exchange
 
@@ -23,7 +23,7 @@ def untimely(exchange: Exchange) -> str:
     """How the timestamps of a resource in an answer do not tell the time, in words; "" where they do or are
     none. The answer to a create is the first to its request: a replay shows the time of the original."""
     now, margin = _clock(exchange)
-    if exchange.operation == "getAccountBalances":
+    if traits_of(exchange.operation).shows_balances:
         return _untimely_balances(exchange, now, margin)
     created = timestamps.parse(exchange.get("created"))
     if created is None:

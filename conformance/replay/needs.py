@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from conformance.contract import signing, timestamps
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.traits import TRAITS
+from conformance.contract.traits import TRAITS, traits_of
 from conformance.replay.names import resemble
 from conformance.wire.messages import Exchange
 from conformance.world.cache import Key
@@ -146,7 +146,7 @@ def _changed(later: Exchange, run: RunContext) -> list[Exchange]:
 
 def _members(change: Exchange) -> set[str]:
     """The names of the members that a change sets."""
-    if change.operation == "disableBeneficiary":
+    if traits_of(change.operation).disables:
         return {"status"}
     try:
         document = change.call.document
@@ -213,7 +213,7 @@ def _makers(run: RunContext) -> dict[str, int]:
     numbers = list(run.record)
     for number in numbers[seen:]:
         exchange = run.record[number]
-        if exchange.method == "POST" and exchange.succeeded and exchange.operation != "disableBeneficiary":
+        if exchange.method == "POST" and exchange.succeeded and not traits_of(exchange.operation).disables:
             identifier = exchange.get("id")
             if isinstance(identifier, str) and identifier:
                 makers.setdefault(identifier, number)
@@ -224,7 +224,7 @@ def _makers(run: RunContext) -> dict[str, int]:
 def _listed(judged: list[Exchange], makers: Mapping[str, int], run: RunContext) -> list[int]:
     """The exchanges that made what the decisive answers show, or should: all but the customer's accounts,
     which are everybody's. Of what lies where a request was refused, only so much."""
-    readings = [reading for reading in judged if reading.operation != "listAccounts"]
+    readings = [reading for reading in judged if not traits_of(reading.operation).others_add]
     shown = {
         word
         for reading in readings
@@ -250,7 +250,7 @@ def _within(maker: Exchange, readings: list[Exchange]) -> bool:
         if reading.operation and OPERATIONS[reading.operation].is_list and path == about:
             return True
         # What disables a beneficiary shows it as a read does.
-        beneath = reading.method != "POST" or reading.operation == "disableBeneficiary"
+        beneath = reading.method != "POST" or traits_of(reading.operation).disables
         if beneath and path.startswith(f"{about.removesuffix('/disable')}/"):
             return True
     return False
@@ -286,7 +286,7 @@ def _beside(judged: list[Exchange], exchanges: list[Exchange]) -> list[Exchange]
     changes = [
         exchange
         for exchange in earlier
-        if (exchange.method == "PATCH" or exchange.operation == "disableBeneficiary")
+        if (exchange.method == "PATCH" or traits_of(exchange.operation).disables)
         and _place(exchange) in places
         and _resource(exchange) not in about
     ]
@@ -296,7 +296,7 @@ def _beside(judged: list[Exchange], exchanges: list[Exchange]) -> list[Exchange]
 
 def _set(change: Exchange) -> set[str]:
     """The texts that a change sets."""
-    if change.operation == "disableBeneficiary":
+    if traits_of(change.operation).disables:
         return {"disabled"}
     try:
         return set(_texts(change.call.document))
@@ -374,7 +374,7 @@ def _related(earlier: Exchange, later: Exchange) -> bool:
     about, changed = second.path.rstrip("/"), first.path.rstrip("/")
     if about.endswith("/balances"):
         about = "/v1/accounts/" + about.split("/")[-2]
-    if later.method == "POST" and changed == about and later.operation != "createWallet":
+    if later.method == "POST" and changed == about and not traits_of(later.operation).unique_pair:
         return False  # one more beside it
     return earlier.succeeded and (
         changed == about

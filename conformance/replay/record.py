@@ -14,6 +14,7 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.contract.traits import traits_of
 from conformance.judge.findings import Finding
 from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
 from conformance.replay.forms import IDENTIFIER
@@ -282,7 +283,7 @@ def _captures(
 
 def _born(exchange: Exchange) -> Iterator[str]:
     """What the answer of a request that created something says first."""
-    if exchange.method == "POST" and exchange.succeeded and exchange.operation != "disableBeneficiary":
+    if exchange.method == "POST" and exchange.succeeded and not traits_of(exchange.operation).disables:
         yield from (value for name in _NAMED if isinstance(value := exchange.get(name), str))
 
 

@@ -16,6 +16,7 @@ from conformance._text import clean, mapped, writable
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, VERSION, Level, Rule
+from conformance.contract.traits import traits_of
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Case, Ledger
@@ -157,7 +158,7 @@ def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
         folder=clean(shortest(run.folder)) if run.folder else "",
         label=run.label,
         created=len(ledger.created),
-        payouts=sum(made.operation == "createPayout" for made in ledger.created),
+        payouts=sum(traits_of(made.operation).draws_on_funds for made in ledger.created),
         announced=AnnouncedRecord(*ledger.announced),
         effort=ledger.effort,
         judged_in_part=_by_rule(ledger.judged_in_part),

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from conformance.contract.rules import Rule
+from conformance.contract.traits import TRAITS
 from conformance.target.file import Target
 
 
 def lacking(operation: str, target: Target) -> str:
     """The reason why a target does not have an operation, by what its file declares; empty if it has it."""
-    if operation == "createPayin" and not target.features.payins:
+    if TRAITS[operation].creates == "payin" and not target.features.payins:
         return "payins are under development; the target file does not turn them on ([features] payins)"
-    if operation == "createPayout" and not target.features.payouts:
+    if TRAITS[operation].draws_on_funds and not target.features.payouts:
         return "the target file declares that no account may be drawn on ([features] payouts = false)"
     return ""
 

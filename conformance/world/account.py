@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
 from conformance.world.cache import Key, RunCache
@@ -159,26 +160,26 @@ class AccountFixture:
     def body(self, operation: str) -> dict[str, Any]:
         """A valid body of an operation in this fixture."""
         samples = self.run.samples
-        match operation:
-            case "createAccount":
+        match TRAITS[operation].creates:
+            case "account":
                 return samples.account()
-            case "createBeneficiary":
+            case "beneficiary":
                 return samples.beneficiary()
-            case "updateBeneficiary":
+            case "" if TRAITS[operation].subset_of:
                 return {"note": samples.beneficiary()["note"]}
-            case "createPayoutDestination" if self.run.read_only:
+            case "payout_destination" if self.run.read_only:
                 return samples.bank_accounts()[0]
-            case "createPayoutDestination":
+            case "payout_destination":
                 return self.run.bank_account(self)
-            case "createPayout" if self.run.read_only:
+            case "payout" if self.run.read_only:
                 return samples.payout(self._nobody, f"dest_{secrets.token_hex(12)}", "USD")
-            case "createPayout":
+            case "payout":
                 return samples.payout(*self.run.payee(self))
-            case "createVirtualAccount":
+            case "virtual_account":
                 return samples.virtual_account()
-            case "createWallet":
+            case "wallet":
                 return samples.wallet()
-            case "createPayin":
+            case "payin":
                 return samples.payin()
         raise KeyError(operation)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from conformance.contract.traits import TRAITS
 from conformance.judge.findings import LeftOut
 from conformance.world.account import AccountFixture
 from conformance.world.read_only import NOT_MADE
@@ -118,4 +119,4 @@ class Accounts:
 
 def purpose_of(operation: str, otherwise: str = "shared") -> str:
     """The purpose of the account in which an operation can succeed."""
-    return "payouts" if operation == "createPayout" else otherwise
+    return "payouts" if TRAITS[operation].draws_on_funds else otherwise

@@ -92,7 +92,7 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
     made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     for name, bodies in _KINDS[operation](fixture):
         # Another pair fits beside the sample's wallet; the same pair only in another account.
-        taken = operation == "createWallet" and any(_pair(body) == _pair(sample) for body in bodies)
+        taken = TRAITS[operation].unique_pair and any(_pair(body) == _pair(sample) for body in bodies)
         where = run.account(fresh=True) if taken else fixture
         if any(body.get("is_default") for body in bodies):
             # What becomes of a second default is open: a beneficiary without any.

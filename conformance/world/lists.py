@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.contract.traits import ADDS_TO
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
 from conformance.wire.client import Client
@@ -97,7 +97,7 @@ class ListFixture:
             return
         stop = refusal_of_valid(self.refusal) if self.refusal else Inconclusive("")
         remedy = stop.remedy
-        if self.call.operation == "listWallets":
+        if TRAITS[ADDS_TO[str(self.call.operation)]].unique_pair:
             remedy = MORE_PAIRS
         raise Inconclusive(
             f"{self.call.operation} has {len(self.created)} of the {count} elements this needs"
@@ -157,7 +157,7 @@ def small_list(run: RunContext, operation: str) -> ListFixture:
 
     Raises Inconclusive when the server does not let it be made.
     """
-    if operation == "listAccounts":
+    if TRAITS[operation].others_add:
         return _accounts(run)
     return _usable(run.cache.get(_SMALL_LISTS, lambda: _populate(run))[operation])
 
@@ -165,7 +165,7 @@ def small_list(run: RunContext, operation: str) -> ListFixture:
 def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixture:
     """A list of more elements than the greatest page, or of another count; raises Inconclusive where fewer
     than 3 are allowed."""
-    if operation == "listAccounts":
+    if TRAITS[operation].others_add:
         return _accounts(run)
     made = run.cache.get(_LARGE_LIST.of(f"{operation} {count}"), lambda: _fill(run, operation, count))
     made.need(3)

@@ -11,6 +11,7 @@ from typing import Any
 
 from conformance.checks.bodies import DefectiveBodies
 from conformance.contract.fields import Field
+from conformance.contract.traits import TRAITS
 from conformance.judge.forms import UNASSIGNED_CODES, not_positive
 from conformance.judge.oracle.bodies import OTHER_CURRENCIES
 from conformance.world import samples
@@ -116,7 +117,7 @@ def unassigned_codes(at: DefectiveBodies, fields: Sequence[Field], where: str = 
 
 def currencies_of_another_kind(at: DefectiveBodies) -> Iterator[Case]:
     """Cryptocurrencies of virtual accounts, bank accounts and payins, and fiat currencies of wallets."""
-    crypto = at.operation != "createWallet"
+    crypto = not TRAITS[at.operation].unique_pair
     for code in OTHER_CURRENCIES[at.operation]:
         name = f"currency {code}, which is {'crypto' if crypto else 'fiat'}"
         yield at.defective("fields.currency-kind", name, at.having("currency", code))
@@ -140,7 +141,7 @@ def amounts(at: DefectiveBodies) -> Iterator[Case]:
     """Amounts that are zero, negative, no plain decimal or a JSON number; a payin's must be positive by a
     rule of its own."""
     for wrong in corpus.REFUSED:
-        implied = at.operation == "createPayin" and not_positive(wrong.value)
+        implied = TRAITS[at.operation].creates == "payin" and not_positive(wrong.value)
         rule = "fields.payin-amount-positive" if implied else "fields.amount"
         yield at.defective(rule, f"amount {corpus.named(wrong)}", at.having("amount", wrong.value))
 

@@ -21,7 +21,7 @@ def idempotent_create(history: HistoryRecorder, fixture: AccountFixture) -> None
     """Several clients send one key and body, one sends the key with another body: done once, one answer."""
     operation = history.rng.choice(("createVirtualAccount", "createPayoutDestination", "createBeneficiary"))
     request = fixture.call(operation)
-    field = "note" if operation == "createBeneficiary" else "label"
+    field = "note" if TRAITS[operation].creates == "beneficiary" else "label"
     other = request.with_field(field, f"{request.document.get(field)} otherwise")
     calls = [("create", request)] * history.rng.randint(3, 5)
     calls += [("create otherwise", other)] * history.rng.randint(0, 1)

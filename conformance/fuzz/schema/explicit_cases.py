@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.mutations import KEYS, as_bytes, valid_case
 from conformance.fuzz.schema.payees import OUT_OF_REACH
 from conformance.judge.oracle import ENCODED, FOREIGN, SIBLING, UNKNOWN, ValidBody, own_path
@@ -32,7 +33,7 @@ def cases(operation: str, valid: ValidBody | None, *, foreign: bool) -> Iterator
         kinds = [
             UNKNOWN,
             *((FOREIGN,) if foreign else ()),
-            *((SIBLING,) if at and operation != "getAccountBalances" else ()),
+            *((SIBLING,) if at and not TRAITS[operation].shows_balances else ()),
         ]
         for kind in kinds:
             path = tuple(
@@ -81,7 +82,7 @@ def _bodies(base: Case, valid: ValidBody) -> Iterator[Case]:
     if "amount" in valid.body:
         for amount in values(_AMOUNTS, Use.EXPLICIT):
             yield replace(base, name="essential: amount", body=to_json({**valid.body, "amount": amount}))
-    if base.operation == "createPayout":
+    if TRAITS[base.operation].draws_on_funds:
         for stand_in in OUT_OF_REACH[::2]:
             yield replace(
                 base,

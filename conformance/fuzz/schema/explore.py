@@ -119,7 +119,9 @@ class Fuzzer:
             judge(reason.rule, operation, reason.expectation, exchange)
             if watched and exchange.refused:
                 self._unchanged(exchange)
-        elif expected.accepted is not None and (operation != "createWallet" or pairs_are_free(self.run)):
+        elif expected.accepted is not None and (
+            not TRAITS[operation].unique_pair or pairs_are_free(self.run)
+        ):
             rule = (
                 "idempotency.key-accepted"
                 if exchange.error_code == "invalid_idempotency_key"
@@ -167,7 +169,7 @@ class Fuzzer:
             style = self.run.target.array_style
             for rule, demanded in pages.demanded(self.operation, queries.read(exchange.call.query), style):
                 self.recorder.judge(rule, self.operation, demanded, exchange)
-        elif self.operation == "updateBeneficiary":
+        elif TRAITS[self.operation].subset_of:
             self._shown_update(verdict, exchange)
         elif verdict.document is not None:
             self._begins(verdict.document, exchange)
@@ -251,7 +253,7 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
             f"fuzz {operation}",
         )
     remedy = SAMPLE_REMEDIES.get(operation, "")
-    if operation == "createWallet" and not pairs_are_free(run):
+    if TRAITS[operation].unique_pair and not pairs_are_free(run):
         remedy = PAIRS_REMEDY
     return [
         *fuzzer.recorder.findings(settings.replay_folder),

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from conformance.contract import fields
 from conformance.contract.fields import FREE_TEXT
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.payees import OUT_OF_REACH
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
@@ -114,7 +115,7 @@ def _paths(operation: str, foreign: bool) -> SearchStrategy[tuple[tuple[str, str
             UNKNOWN,
             ENCODED,
             *((FOREIGN,) if foreign else ()),
-            *((SIBLING,) if at and operation != "getAccountBalances" else ()),
+            *((SIBLING,) if at and not TRAITS[operation].shows_balances else ()),
         )
     ]
     segments = [(at, RAW + text) for at in range(len(parameters)) for text in values(ids.SEGMENTS)]

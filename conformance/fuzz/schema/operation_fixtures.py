@@ -69,7 +69,7 @@ class OperationFixtures:
         """Makes a list's elements; a server that refuses them leaves the list shorter."""
         for number in range(3):
             body = fixture.body(create)
-            if create == "createWallet":
+            if TRAITS[create].unique_pair:
                 if number >= len(self.run.samples.wallet_pairs):
                     break
                 body = self.run.samples.wallet(number)
@@ -107,16 +107,16 @@ class OperationFixtures:
         """A body that the server takes, with stand-ins for ids; None for operations without one."""
         if OPERATIONS[self.operation].request_schema is None:
             return None
-        operation = "createBeneficiary" if self.operation == "updateBeneficiary" else self.operation
+        operation = "createBeneficiary" if TRAITS[self.operation].subset_of else self.operation
         body = self.fixture.body(operation)
-        if operation == "createPayout":
+        if TRAITS[operation].draws_on_funds:
             body = {
                 **body,
                 "beneficiary_id": payees.OWN_BENEFICIARY,
                 "payout_destination_id": payees.OWN_DESTINATION,
             }
         pinned: set[str] = set()
-        if operation == "createPayoutDestination":
+        if TRAITS[operation].creates == "payout_destination":
             # Which bank details a destination needs is not shown (section 2.10): all that were accepted stay.
             pinned |= body.keys() - {"label", "is_default"}
         for kind, owner in SAMPLE_OPERATIONS.items():
@@ -126,13 +126,13 @@ class OperationFixtures:
 
     def fresh_body(self) -> dict[str, Any]:
         """Another body that the server takes, with unique values of its own."""
-        operation = "createBeneficiary" if self.operation == "updateBeneficiary" else self.operation
+        operation = "createBeneficiary" if TRAITS[self.operation].subset_of else self.operation
         return self.fixture.body(operation)
 
     def body_of(self, case: Case) -> bytes | None:
         """The body of a case, stand-ins replaced by the ids of the caller's own resources."""
         body = case.body
-        if body and self.operation == "createPayout":
+        if body and TRAITS[self.operation].draws_on_funds:
             for stand_in, find in self._payees.items():
                 if stand_in.encode() in body:
                     body = body.replace(stand_in.encode(), find().encode())

@@ -14,6 +14,7 @@ from typing import Any
 
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS, Operation
+from conformance.contract.traits import TRAITS
 from conformance.judge.forms import DRAWN_LETTERS
 from conformance.judge.oracle.bodies import FREE_ADDRESS, UNSTATED_LENGTH, ValidBody
 
@@ -85,7 +86,7 @@ def _body(described: Operation, view: str, valid: ValidBody) -> dict[str, Any]:
         if schema is not None:
             properties[field.name] = schema
     schema = {"type": "object", "properties": properties, "additionalProperties": False}
-    if described.id == "updateBeneficiary":
+    if described.traits.subset_of:
         return schema | ({"minProperties": 1} if view == ACCEPT else {})
     return schema | {"required": sorted(name for name in valid.needed if name in properties)}
 
@@ -96,7 +97,9 @@ def _accept(operation: str, field: Field, valid: ValidBody) -> dict[str, Any] | 
     match field.name:
         case "email" if field.name not in valid.pinned:
             return {"type": "string", "pattern": "^[a-z][a-z0-9]{0,20}@example\\.com$"}
-        case "beneficiary_type" if operation == "createBeneficiary" and field.name not in valid.pinned:
+        case "beneficiary_type" if (
+            TRAITS[operation].creates == "beneficiary" and field.name not in valid.pinned
+        ):
             return {"type": "string", "enum": ["individual"]}
         case "is_default":
             return {"enum": [False]}

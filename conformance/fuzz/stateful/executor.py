@@ -46,7 +46,9 @@ class Driver(Repeater, Walker):
                 Refused(f"{reason.what}"),
                 exchange,
             )
-        elif operation == "createWallet" and self.model.has_wallet(body.get("currency"), body.get("network")):
+        elif TRAITS[operation].unique_pair and self.model.has_wallet(
+            body.get("currency"), body.get("network")
+        ):
             self.judge(
                 "wallet.duplicate",
                 operation,
@@ -55,8 +57,8 @@ class Driver(Repeater, Walker):
             )
         elif (
             verdict.plain
-            and operation != "createPayout"
-            and (operation != "createWallet" or pairs_are_free(self.run))
+            and not TRAITS[operation].draws_on_funds
+            and (not TRAITS[operation].unique_pair or pairs_are_free(self.run))
         ):
             self._accepted(operation, exchange, payee)
         if exchange.refused:
@@ -85,7 +87,7 @@ class Driver(Repeater, Walker):
         or there are as many as it lets there be, so that it refuses the sample as well."""
         if payee is not None and payee.disabled:
             return True
-        if not TRAITS[operation].creates or operation == "createWallet":
+        if not TRAITS[operation].creates or TRAITS[operation].unique_pair:
             return False
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
         sample = AccountFixture(self.run, account_id=self.ids["account_id"]).body(operation)
@@ -113,7 +115,7 @@ class Driver(Repeater, Walker):
                     exchange,
                 )
         number = body.get("account_number")
-        if plain and operation == "createPayoutDestination" and isinstance(number, str):
+        if plain and TRAITS[operation].creates == "payout_destination" and isinstance(number, str):
             self.judge(
                 "destination.last4",
                 operation,

@@ -12,6 +12,7 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import MOVING, same
 from conformance.wire.messages import Call, Exchange
 
@@ -125,16 +126,16 @@ class Model:
         identifier = str(document.get("id"))
         answers = [answer] if answer else []
         at = answer.started + answer.elapsed if answer else 0.0
-        match operation:
-            case "createBeneficiary":
+        match TRAITS[operation].creates:
+            case "beneficiary":
                 self.payees.append(
                     Payee(operation, identifier, document, "read.equals-create", answers=answers, at=at)
                 )
-            case "createVirtualAccount":
+            case "virtual_account":
                 self.virtual_accounts.append(Thing(operation, identifier, document, answers=answers))
-            case "createWallet":
+            case "wallet":
                 self.wallets.append(Thing(operation, identifier, document, answers=answers))
-            case "createPayoutDestination" if payee is not None:
+            case "payout_destination" if payee is not None:
                 payee.destinations.append(Thing(operation, identifier, document, answers=answers))
 
     def updated(self, payee: Payee, changes: Document) -> None:
@@ -158,10 +159,10 @@ class Model:
 
     def listed(self, operation: str, payee: Payee | None) -> list[Thing]:
         """What a list without filters shows."""
-        match operation:
-            case "listPayoutDestinations":
+        match TRAITS[ADDS_TO[operation]].creates:
+            case "payout_destination":
                 return payee.destinations if payee is not None else []
-            case "listVirtualAccounts":
+            case "virtual_account":
                 return self.virtual_accounts
         return self.wallets
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from conformance.contract.operations import OPERATIONS
+from conformance.contract.traits import TRAITS
 from conformance.fuzz.stateful.model import Document, Post, Thing
 from conformance.fuzz.stateful.sender import Sender
 from conformance.judge.expectations import Refused, SameAnswer, Status, predicate
@@ -97,7 +98,7 @@ class Repeater(Sender):
             ids["account_id"], rule = self.elsewhere["sibling"].account_id, "tenancy.sibling-child"
         else:
             ids[parameter] = unknown_like(thing.id)
-        body = {"note": "misplaced"} if operation == "updateBeneficiary" else None
+        body = {"note": "misplaced"} if TRAITS[operation].subset_of else None
         exchange = self.send(call(operation, ids, body), f"a child that is not there ({where})")
         if not self.lost:
             self.judge(

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from conformance.contract import fields
+from conformance.contract.traits import TRAITS
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.judge.oracle import ValidBody
@@ -49,7 +50,7 @@ def mutated(operation: str) -> list[tuple[str, Any]]:
     for field in fields.request_fields(operation):
         if field.required:
             pairs.append((field.name, 5))
-            if operation != "updateBeneficiary":
+            if not TRAITS[operation].subset_of:
                 pairs += [(field.name, ABSENT), (field.name, None)]
         if field.max_length is not None and field.name in (
             "name",
@@ -152,7 +153,7 @@ class Machine(RuleBasedStateMachine):
         operation = str(post.call.operation)
         body = (
             {**post.call.document, "note": f"{text} x"}
-            if operation == "createPayout"
+            if TRAITS[operation].draws_on_funds
             else self.body(operation, text)
         )
         self.driver.conflict(post, body)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO
 from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
@@ -122,7 +123,7 @@ class Walker(Sender):
 
     def _filters(self, operation: str, filters: Filters) -> list[tuple[str, str]]:
         style = "statuses[]" if self.run.target.array_style == "brackets" else "statuses"
-        status = "status" if operation == "listWallets" else style
+        status = "status" if "status" in OPERATIONS[operation].query_parameters else style
         pairs = [
             (status, filters.status),
             ("currency", filters.currency),

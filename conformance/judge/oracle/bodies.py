@@ -15,6 +15,7 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT, Field, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
+from conformance.contract.traits import TRAITS
 from conformance.judge.comparison import same, show
 from conformance.judge.forms import (
     UNASSIGNED_CODES,
@@ -93,7 +94,7 @@ def _no_json(literal: str) -> Any:
 def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> BodyVerdict:
     """Judges the body of an operation that takes one; `valid` says what this server is known to take."""
     if not body:
-        if operation == "updateBeneficiary":
+        if TRAITS[operation].subset_of:
             # As an empty object, or refused.
             return BodyVerdict()
         return BodyVerdict([Reason("body.malformed", "an empty body")])
@@ -132,7 +133,7 @@ def judge_body(operation: str, body: bytes | None, valid: ValidBody | None) -> B
 
 
 def _refusals(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
-    create = operation != "updateBeneficiary"
+    create = not TRAITS[operation].subset_of
     for field in request_fields(operation):
         if field.name not in document:
             if create and field.required:
@@ -197,23 +198,23 @@ def _wrong_text(operation: str, field: Field, value: str, document: dict[str, An
     fiat = field.code != "currency" or document.get("type") != "wallet"
     if field.code and fiat and value == UNASSIGNED_CODES[field.code]:
         yield Reason("fields.unassigned-code", f"{field.name} {show(value)}")
-    wallet = operation == "createPayoutDestination" and document.get("type") != "bank_account"
+    wallet = TRAITS[operation].creates == "payout_destination" and document.get("type") != "bank_account"
     if field.name == "currency" and not wallet and value in OTHER_CURRENCIES.get(operation, ()):
         yield Reason("fields.currency-kind", f"currency {value}")
     if field.name == "amount" and surely_no_amount(value):
-        implied = operation == "createPayin" and not_positive(value)
+        implied = TRAITS[operation].creates == "payin" and not_positive(value)
         yield Reason("fields.payin-amount-positive" if implied else "fields.amount", f"amount {show(value)}")
 
 
 def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
     if (
-        operation == "createBeneficiary"
+        TRAITS[operation].creates == "beneficiary"
         and document.get("beneficiary_type") == "business"
         and document.get("company_name") is None
     ):
         yield Reason("fields.company-name", "a business without company_name")
     if (
-        operation == "createPayoutDestination"
+        TRAITS[operation].creates == "payout_destination"
         and document.get("type") == "wallet"
         and document.get("network") is None
     ):
@@ -225,7 +226,7 @@ def _together(operation: str, document: dict[str, Any]) -> Iterator[Reason]:
 
 def _plain_document(operation: str, document: dict[str, Any], valid: ValidBody) -> bool:
     known = {field.name: field for field in request_fields(operation)}
-    if operation == "updateBeneficiary":
+    if TRAITS[operation].subset_of:
         if not document:
             return False
     elif not valid.needed <= document.keys():
@@ -250,7 +251,7 @@ def _plain_value(operation: str, field: Field, value: Any, valid: ValidBody) -> 
         case "email":
             return plain_email(value)
         case "beneficiary_type":
-            return operation == "createBeneficiary" and value in field.choices
+            return TRAITS[operation].creates == "beneficiary" and value in field.choices
         case "is_default":
             # A second default may be refused (destination.second-default).
             return value is False

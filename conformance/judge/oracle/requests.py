@@ -238,7 +238,7 @@ def _accepted(call: Call, query: queries.Query, verdict: BodyVerdict, target: Ta
     takes_body = described.request_schema is not None
     if call.query or not verdict.plain or (takes_body and call.content_type != "application/json"):
         return ""
-    if operation == "createPayout" or (not described.is_post and not takes_body):
+    if TRAITS[operation].draws_on_funds or (not described.is_post and not takes_body):
         # Funds are the server's to judge (payout.insufficient-funds); reads have no rule of their own.
         return ""
     accepted = keys.accepted_by(call.idempotency_key or "") if described.is_post else ""

@@ -132,7 +132,7 @@ class TwoWallets(Behaviour):
 )
 def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[str], tmp_path: Path) -> None:
     findings = broken(
-        agrees_with_model(run_on(behaviour()), theme, FuzzSettings(1, examples=25, replay_folder=tmp_path))
+        agrees_with_model(run_on(behaviour()), theme, FuzzSettings(1, examples=40, replay_folder=tmp_path))
     )
     assert findings and set(findings) <= rules, set(findings)
     for finding in findings.values():

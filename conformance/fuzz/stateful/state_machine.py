@@ -219,7 +219,7 @@ class Payees(Machine):
     @rule(
         place=PLACES,
         names=st.sets(
-            st.sampled_from(("note", "display_name", "first_name", "title", "middle_name")), max_size=3
+            st.sampled_from(("note", "display_name", "first_name", "last_name", "middle_name")), max_size=3
         ),
         text=st.sampled_from(TEXTS),
         change=st.none() | st.sampled_from(mutated("updateBeneficiary")),

@@ -8,7 +8,6 @@ from typing import Any
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import OPERATION_SETS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judge.expectations import predicate, unusable
@@ -21,28 +20,35 @@ from conformance.world.creations import creations
 RULE = "auth.undocumented-reads"
 
 
-@check(RULE, "secrets.hidden", operations=OPERATION_SETS["create"])
+@check(RULE)
 def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
     """The addresses at which a created resource is likely to be read, alone and in a list, show it neither to
-    a request without authentication nor to another organization, and to its own without full numbers."""
+    a request without authentication nor to another organization."""
     made = creations(ctx.run, ctx.operation.id)[0].exchange
     members = documented(ctx.operation.id)
+    for what, call in _reads(made):
+        if ctx.wanted(f"{what} without authentication"):
+            unsigned = call.but(auth=Auth(omit=signing.HEADERS))
+            _judge(ctx, ctx.send(unsigned, f"{what} without authentication"), made, members)
+        if ctx.target.secondary is not None and ctx.wanted(f"{what} by another organization"):
+            _judge(ctx, ctx.send(call, f"{what} by another organization", "secondary"), made, members)
+
+
+@check("secrets.hidden", operations=("createPayoutDestination",))
+def test_undocumented_reads_are_masked(ctx: CheckContext) -> None:
+    """The same addresses show the organization itself no full number of a destination."""
+    made = creations(ctx.run, ctx.operation.id)[0].exchange
+    sent = made.call.document
+    numbers = [(name, squeezed(sent[name])) for name in HIDDEN_FIELDS if len(sent.get(name, "")) >= 8]
+    for what, call in _reads(made):
+        ctx.judge("secrets.hidden", NoSecrets(f"{what}: masked numbers", numbers), ctx.send(call, what))
+
+
+def _reads(made: Exchange) -> Iterator[tuple[str, Call]]:
+    """GETs that may show a created resource, each with its name."""
     for target in _addresses(made):
-        call = Call(None, "GET", target)
-        path = target.replace(identifier(made), "{id}")
-        what = f"GET {'/'.join(path.split('/')[-2:])} without authentication"
-        if ctx.wanted(what):
-            answer = ctx.send(call.but(auth=Auth(omit=signing.HEADERS)), what)
-            _judge(ctx, answer, made, members)
-        what = f"GET {'/'.join(path.split('/')[-2:])} by another organization"
-        if ctx.target.secondary is not None and ctx.wanted(what):
-            _judge(ctx, ctx.send(call, what, "secondary"), made, members)
-        if ctx.operation.traits.creates == "payout_destination":
-            answer = ctx.send(call, f"GET {'/'.join(path.split('/')[-2:])}")
-            sent = made.call.document
-            numbers = [(name, squeezed(sent[name])) for name in HIDDEN_FIELDS if len(sent.get(name, "")) >= 8]
-            if answer.succeeded:
-                ctx.judge("secrets.hidden", NoSecrets(f"{answer.purpose}: masked numbers", numbers), answer)
+        path = target.replace(identifier(made), "{id}").split("/")
+        yield f"GET {'/'.join(path[-2:])}", Call(None, "GET", target)
 
 
 def _addresses(made: Exchange) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.judge.expectations import Expectation, Refused, SameAnswer
+from conformance.judge.expectations import Expectation, Outcome, Refused, SameAnswer
 from conformance.judge.findings import Finding
 from conformance.judge.ledger import Entry, judge
 from conformance.reference.behaviour import Behaviour
@@ -17,8 +18,11 @@ from tests.support.runs import run_on
 
 
 def finding(rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> Finding:
-    entry = Entry(rule, operation, "test_x.test_y")
-    entry.take(judge(expectation, exchanges))
+    """A violation by an expectation, whether the exchanges break it or not."""
+    entry, judged = Entry(rule, operation, "test_x.test_y"), judge(expectation, exchanges)
+    if judged.outcome.good:
+        judged = replace(judged, outcome=Outcome(False, "something else"))
+    entry.take(judged)
     return entry.finding()
 
 

@@ -28,7 +28,8 @@ class Authentication(Base):
     nonce_margin = 5
 
     def authenticate(self, ctx: Context) -> None:
-        """Stage: nothing else happens before it: auth.comes-first, auth.other-spellings."""
+        """Stage: nothing else happens before it: auth.comes-first, auth.other-spellings,
+        auth.undocumented-reads."""
         for step in self.authentication_steps(ctx):
             step(ctx)
 
@@ -111,7 +112,8 @@ class Authentication(Base):
     # ------------------------------------------------------------------ signature
 
     def check_signature(self, ctx: Context) -> None:
-        """The signature is that of the request as received: auth.signature."""
+        """The signature is that of the request as received: auth.signature. The refusal does not show the
+        right one: auth.signature-hidden."""
         expected = signing.signature(self.signing_secret(ctx), self.signature_string(ctx))
         presented = self.authentication_header(ctx, signing.SIGNATURE) or ""
         if not self.signatures_equal(ctx, expected, presented):

@@ -56,7 +56,7 @@ class Idempotency(Base):
         return "\n".join((ctx.organization.id, ctx.operation, *ctx.params.values()))
 
     def fingerprint(self, ctx: Context) -> bytes:
-        """What makes two bodies the same: their bytes. idempotency.conflict,
+        """What makes two bodies the same: their bytes. idempotency.conflict, idempotency.conflict-equivalent,
         idempotency.conflict-no-body; equal JSON in other bytes is open (idempotency.equivalent-body)."""
         return hashlib.sha256(ctx.request.body).digest()
 

@@ -141,8 +141,8 @@ class Validation(Base):
             raise self.invalid(ctx, field, "wrong_type", f"must be {name}")
 
     def check_characters(self, ctx: Context, field: Field, value: str) -> None:
-        """The value is text: an unpaired surrogate, which UTF-8 cannot carry, is refused (open:
-        body.legal-oddities)."""
+        """The value is text, in any script (fields.other-scripts): an unpaired surrogate, which UTF-8 cannot
+        carry, is refused (open: body.legal-oddities)."""
         if any("\ud800" <= character <= "\udfff" for character in value):
             raise self.invalid(ctx, field, "invalid_characters", "holds an unpaired surrogate")
 
@@ -214,8 +214,8 @@ class Validation(Base):
             raise self.invalid(ctx, field, "invalid_amount", "must be positive")
 
     def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
-        """The members of an address are strings; which are required is open (fields.address-members):
-        here all of them where the address is."""
+        """The members of an address are strings: fields.address-types. Which are required is open
+        (fields.address-members): here all of them where the address is."""
         for name in field.members:
             member = Field(f"{field.name}.{name}", required=field.kind == "address")
             if name not in value:

@@ -24,6 +24,7 @@ from conformance.harness.preconditions import locked_out
 from conformance.judge.oracle import (
     ENCODED,
     ENCODED_LOWER,
+    NEAR,
     RAW,
     UNKNOWN,
     Disagreement,
@@ -47,7 +48,8 @@ class Engine:
 
     `fixture` is asked for before each request. `moved` is called when a request that must be refused was
     accepted. `beside` is the answer to the valid request: where that is refused as well (for authentication:
-    in the same words), a refusal shows nothing. `others` finds the accounts of other owners.
+    in the same words), a refusal shows nothing. `others` finds the accounts of other owners. Requests
+    are sent in the name of `organization`.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Engine:
         moved: Callable[[], None] | None = None,
         beside: Exchange | None = None,
         others: Mapping[str, Callable[[], AccountFixture]] | None = None,
+        organization: str = "primary",
     ) -> None:
         self.ctx = ctx
         self.operation = ctx.operation.id
@@ -66,6 +69,7 @@ class Engine:
         self.nonces: set[str] = set()
         self.keys: set[str] = set()
         self._others = others or {}
+        self._organization = organization
         self._fixture = fixture
         self._moved = moved
         self._drawn: ValidBody | None = None
@@ -81,6 +85,10 @@ class Engine:
     def ids(self) -> dict[str, str]:
         """The path parameters of the operation's own resources."""
         return self.fixture.ids(self.operation)
+
+    def other(self, whose: str) -> AccountFixture:
+        """The account of another owner. Raises KeyError where the place knows none."""
+        return self._others[whose]()
 
     def document(self) -> dict[str, Any]:
         """A new valid body, which the oracle takes as one that the server accepts."""
@@ -110,8 +118,9 @@ class Engine:
         """A path parameter: the caller's own id, one made from it, raw text, or another owner's."""
         if whose in self._others:
             return quoted(getattr(self._others[whose](), name))
-        if whose.startswith(RAW):
-            return quoted(whose.removeprefix(RAW))
+        for word in (RAW, NEAR):
+            if whose.startswith(word):
+                return quoted(whose.removeprefix(word))
         if whose == UNKNOWN:
             return unknown_like(own)
         if whose in (ENCODED, ENCODED_LOWER):
@@ -137,7 +146,7 @@ class Engine:
 
     def send(self, call: Call, name: str) -> Exchange:
         """Sends a call; where a request that must be refused is accepted, the next ones go elsewhere."""
-        answer = self.ctx.send(call, name)
+        answer = self.ctx.send(call, name, self._organization)
         if answer.succeeded and self._moved:
             self._moved()
         return answer
@@ -145,7 +154,7 @@ class Engine:
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
         """What the oracle says of a case."""
         now = self.ctx.run.clock.now()
-        known = Known(case.path, valid=self._drawn, now=now, nonces=self.nonces, keys=self.keys)
+        known = Known(case.path, case.payee, self._drawn, now, self.nonces, self.keys)
         return expect(call.but(operation=case.operation), self.ctx.target, known)
 
     def reason(self, case: Case, call: Call) -> Reason:

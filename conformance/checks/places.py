@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+
 from conformance.checks.engine import Engine
 from conformance.harness.authentication import AuthProbes
 from conformance.harness.context import CheckContext
-from conformance.judge.oracle import FOREIGN
+from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 
 
 def sound(probes: AuthProbes) -> Engine:
@@ -35,3 +37,31 @@ def hostile(ctx: CheckContext) -> Engine:
 def common(ctx: CheckContext) -> Engine:
     """Where requests go that no server accepts, and reads."""
     return Engine(ctx, lambda: ctx.account("authentication"))
+
+
+#: Tenant -> the purpose and the owner of its account.
+_TENANTS = {
+    "own": ("tenant", "primary"),
+    "sibling": ("sibling tenant", "primary"),
+    "cousin": ("tenant", "cousin"),
+    "foreign": ("tenant", "secondary"),
+}
+
+#: Tenant -> the other tenants, as they stand to it.
+_NEIGHBOURS = {
+    "own": {SIBLING: "sibling", COUSIN: "cousin", FOREIGN: "foreign"},
+    "sibling": {SIBLING: "own"},
+    "cousin": {COUSIN: "own"},
+    "foreign": {FOREIGN: "own"},
+}
+
+
+def tenant(ctx: CheckContext, name: str) -> Engine:
+    """The account of a tenant, who names resources of the others; no other checks work in these accounts."""
+    account, neighbours = ctx.run.account, _NEIGHBOURS[name].items()
+    return Engine(
+        ctx,
+        functools.partial(account, *_TENANTS[name]),
+        others={whose: functools.partial(account, *_TENANTS[other]) for whose, other in neighbours},
+        organization="secondary" if name == "foreign" else "primary",
+    )

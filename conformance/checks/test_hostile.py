@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from conformance.contract import signing
+from conformance.checks.cases import hostile as cases
+from conformance.checks.engine import Engine
+from conformance.checks.places import common, hostile
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
@@ -11,13 +13,9 @@ from conformance.harness.context import CheckContext
 from conformance.harness.side_effects import SideEffects
 from conformance.judge.expectations import Accepted, Answered
 from conformance.wire.messages import Call, Exchange, Failure
-from conformance.world.account import call, new_key, parameters, unknown_like
+from conformance.world.account import call, new_key, unknown_like
 from conformance.world.corpora import bodies as corpus
-from conformance.world.corpora import headers, ids, queries
-from conformance.world.corpora.value import Use, values
 from conformance.world.run_context import refusal_of_valid
-
-SURVIVES = "http.no-server-error"
 
 
 def _survived(
@@ -27,10 +25,10 @@ def _survived(
     `documented`; `may_hang_up` where a front end may break the connection off."""
     hung_up = exchange.status is None and exchange.failure not in (Failure.TIMED_OUT, Failure.NOT_CONNECTED)
     if exchange.throttled or exchange.unsent or (may_hang_up and hung_up):
-        ctx.skip_judgement(SURVIVES, f"{what} was answered {exchange.described()}", exchange)
+        ctx.skip_judgement(cases.SURVIVES, f"{what} was answered {exchange.described()}", exchange)
         return
     also = [501] if ctx.operation.traits.under_development or not documented else []
-    ctx.judge(SURVIVES, Answered(what, also=also), exchange)
+    ctx.judge(cases.SURVIVES, Answered(what, also=also), exchange)
 
 
 def _probe(
@@ -55,34 +53,18 @@ def _probe(
 def test_hostile_bodies(ctx: CheckContext) -> None:
     """Bodies that are not JSON, not UTF-8 or not an object are refused and have no effect; what the server
     does with legal but odd ones, and with other content types, is recorded."""
-    fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
-    operation = ctx.operation.id
+    engine, operation = hostile(ctx), ctx.operation.id
+    fixture = engine.fixture
     valid = ctx.send(
         ctx.valid() if TRAITS[operation].unique_pair else fixture.call(operation),
         "a valid request, to derive defective ones from",
     )
     if not valid.succeeded and (not valid.refused or valid.refused_authentication or valid.throttled):
         raise refusal_of_valid(valid)
-
-    def send(body: bytes, what: str) -> Exchange:
-        return _probe(ctx, fixture.call(operation).but(body=body), what)
-
-    bodies = corpus.Derived(fixture.body(operation), ctx.operation.traits.free_text)
-    refused = []
+    engine.beside = valid
+    bodies = corpus.Derived(engine.document(), ctx.operation.traits.free_text)
     with SideEffects(ctx, fixture) as effects:
-        for wrong in (*bodies.malformed(), *bodies.not_objects()):
-            if TRAITS[operation].subset_of and not wrong.value:
-                continue  # open: beneficiary.update-no-body
-            what = f"a body {wrong.reason}"
-            if not ctx.wanted(what):
-                continue
-            answer = send(wrong.value, what)
-            refused.append(answer)
-            if answer.refused and not valid.succeeded:
-                reason = f"{what} was refused, but so was the valid request: {valid.described()}"
-                ctx.skip_judgement("body.malformed", reason, answer, valid)
-            else:
-                ctx.refused("body.malformed", answer, what)
+        refused = engine.run(cases.malformed_bodies, bodies)
         again = fixture.call(operation).but(body=b"{")
         key = again.idempotency_key
         effects.judge_refused(
@@ -91,25 +73,21 @@ def test_hostile_bodies(ctx: CheckContext) -> None:
             "body.malformed",
             lambda: ctx.send(again.but(idempotency_key=key and new_key()), "a malformed body, again"),
         )
-    for what, odd in ctx.only_wanted((f"a body with {odd.reason}", odd) for odd in bodies.odd()):
-        answer = send(odd.value, what)
-        _observe(ctx, "body.legal-oddities", what, answer)
-        if answer.succeeded and TRAITS[operation].unique_pair:
-            fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
+    for case in cases.odd_bodies(engine, bodies):
+        if ctx.wanted(case.name):
+            answer = engine.perform(case)
+            _observe(ctx, "body.legal-oddities", case.name, answer)
+            if answer.succeeded and operation == "createWallet":
+                engine = hostile(ctx)
     for what, long in ctx.only_wanted((f"a body with {long.reason}", long) for long in bodies.long()):
         # A front end that finds a body too long may break the connection off, and words its refusal itself.
-        _probe(
-            ctx,
-            fixture.call(operation).but(body=long.value, operation=None),
-            what,
-            may_hang_up=True,
-        )
-    for content_type in values(headers.CONTENT_TYPES, Use.CHECK):
-        what = f"Content-Type: {content_type}" if content_type else "no Content-Type"
-        if not ctx.wanted(what):
-            continue
-        probe = ctx.valid(None if TRAITS[operation].unique_pair else fixture).but(content_type=content_type)
-        _observe(ctx, "body.content-type", what, _probe(ctx, probe, f"a valid body with {what}"))
+        probe = engine.fixture.call(operation).but(body=long.value, operation=None)
+        _probe(ctx, probe, what, may_hang_up=True)
+    if operation == "createWallet":
+        engine = Engine(ctx, lambda: ctx.account(fresh=not ctx.run.read_only))
+    for case in cases.content_types(engine):
+        if ctx.wanted(case.name):
+            _observe(ctx, "body.content-type", case.name, engine.perform(case))
 
 
 def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> None:
@@ -121,22 +99,16 @@ def _observe(ctx: CheckContext, rule: str, question: str, answer: Exchange) -> N
 @check("beneficiary.update-no-body", "http.no-server-error", operations=("updateBeneficiary",))
 def test_update_without_a_body(ctx: CheckContext) -> None:
     """Records whether a PATCH without a body counts as one that changes nothing, or is refused."""
-    fixture = ctx.account(fresh=True)
-    answer = _probe(ctx, fixture.call("updateBeneficiary").but(body=None), "a PATCH without a body")
-    _observe(ctx, "beneficiary.update-no-body", "a PATCH without a body", answer)
+    fixture, name = ctx.account(fresh=True), "a PATCH without a body"
+    engine = Engine(ctx, lambda: fixture)
+    answer = engine.perform(engine.case(cases.SURVIVES, name, body=None))
+    _observe(ctx, "beneficiary.update-no-body", name, answer)
 
 
 @check("http.no-server-error", operations=("disableBeneficiary",))
 def test_body_where_none_is_taken(ctx: CheckContext) -> None:
     """An operation without a body gets one, valid and malformed."""
-    fixture = ctx.account("hostile", fresh=ctx.operation.traits.once)
-    for what, body in (
-        ("a JSON object", b"{}"),
-        ("malformed JSON", b'{"'),
-        ("invalid UTF-8", b"\xff\xfe"),
-        ("null", b"null"),
-    ):
-        _probe(ctx, ctx.valid(fixture).but(body=body), f"a body that is {what}")
+    hostile(ctx).run(cases.unexpected_bodies)
 
 
 # ---------------------------------------------------------------------- headers, ids, queries
@@ -146,74 +118,19 @@ def test_body_where_none_is_taken(ctx: CheckContext) -> None:
 def test_hostile_headers(ctx: CheckContext) -> None:
     """Authentication headers and idempotency keys that are very long, outside ASCII, SQL, or there twice, and
     odd headers that no operation needs."""
-    fixture = ctx.account("authentication")
-
-    def send(name: str, value: str, probe: Call) -> None:
-        shown = value if len(value) <= 40 else f"{value[:10]}… ({len(value)} characters)"
-        if not ctx.wanted(f"{name}: {shown}"):
-            return
-        # A front end may refuse such a header in its own words.
-        _probe(ctx, probe.but(operation=None), f"{name}: {shown}")
-
-    valid = fixture.call(ctx.operation.id)
-    for value in values(headers.TIMESTAMPS):
-        send(signing.TIMESTAMP, value, valid.signed(timestamp=value))
-    for value in values(headers.SIGNATURES):
-        send(signing.SIGNATURE, value, valid.signed(signature=value))
-    for value in values(headers.API_KEYS):
-        send(signing.API_KEY, value, valid.signed(api_key=value))
-    for value in values(headers.NONCES):
-        send(
-            signing.NONCE,
-            value,
-            fixture.call(ctx.operation.id).signed(nonce=value + signing.new_nonce()[:12]),
-        )
-    keys = values(headers.KEYS)
-    for value in keys if ctx.operation.is_post else keys[:1]:
-        send("Idempotency-Key", value, fixture.call(ctx.operation.id).but(idempotency_key=value))
-    for further in headers.FURTHER:
-        name, value = further.value
-        if not ctx.wanted(f"{name} with {further.reason}"):
-            continue
-        probe = fixture.call(ctx.operation.id).but(headers=((name, value),), operation=None)
-        _probe(ctx, probe, f"{name} with {further.reason}")
+    common(ctx).run(cases.headers)
 
 
 @check("http.no-server-error")
 def test_hostile_ids(ctx: CheckContext) -> None:
     """Path parameters, one at a time, that are not UTF-8, encode a slash or a NUL, or are very long."""
-    operation = ctx.operation.id
-    fixture = ctx.account("authentication")
-    valid = fixture.call(operation)
-    for name in parameters(operation):
-        for value in values(ids.IDS):
-            target = call(operation, {**fixture.ids(operation), name: value}).target
-            shown = value if len(value) <= 40 else f"of {len(value)} characters"
-            if not ctx.wanted(f"{name} {shown}"):
-                continue
-            # Which of these paths a router takes for the operation at all is its own affair.
-            _probe(
-                ctx,
-                fixture.call(operation).but(target=target, body=valid.body, operation=None),
-                f"{name} {shown}",
-            )
+    common(ctx).run(cases.ids)
 
 
-@check(
-    "http.no-server-error",
-    operations=OPERATION_SETS["list"],
-)
+@check("http.no-server-error", operations=OPERATION_SETS["list"])
 def test_hostile_queries(ctx: CheckContext) -> None:
     """List parameters that are huge, repeated, malformed or beyond every calendar."""
-    valid = ctx.run.account("authentication").call(ctx.operation.id)
-    for query in queries.of_list(ctx.operation.query_parameters):
-        shown = query if len(query) <= 80 else f"{query[:30]}… ({len(query)} characters)"
-        if ctx.wanted(f"the query {shown}"):
-            _probe(ctx, valid.with_query(query), f"the query {shown}")
-    filters = [name for name in ctx.operation.query_parameters if name not in ("page", "size")]
-    for query in (*values(queries.BROKEN), *(f"{name}=a%00b" for name in filters)):
-        if ctx.wanted(f"the query {query}"):
-            _probe(ctx, valid.with_query(query).but(operation=None), f"the query {query}")
+    common(ctx).run(cases.queries)
 
 
 # ---------------------------------------------------------------------- what is left open

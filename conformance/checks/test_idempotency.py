@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
+from conformance.checks.cases import keys as cases
+from conformance.checks.engine import Engine
 from conformance.contract.rules import RULES
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
@@ -21,17 +22,16 @@ from conformance.harness.idempotency import (
     v4_keys,
     with_letters,
 )
-from conformance.harness.preconditions import locked_out
 from conformance.harness.repetition import anew
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
 from conformance.judge.expectations import SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
-from conformance.wire.messages import Call, Exchange, to_json
+from conformance.wire.messages import Exchange, to_json
 from conformance.world.account import new_key
 
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
-INVALID = ("validation_error", "invalid_idempotency_key")
+INVALID = "invalid_idempotency_key"
 
 
 # ---------------------------------------------------------------------- which keys are accepted
@@ -66,50 +66,24 @@ def test_missing_key(ctx: CheckContext) -> None:
     ctx.accept(valid, "the same request with a key")
 
 
-def invalid_keys() -> Iterator[tuple[str, str]]:
-    """Keys that no reader of UUIDs takes, however lenient, each with its name for a sentence."""
-    key = new_key()
-    yield "the key not-a-uuid", "not-a-uuid"
-    yield "the key 123", "123"
-    yield "a UUID without its last character", key[:-1]
-    yield "a UUID with one character more", key + "0"
-    yield "a UUID with one character before it", "0" + key
-    yield "a UUID whose first letter is g", "g" + key[1:]
-    yield "a UUID with a g in its third group", key[:16] + "g" + key[17:]
-    yield "a UUID whose last letter is g", key[:-1] + "g"
-    yield "36 hexadecimal digits without hyphens", key.replace("-", "") + "0123"
-    yield (
-        "36 letters z in the place of the digits",
-        "".join(letter if letter == "-" else "z" for letter in key),
-    )
-
-
 @check("idempotency.key-invalid", UNTOUCHED, operations=RULES["idempotency.key-invalid"].operations)
 def test_invalid_key(ctx: CheckContext) -> None:
     """A key that is not a UUID is refused with invalid_idempotency_key and nothing is done; with a UUID the
     request is accepted."""
     fixture = place(ctx)
+    engine = Engine(ctx, lambda: fixture)
     valid = fixture.call(ctx.operation.id)
-    rule = "idempotency.key-invalid"
+
+    def again() -> list[Exchange]:
+        (repeated,) = anew(ctx.run, [valid])
+        rows = cases.invalid_keys(engine, repeated.body)
+        return [engine.send(engine.call(case), case.name) for case in rows if ctx.wanted(case.name)]
+
     with SideEffects(ctx, fixture) as effects:
-        answers = _with_invalid_keys(ctx, valid)
-        for answer in answers:
-            if not locked_out(ctx, rule, answer):
-                ctx.error(rule, answer, answer.purpose, type=INVALID[0], code=INVALID[1])
-        effects.judge_refused(
-            "requests with an invalid Idempotency-Key",
-            answers,
-            rule,
-            lambda: _with_invalid_keys(ctx, *anew(ctx.run, [valid])),
-        )
+        answers = engine.run(cases.invalid_keys, valid.body)
+        what = "requests with an invalid Idempotency-Key"
+        effects.judge_refused(what, answers, "idempotency.key-invalid", again)
     ctx.accept(valid, "the same request with a UUID as key")
-
-
-def _with_invalid_keys(ctx: CheckContext, valid: Call) -> list[Exchange]:
-    """The answers to a valid request with each invalid key."""
-    return [
-        ctx.send(valid.but(idempotency_key=key), what) for what, key in invalid_keys() if ctx.wanted(what)
-    ]
 
 
 @check("idempotency.key-accepted", "idempotency.key-other-uuids")
@@ -139,7 +113,7 @@ def _accepted_with_another(ctx: CheckContext, refused: Exchange) -> bool:
 
 
 def _about_the_key(answer: Exchange) -> bool:
-    return answer.error_code in (INVALID[1], CONFLICT[1]) or answer.error_type == CONFLICT[0]
+    return answer.error_code in (INVALID, CONFLICT[1]) or answer.error_type == CONFLICT[0]
 
 
 @check("idempotency.key-forms")

@@ -9,12 +9,11 @@ from typing import Any
 
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
-from conformance.contract.operations import OPERATIONS
 from conformance.judge.comparison import document, same
 from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, call, identifier, parameters, unknown_like
+from conformance.world.account import AccountFixture, identifier
 
 #: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
 _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
@@ -23,44 +22,21 @@ _CASELESS = re.compile("[0-9A-Fa-f-]+|[0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{26}")
 _TELLING = 6
 
 
-# ---------------------------------------------------------------------- paths
+# ---------------------------------------------------------------------- ids
 
 
-def mixed(operation: str, top: dict[str, str], children: dict[str, str], body_of: AccountFixture) -> Call:
-    """A call whose top-level path parameter comes from one place and the others from another."""
-    first, *rest = parameters(operation)
-    ids = {first: top[first], **{name: children[name] for name in rest}}
-    body = body_of.body(operation) if OPERATIONS[operation].request_schema is not None else None
-    return call(operation, ids, body)
-
-
-def top_of(operation: str) -> str:
-    """The top-level path parameter of an operation."""
-    return parameters(operation)[0]
-
-
-def children_of(operation: str) -> tuple[str, ...]:
-    """The path parameters of an operation below the top-level one."""
-    return parameters(operation)[1:]
-
-
-def unknown(ids: dict[str, str]) -> dict[str, str]:
-    """Ids of the same shape that do not exist."""
-    return {name: unknown_like(value) for name, value in ids.items()}
-
-
-def almost(ids: dict[str, str], name: str) -> Iterator[tuple[str, dict[str, str]]]:
+def almost(known: str) -> Iterator[tuple[str, str]]:
     """Ids that share most of their characters with one that exists, for servers that compare prefixes, or
     without letter case or padding; ids so short or so regular that they may well exist are left out."""
-    yield "an existing id with a space behind it", {**ids, name: f"{ids[name]} "}
-    prefix, _, rest = ids[name].rpartition("_")
+    yield "an existing id with a space behind it", f"{known} "
+    prefix, _, rest = known.rpartition("_")
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
         other = f"{prefix}_{rest.swapcase()}" if prefix else rest.swapcase()
-        yield "an existing id in another letter case", {**ids, name: other}
+        yield "an existing id in another letter case", other
     if len(rest) < 12 or rest.isdigit():
         return
-    yield "an id with one character more than an existing one", {**ids, name: ids[name] + "0"}
-    yield "an id that lacks the last character of an existing one", {**ids, name: ids[name][:-1]}
+    yield "an id with one character more than an existing one", known + "0"
+    yield "an id that lacks the last character of an existing one", known[:-1]
 
 
 def of_another_kind(fixture: AccountFixture, name: str) -> str:

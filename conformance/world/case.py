@@ -36,6 +36,8 @@ class Case:
     name: str
     rule: str = ""
     path: Path = ()
+    #: Whose the beneficiary and the destination are that a payout names.
+    payee: str = OWN
     query: str = ""
     body: bytes | None = None
     content_type: str | None = "application/json"

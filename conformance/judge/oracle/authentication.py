@@ -57,14 +57,11 @@ def failures(call: Call, target: Target, now: float | None, nonces: Collection[s
     return found
 
 
-def passed(call: Call, now: float | None) -> list[str]:
+def passed(call: Call) -> list[str]:
     """The rules by which a request without a failure must pass authentication, beside auth.accepts-valid;
     what is open about its form leaves nothing to judge, as `open_form` says."""
     auth = call.auth
-    rules = ["auth.header-case"] if auth.name_case else []
-    if _offset(auth, now):
-        rules.append("auth.timestamp-accepted")
-    return rules
+    return ["auth.header-case"] if auth.name_case else []
 
 
 def open_form(call: Call, now: float | None) -> bool:

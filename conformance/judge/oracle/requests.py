@@ -27,6 +27,10 @@ ENCODED, ENCODED_LOWER = "own, percent-encoded", "own, percent-encoded in lower 
 #: A path parameter that is raw text: "raw:" and the text as it stands in the path.
 RAW = "raw:"
 
+#: An id that nobody has as such a resource's, but almost: "near:" and the id. It differs from an own one by a
+#: character, its letter case or padding, or is that of another kind of resource.
+NEAR = "near:"
+
 #: A path parameter and whose resource it names, in the order of the path.
 Path = tuple[tuple[str, str], ...]
 
@@ -175,6 +179,11 @@ def _path_refusals(path: Path) -> Iterator[Reason]:
             if at == 0 and _certainly_unknown(kind.removeprefix(RAW)):
                 yield Reason("tenancy.unknown-parent", f"the {what} id {kind.removeprefix(RAW)[:40]}")
             return
+        if kind.startswith(NEAR):
+            # Nobody's; but a server may find the form of such an id wrong before it looks for it.
+            rule = "tenancy.missing-child" if at else "tenancy.unknown-parent"
+            yield Reason(rule, f"an {what} id almost like an own one")
+            return
         if kind in (ENCODED, ENCODED_LOWER):
             # What an encoded letter means is clear enough, but not stated: nothing more is judged.
             return
@@ -195,7 +204,9 @@ def _certainly_unknown(text: str) -> bool:
 
 
 def _payee_refusals(known: Known) -> Iterator[Reason]:
-    if known.payee != OWN:
+    if known.payee == NEAR:
+        yield Reason("tenancy.payout-references", "a payout to an id almost like an own one")
+    elif known.payee != OWN:
         what = "a payout to what is not under the account"
         yield Reason("tenancy.payout-references", what)
         yield Reason("tenancy.payout-references-status", what, (404,))
@@ -210,11 +221,11 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
     odd = any(kind.startswith(RAW) and not re.fullmatch(r"[\w-]+", kind.removeprefix(RAW)) for kind in kinds)
     if odd or not (query.readable or _plain(call.query)) or authentication.open_form(call, known.now):
         return
-    rules = authentication.passed(call, known.now)
+    rules = authentication.passed(call)
     rules += ["auth.path-as-sent"] * any(kind in (ENCODED, ENCODED_LOWER) for kind in kinds)
     rules += ["auth.query-as-sent"] * bool(call.query)
     rules += ["auth.body-as-sent"] * (bool(call.body) and known.valid is not None)
-    for rule in (*rules, "auth.accepts-valid"):
+    for rule in (*rules, "auth.accepts-valid", "auth.timestamp-accepted"):
         if call.operation in RULES[rule].operations:
             yield Reason(rule, "a correctly signed request", kind=Kind.AUTHENTICATED)
 

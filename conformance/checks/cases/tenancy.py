@@ -1,0 +1,121 @@
+"""Requests whose path, or body, names resources that are not the caller's: section 5.5."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Iterator, Mapping
+
+from conformance.checks.engine import Engine
+from conformance.harness.tenancy import almost, of_another_kind
+from conformance.judge.findings import Inconclusive
+from conformance.judge.oracle import COUSIN, FOREIGN, NEAR, OWN, SIBLING, UNKNOWN
+from conformance.wire.messages import Exchange, to_json
+from conformance.world.account import parameters
+from conformance.world.cache import Key
+from conformance.world.case import Case
+
+_FOREIGN_WALLET = Key[Exchange]("a wallet of the other organization")
+
+
+def _path(at: Engine, top: str, children: str) -> dict[str, str]:
+    first, *rest = parameters(at.operation)
+    return {first: top, **dict.fromkeys(rest, children)}
+
+
+def foreign_path(at: Engine, name: str) -> Case:
+    """The path and the body of another organization."""
+    changes: dict[str, bytes] = {}
+    if at.ctx.operation.request_schema is not None:
+        changes["body"] = to_json(at.other(FOREIGN).body(at.operation))
+    return at.case("tenancy.foreign-parent", name, whose=_path(at, FOREIGN, FOREIGN), **changes)
+
+
+def foreign_parents(at: Engine) -> Iterator[Case]:
+    """Another organization's path, and its parent with an own child and with an unknown one."""
+    rule = "tenancy.foreign-parent"
+    yield foreign_path(at, "another organization's path")
+    if parameters(at.operation)[1:]:
+        name = "another organization's parent with an own child"
+        yield at.case(rule, name, whose=_path(at, FOREIGN, OWN))
+        name = "another organization's parent with an unknown child"
+        yield at.case(rule, name, whose=_path(at, FOREIGN, UNKNOWN))
+
+
+def taken_wallets(at: Engine) -> Iterator[Case]:
+    """A wallet that the other organization has: being its second is no reason to say so."""
+    foreign, samples = at.other(FOREIGN), at.ctx.run.samples
+    if len(samples.wallet_pairs) >= 2:
+        at.ctx.run.cache.get(_FOREIGN_WALLET, lambda: foreign.create("createWallet", samples.wallet(1)))
+        name = "another organization's account, which has that wallet"
+        taken = to_json(samples.wallet(1))
+        yield at.case("tenancy.foreign-parent", name, whose=_path(at, FOREIGN, FOREIGN), body=taken)
+
+
+def unknown_parents(at: Engine) -> Iterator[Case]:
+    """Unknown customers and accounts, also with children that exist elsewhere, ids that almost equal an
+    existing one, and ids of another kind of resource."""
+    rule, top = "tenancy.unknown-parent", parameters(at.operation)[0]
+    yield at.case(rule, "an unknown parent", whose={top: UNKNOWN})
+    if parameters(at.operation)[1:]:
+        name = "an unknown parent with an unknown child"
+        yield at.case(rule, name, whose=_path(at, UNKNOWN, UNKNOWN))
+        if at.ctx.target.secondary is not None:
+            name = "an unknown parent with another organization's child"
+            yield at.case(rule, name, whose=_path(at, UNKNOWN, FOREIGN))
+    yield from _near(at, rule, "parent", top)
+
+
+def missing_children(at: Engine) -> Iterator[Case]:
+    """Children that do not exist under an own parent, and ids that almost equal an existing child's."""
+    rule = "tenancy.missing-child"
+    for child in parameters(at.operation)[1:]:
+        yield at.case(rule, f"an unknown {child}", whose={child: UNKNOWN})
+        yield from _near(at, rule, child, child)
+
+
+def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
+    """Ids that almost equal an existing one, and the id of another kind of resource."""
+    for what, near in almost(at.ids[parameter]):
+        yield at.case(rule, f"{named}: {what}", whose={parameter: NEAR + near})
+    with contextlib.suppress(Inconclusive):
+        other = NEAR + of_another_kind(at.fixture, parameter)
+        yield at.case(rule, f"{named}: the id of another kind of resource", whose={parameter: other})
+
+
+#: Whose child stands under the caller's own parent -> the rule, for children of accounts and for accounts.
+_CHILDREN = {
+    SIBLING: ("tenancy.sibling-child", ""),
+    COUSIN: ("tenancy.sibling-child", "tenancy.other-customer-account"),
+    FOREIGN: ("tenancy.foreign-child", "tenancy.foreign-account"),
+}
+
+
+def children(at: Engine, whose: str, name: str) -> Iterator[Case]:
+    """A child of another account, of another customer's or of another organization's under an own parent."""
+    of_accounts, accounts = _CHILDREN[whose]
+    first, *rest = parameters(at.operation)
+    rule = of_accounts if first == "account_id" else accounts
+    yield at.case(rule, name, whose=dict.fromkeys(rest, whose))
+
+
+def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Case]:
+    """Payouts to a beneficiary or destination that is not under the account; `references` are the owners,
+    with the ids of a beneficiary and of a destination."""
+    body = at.document()
+    for whose, (beneficiary, destination) in references.items():
+        to_beneficiary = {"beneficiary_id": beneficiary}
+        to_destination = {"payout_destination_id": destination}
+        for what, changed in (
+            ("beneficiary and destination", to_beneficiary | to_destination),
+            ("beneficiary", to_beneficiary),
+            ("destination", to_destination),
+        ):
+            name = f"a payout that names {whose} {what}"
+            changed_body = to_json({**body, **changed})
+            yield at.case("tenancy.payout-references", name, body=changed_body, payee=UNKNOWN)
+    for member in ("beneficiary_id", "payout_destination_id"):
+        # Spaces around a text of a body may be dropped (fields.lenient-values).
+        for what, near in itertools.islice(almost(str(body[member])), 1, 2):
+            name, changed_body = f"a payout whose {member} is {what}", to_json({**body, member: near})
+            yield at.case("tenancy.payout-references", name, body=changed_body, payee=NEAR)

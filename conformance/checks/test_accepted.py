@@ -8,6 +8,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
+from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
@@ -156,4 +157,4 @@ def judge_all(ctx: CheckContext, answers: list[tuple[str, Exchange]]) -> None:
     if answers and not any(answer.succeeded for _, answer in answers):
         raise refusal_of_valid(answers[0][1])
     for what, answer in answers:
-        ctx.succeeded(RULE, answer, what)
+        ctx.judge(RULE, Accepted(what), answer)

@@ -12,6 +12,7 @@ from conformance.contract import signing
 from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, Margins
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
+from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle.authentication import WINDOW
 from conformance.wire.messages import Auth, Call, Exchange
@@ -207,13 +208,13 @@ def _judge_shared(
             answer, what = probe(partner)
             suspects.append((answer, what))
             if _replayed(answer) or _replayed(control(partner)[0]):
-                ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+                ctx.judge(rule, Refused(what, 401, "authentication_error", "nonce_replay"), answer)
                 return
         except Inconclusive as stop:
             ctx.skip_judgement(rule, f"a nonce shared with {partner}: {stop.reason}", stop=stop)
     # Not one partner's own fault: nonces are not shared between methods at all.
     for answer, what in suspects[:1]:
-        ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+        ctx.judge(rule, Refused(what, 401, "authentication_error", "nonce_replay"), answer)
 
 
 def _replayed(answer: Exchange) -> bool:

@@ -19,7 +19,7 @@ from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.members import judge_member, judge_members, judge_not_back, look_for, mismatches
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, shown
-from conformance.judge.expectations import At, Equal, predicate
+from conformance.judge.expectations import Accepted, At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
@@ -107,7 +107,7 @@ def _judge_disable(
         )
         before = person.created
     answer = person.disable(f"{name} is disabled")
-    if not ctx.succeeded(rule, answer, f"{name} is disabled"):
+    if not ctx.judge(rule, Accepted(f"{name} is disabled"), answer):
         return
     expected = {**document(before), "status": "disabled"}
     # Which destinations the answer shows is for beneficiary.destinations to say.
@@ -125,7 +125,7 @@ def _judge_disable(
     later = look_for(
         ctx, reading, f"{name}, disabled, is read", expected, but={*unmoved, *shown}, since=answer
     )
-    if not ctx.succeeded(rule, later, f"{name}, disabled, is read"):
+    if not ctx.judge(rule, Accepted(f"{name}, disabled, is read"), later):
         return
     judge_members(ctx, rule, later, expected, f"{name}, disabled, is read", but={*unmoved, *shown})
     judge_not_back(ctx, rule, later, answer, f"{name}, disabled, is read")

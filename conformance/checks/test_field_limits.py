@@ -88,7 +88,7 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
             answer = ctx.send(_call(ctx, invalid, {field.name: plain(field)}), what)
     elif answer.succeeded and not value.isascii():
         ctx.judge("fields.other-scripts", Accepted(what), answer)
-    if ctx.succeeded(rule, answer, what):
+    if ctx.judge(rule, Accepted(what), answer):
         ctx.judge(rule, comes_back_whole(f"{what} to come back whole", name=field.name), answer)
 
 

@@ -24,7 +24,7 @@ from conformance.harness.idempotency import (
 )
 from conformance.harness.repetition import anew
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
-from conformance.judge.expectations import SameAnswer
+from conformance.judge.expectations import Accepted, Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
@@ -52,7 +52,7 @@ def test_missing_key(ctx: CheckContext) -> None:
         answer = ctx.send(bare, "no Idempotency-Key")
         for rule in ("idempotency.key-required", "idempotency.payout-key-required"):
             if rule in ctx.rules:
-                ctx.refused(rule, answer, "a POST without Idempotency-Key")
+                ctx.judge(rule, Refused("a POST without Idempotency-Key"), answer)
         if answer.succeeded:
             # Only implied: such a server refuses nothing here.
             ctx.not_exercised(UNTOUCHED, "a POST without Idempotency-Key is not refused")
@@ -99,7 +99,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
         answers.append((rule, ctx.send(ctx.valid().but(idempotency_key=key), what)))
     for rule, answer in answers:
         if answer.succeeded or _about_the_key(answer) or _accepted_with_another(ctx, answer):
-            ctx.succeeded(rule, answer, answer.purpose)
+            ctx.judge(rule, Accepted(answer.purpose), answer)
         elif ctx.usable(rule, answer):
             reason = f"the valid {ctx.operation.id} was answered {answer.described()} with every key"
             ctx.skip_judgement(rule, reason, answer)
@@ -268,7 +268,7 @@ def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
         what = f"a used key, but {difference}"
         if ctx.wanted(what):
             answer = ctx.send(original.call.but(body=to_json(body)), what)
-            ctx.refused("idempotency.conflict-equivalent", answer, what)
+            ctx.judge("idempotency.conflict-equivalent", Refused(what), answer)
 
 
 def _long_original(ctx: CheckContext) -> IdempotentRequest:
@@ -301,7 +301,7 @@ def _judge_conflict(
             )
             return
         answers.append(alone)
-    ctx.error(rule, answer, answer.purpose, type=CONFLICT[0], code=CONFLICT[1])
+    ctx.judge(rule, Refused(answer.purpose, 0, CONFLICT[0], CONFLICT[1]), answer)
 
 
 def _conflicts(answer: Exchange) -> bool:
@@ -320,7 +320,7 @@ def test_conflict_without_body(ctx: CheckContext) -> None:
     original = IdempotentRequest(ctx)
     what = "a key used without a body, now with one"
     answer = ctx.send(original.call.but(body=b'{"note":"another request"}'), what)
-    ctx.refused(rule, answer, what)
+    ctx.judge(rule, Refused(what), answer)
     original.replay("idempotency.replay", "the original request without a body, afterwards")
 
 

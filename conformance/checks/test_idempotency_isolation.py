@@ -8,7 +8,7 @@ from conformance.contract.traits import TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import IdempotentRequest
-from conformance.judge.expectations import At, Equal, Outcome, SameAnswer, predicate
+from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, new_key
 
@@ -104,7 +104,7 @@ def _judge_first_path(ctx: CheckContext, original: IdempotentRequest) -> None:
     answer = ctx.send(original.call, what, "secondary")
     if not ctx.usable(RULE, answer):
         return
-    ctx.refused(RULE, answer, what)
+    ctx.judge(RULE, Refused(what), answer)
     ctx.judge(RULE, repeats_nothing(f"{what}: nothing of the original response"), original.exchange, answer)
 
 

@@ -7,6 +7,7 @@ from conformance.contract.traits import TRAITS
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.harness.idempotency import own_place
+from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Call
 from conformance.world.account import AccountFixture, call, new_key
 
@@ -36,7 +37,7 @@ def test_resembling_keys(ctx: CheckContext) -> None:
                 reason = f"with any key the body was answered {control.described()}"
                 ctx.skip_judgement(RULE, reason, answer, control)
                 continue
-        ctx.succeeded(RULE, answer, what)
+        ctx.judge(RULE, Accepted(what), answer)
 
 
 def _another(ctx: CheckContext, fixture: AccountFixture) -> Call:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
-from conformance.judge.expectations import Refused
+from conformance.judge.expectations import Authenticated, Refused
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call
 from conformance.world.account import parameters, unknown_like
@@ -56,7 +56,9 @@ def test_resembling_nonces(ctx: CheckContext) -> None:
         told = f"a valid request whose nonce differs from a used one in {what} character"
         if not ctx.wanted(told):
             continue
-        ctx.authenticated("auth.accepts-valid", ctx.send(probes.valid().signed(nonce=nonce), told), told)
+        ctx.judge(
+            "auth.accepts-valid", Authenticated(told), ctx.send(probes.valid().signed(nonce=nonce), told)
+        )
 
 
 @check(RULE)

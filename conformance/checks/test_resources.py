@@ -181,7 +181,7 @@ def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
     create = made.exchange.operation or ""
     created, truth = document(made.exchange), stated(create, made.body, made.fixture.ids(create))
     answer = look_for(ctx, call(ctx.operation.id, ids), what, created, but=MOVING, otherwise=truth)
-    if ctx.succeeded("read.equals-create", answer, what) and isinstance(answer.document, dict):
+    if ctx.judge("read.equals-create", Accepted(what), answer) and isinstance(answer.document, dict):
         judge_members(
             ctx,
             "read.equals-create",

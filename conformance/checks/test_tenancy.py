@@ -15,6 +15,7 @@ from conformance.harness.preconditions import locked_out
 from conformance.harness.repetition import anew
 from conformance.harness.side_effects import UNTOUCHED, SideEffects
 from conformance.harness.tenancy import PrivateData
+from conformance.judge.expectations import Refused
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, new_key, unknown_like
@@ -269,7 +270,7 @@ def test_payout_references(ctx: CheckContext) -> None:
     mixed = {**valid, "payout_destination_id": other.destination_id}
     answer = ctx.send(fixture.call("createPayout", mixed), what)
     if not locked_out(ctx, rule, answer):
-        ctx.refused(rule, answer, what)
+        ctx.judge(rule, Refused(what), answer)
     ctx.accept(
         fixture.call("createPayout", valid), "the payout that names its own beneficiary and destination"
     )

@@ -9,6 +9,7 @@ from conformance.checks.places import defective
 from conformance.harness.authentication import AuthProbes
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
+from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world.account import new_key
 
@@ -26,7 +27,7 @@ def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> 
             reason = f"in its usual form it was answered {control.described()}, too"
             ctx.skip_judgement(rule, reason, answer, control)
             return
-    ctx.succeeded(rule, answer, what)
+    ctx.judge(rule, Accepted(what), answer)
 
 
 @check("http.charset-parameter")

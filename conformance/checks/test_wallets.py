@@ -9,7 +9,7 @@ from typing import Any
 from conformance.harness.check import check
 from conformance.harness.context import CheckContext
 from conformance.judge.comparison import identifiers, objects, same, shown
-from conformance.judge.expectations import Accepted, CannotTell, SameAnswer, predicate
+from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, new_key
 from conformance.world.creations import creations
@@ -61,7 +61,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         for how, duplicate in probes.items():
             what = f"a second wallet of {pair} {how}"
             answer = ctx.send(duplicate.but(idempotency_key=new_key()), what)
-            if ctx.refused(rule, answer, what):
+            if ctx.judge(rule, Refused(what), answer):
                 refused.append(answer)
     _judge_list(ctx, sample.fixture, [creation.exchange for creation in made])
     for creation in made:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from conformance.contract.traits import TRAITS
 from conformance.harness.context import CheckContext
+from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import apart
 from conformance.wire.messages import Auth, Call, Exchange
@@ -130,7 +131,7 @@ class AuthProbes:
         if answer.started - used.started > REMEMBERED:
             self.ctx.skip_judgement(rule, f"{what} came too late for the nonce to be remembered", answer)
             return
-        self.ctx.error(rule, answer, what, type="authentication_error", code="nonce_replay", status=401)
+        self.ctx.judge(rule, Refused(what, 401, "authentication_error", "nonce_replay"), answer)
 
     # ------------------------------------------------------------------ places
 

@@ -13,14 +13,7 @@ from typing import TypeVarTuple
 from conformance.contract.operations import Operation
 from conformance.contract.rules import Rule
 from conformance.judge import ledger
-from conformance.judge.expectations import (
-    Accepted,
-    Authenticated,
-    Expectation,
-    Refused,
-    Status,
-    unusable,
-)
+from conformance.judge.expectations import Expectation, unusable
 from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable
 from conformance.judge.ledger import Entry, Gap
 from conformance.target.file import Target
@@ -157,35 +150,6 @@ class CheckContext:
         if reason := unusable(exchange):
             self.skip_judgement(rule, reason.reason, exchange, cause=reason.cause)
         return reason is None
-
-    def refused(self, rule: str, exchange: Exchange, what: str) -> bool:
-        """Judges that `what` was refused with a 4xx status."""
-        return self.judge(rule, Refused(what), exchange)
-
-    def error(
-        self,
-        rule: str,
-        exchange: Exchange,
-        what: str,
-        *,
-        type: str,
-        code: str,
-        status: int | None = None,
-    ) -> bool:
-        """Judges that `what` was refused with this error type and code, and this status (any 4xx if None)."""
-        return self.judge(rule, Refused(what, status or 0, type, code), exchange)
-
-    def status(self, rule: str, exchange: Exchange, what: str, *statuses: int) -> bool:
-        """Judges that `what` was answered with one of these statuses."""
-        return self.judge(rule, Status(what, statuses), exchange)
-
-    def authenticated(self, rule: str, exchange: Exchange, what: str) -> bool:
-        """Judges that `what` passed authentication, whatever it was answered afterwards."""
-        return self.judge(rule, Authenticated(what), exchange)
-
-    def succeeded(self, rule: str, exchange: Exchange, what: str) -> bool:
-        """Judges that `what` was answered 2xx."""
-        return self.judge(rule, Accepted(what), exchange)
 
     def observe(self, rule: str, question: str, answer: str, *exchanges: Exchange) -> None:
         """Records what the server does where the specification leaves it open."""

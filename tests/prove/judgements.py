@@ -47,6 +47,7 @@ EVERY_RESPONSE = "judge/invariants.py"
 #: What only hands judgements on.
 PLUMBING = (
     "harness/check.py",
+    "checks/engine.py",
     "harness/context.py",
     "fuzz/engine/recorder.py",
     "fuzz/stateful/sender.py",
@@ -54,7 +55,7 @@ PLUMBING = (
 )
 
 #: Methods that judge; calls of them are places.
-JUDGING = ("judge", "refused", "error", "status", "authenticated", "succeeded")
+JUDGING = ("judge", "run", "perform")
 
 #: What judges every response, and with how many arguments: with fewer it notes that a rule holds.
 INVARIANT = {"_judge": 3, "too_many_lost": 2}

@@ -23,6 +23,16 @@ def sound(at: Engine) -> Iterator[Case]:
     yield at.case(rule, name, auth=Auth(nonce=nonce))
 
 
+def resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
+    """Nonces that differ from a used one in one character only, its last or its first."""
+    for which, nonce in (
+        ("its last", used[:-1] + ("0" if used[-1:] != "0" else "1")),
+        ("its first", ("0" if used[:1] != "0" else "1") + used[1:]),
+    ):
+        name = f"a valid request whose nonce differs from a used one in {which} character"
+        yield at.case("auth.accepts-valid", name, auth=Auth(nonce=nonce))
+
+
 def header_case(at: Engine) -> Iterator[Case]:
     """Names of the four headers in other letter cases than documented."""
     for name, case in (

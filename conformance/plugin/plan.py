@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from conformance._text import count
 from conformance.checks import load_checks
+from conformance.contract.traits import TRAITS
 from conformance.harness.check import CHECKS, Check
 from conformance.harness.exploration import DEFAULT_EXAMPLES
 from conformance.plugin import known
@@ -63,7 +64,7 @@ class Plan:
 
         def there(nodeid: str) -> bool:
             test = known.of(nodeid)
-            return test is None or not lacking(test.parameter, target)
+            return test is None or test.parameter not in TRAITS or not lacking(test.parameter, target)
 
         return replace(self, tests={test: sends for test, sends in self.tests.items() if there(test)})
 

@@ -8,6 +8,7 @@ import pytest
 
 from conformance.checks import plan as checks
 from conformance.contract.rules import RULES
+from conformance.plugin import known
 from conformance.plugin.known import Numbers, of
 from conformance.plugin.plan import QUICK_REQUESTS, by_case, fitting, plan
 from conformance.reference.serving.listener import served
@@ -43,6 +44,13 @@ def test_operations_that_a_target_does_not_have_are_not_announced() -> None:
     whole, less = plan(nodeids).total, plan(nodeids).on(run_on(payouts=False, payins=False).target).total
     assert less.requests < whole.requests
     assert less.payouts < 0.2 * whole.payouts
+
+
+def test_each_test_of_a_run_is_announced_for_every_target() -> None:
+    target = run_on(payouts=False, payins=False).target
+    left = {known.key(nodeid) for nodeid in plan(known.tests()).on(target).tests}
+    assert "test_histories.py::test_has_legal_order[keys]" in left
+    assert "test_fuzz.py::test_schema_fuzzing[createPayout]" not in left
 
 
 def test_a_quick_run_fits_into_its_requests_with_any_number_of_workers() -> None:

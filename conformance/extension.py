@@ -14,10 +14,10 @@ It runs on every operation that its rules cover, and ends in findings, reports a
 other. See conformance/docs/own-rules.md.
 """
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import (
     Accepted,
     Answered,

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import load_checks
+from conformance.checks.check import CHECKS, run_check
 from conformance.contract.rules import RULES, Level
-from conformance.harness.check import CHECKS, run_check
 from conformance.judge.invariants import INVARIANTS
 from tests.faults.bugs import Bug
 from tests.faults.catalogue import SECTIONS, Fault, load

@@ -13,9 +13,9 @@ import threading
 import pytest
 
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.contract.rules import RULES, Level
-from conformance.harness.check import run_check
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour

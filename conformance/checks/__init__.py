@@ -1,4 +1,4 @@
-"""The checks, one module an area of rules. They know the harness, and nothing of reports or of the plugin."""
+"""Checks, a module an area of rules: tables of cases, the engine that judges them, and scenarios."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Iterator
 
-from conformance import fuzz, harness, judge
-from conformance.harness.check import CHECKS, Check
+from conformance.checks.check import CHECKS, Check
 
 
 def load_checks() -> dict[str, Check]:
@@ -16,14 +15,6 @@ def load_checks() -> dict[str, Check]:
         if module.name.startswith("test_"):
             importlib.import_module(f"{__name__}.{module.name}")
     return CHECKS
-
-
-def load_predicates() -> None:
-    """Imports every module that may register a predicate, so that each replay file can be judged."""
-    load_checks()
-    for package in (judge, harness, fuzz):
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
 
 
 def plan(

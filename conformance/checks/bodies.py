@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
+from conformance.checks.context import CheckContext
 from conformance.checks.engine import Engine
+from conformance.checks.repetition import anew
+from conformance.checks.side_effects import EFFECTS, UNTOUCHED, SideEffects
 from conformance.contract.fields import Field
 from conformance.contract.traits import TRAITS
-from conformance.harness.context import CheckContext
-from conformance.harness.repetition import anew
-from conformance.harness.side_effects import EFFECTS, UNTOUCHED, SideEffects
 from conformance.judge.expectations import Accepted
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.judge.oracle import Reason

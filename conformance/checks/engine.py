@@ -17,10 +17,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Concatenate, ParamSpec, Self
 
+from conformance.checks.context import CheckContext
+from conformance.checks.preconditions import locked_out
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.harness.context import CheckContext
-from conformance.harness.preconditions import locked_out
 from conformance.judge.oracle import (
     ENCODED,
     ENCODED_LOWER,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
+from conformance.checks.authentication import AuthProbes
+from conformance.checks.context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.harness.authentication import AuthProbes
-from conformance.harness.context import CheckContext
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 
 

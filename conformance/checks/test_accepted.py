@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world import samples

@@ -8,12 +8,12 @@ from typing import Any
 
 from conformance.checks.bodies import DefectiveBodies
 from conformance.checks.cases import fields as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.members import judge_member
+from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.resources import initial_state
 from conformance.contract.rules import RULES
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.members import judge_member
-from conformance.harness.side_effects import UNTOUCHED
 from conformance.judge.comparison import show
 from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive

@@ -6,12 +6,12 @@ import secrets
 from collections.abc import Callable
 from email.utils import parsedate_to_datetime
 
+from conformance.checks.authentication import AGED, AGED_NONCE, AuthProbes, Margins
 from conformance.checks.cases import authentication as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
-from conformance.harness.authentication import AGED, AGED_NONCE, AuthProbes, Margins
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle.authentication import WINDOW

@@ -6,18 +6,18 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.contract.fields import documented
-from conformance.contract.resources import NULLABLE, stated
-from conformance.harness.beneficiaries import (
+from conformance.checks.beneficiaries import (
     Beneficiary,
     judge_beneficiary,
     judge_moved,
     unreliable,
     wait_for_later,
 )
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.members import judge_member, judge_members, judge_not_back, look_for, mismatches
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.members import judge_member, judge_members, judge_not_back, look_for, mismatches
+from conformance.contract.fields import documented
+from conformance.contract.resources import NULLABLE, stated
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, shown
 from conformance.judge.expectations import Accepted, At, Equal, predicate
 from conformance.judge.findings import Inconclusive

@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.harness.beneficiaries import Beneficiary
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.members import judge_member
+from conformance.checks.beneficiaries import Beneficiary
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.members import judge_member
 from conformance.judge.comparison import document, objects, shown
 from conformance.judge.expectations import At, CannotTell, Equal, predicate
 from conformance.judge.findings import Inconclusive

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.checks.bodies import DefectiveBodies
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.wire.messages import Exchange
 from conformance.world.account import call
 from conformance.world.bodies import AcceptedBodies

@@ -7,11 +7,11 @@ from typing import Any
 
 from conformance.checks.bodies import DefectiveBodies, in_each_shape
 from conformance.checks.cases import fields as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_fields
 from conformance.contract.rules import RULES
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.side_effects import UNTOUCHED
 from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call

@@ -10,11 +10,9 @@ import operator
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from conformance.contract.rules import RULES
-from conformance.contract.timestamps import parse, with_offset
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.filters import (
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.filters import (
     FAR_FUTURE,
     FAR_PAST,
     Filter,
@@ -24,7 +22,9 @@ from conformance.harness.filters import (
     end_date,
     start_date,
 )
-from conformance.harness.lists import compared, item_fields, judge_totals, judge_whole, status_filter
+from conformance.checks.lists import compared, item_fields, judge_totals, judge_whole, status_filter
+from conformance.contract.rules import RULES
+from conformance.contract.timestamps import parse, with_offset
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.pages import count_of_pages, keeps_what_fits, number_is
 from conformance.wire.messages import Exchange

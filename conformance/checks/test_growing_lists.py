@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.newest import FEWER_ACCOUNTS, newest_accounts
+from conformance.checks.races import Rounds
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
-from conformance.harness.races import Rounds
 from conformance.judge.expectations import Expectation
 from conformance.judge.pages import Listed, no_element_twice
 from conformance.wire.messages import Call, Exchange

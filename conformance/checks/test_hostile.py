@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from conformance.checks.cases import hostile as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.places import common, hostile
+from conformance.checks.side_effects import SideEffects
 from conformance.contract.operations import undocumented_fields
 from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.side_effects import SideEffects
 from conformance.judge.expectations import Accepted, Answered
 from conformance.wire.messages import Call, Exchange, Failure
 from conformance.world.account import call, new_key, unknown_like

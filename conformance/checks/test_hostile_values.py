@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from conformance.checks.cases import hostile as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.places import hostile
 from conformance.contract.rules import OPERATION_SETS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 
 
 @check("http.no-server-error", operations=OPERATION_SETS["body"])

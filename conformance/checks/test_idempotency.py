@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from conformance.checks.cases import keys as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.engine import Engine
-from conformance.contract.rules import RULES
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.idempotency import (
+from conformance.checks.idempotency import (
     IdempotentRequest,
     LongScene,
     changes_around,
@@ -22,8 +21,9 @@ from conformance.harness.idempotency import (
     v4_keys,
     with_letters,
 )
-from conformance.harness.repetition import anew
-from conformance.harness.side_effects import UNTOUCHED, SideEffects
+from conformance.checks.repetition import anew
+from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.contract.rules import RULES
 from conformance.judge.expectations import Accepted, Refused, SameAnswer
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past

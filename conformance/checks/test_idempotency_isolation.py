@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.idempotency import IdempotentRequest
 from conformance.contract.traits import TRAITS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.idempotency import IdempotentRequest
 from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, new_key

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.idempotency import own_place
 from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.idempotency import own_place
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Call
 from conformance.world.account import AccountFixture, call, new_key

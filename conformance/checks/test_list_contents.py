@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from conformance.contract.rules import RULES
-from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.filters import FAR_PAST, end_date
-from conformance.harness.lists import (
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.filters import FAR_PAST, end_date
+from conformance.checks.lists import (
     active,
     compared,
     documented_items,
@@ -19,6 +17,8 @@ from conformance.harness.lists import (
     stocked,
     usable_page,
 )
+from conformance.contract.rules import RULES
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import At, Documented, Equal
 from conformance.judge.findings import Inconclusive
 from conformance.judge.pages import (

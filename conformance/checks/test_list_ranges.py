@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import itertools
 
-from conformance.contract.traits import traits_of
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.filters import holds
-from conformance.harness.lists import (
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.filters import holds
+from conformance.checks.lists import (
     active,
     judge_number,
     judge_size,
@@ -17,6 +16,7 @@ from conformance.harness.lists import (
     stocked,
     usable_page,
 )
+from conformance.contract.traits import traits_of
 from conformance.judge import pages, queries
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query, walk

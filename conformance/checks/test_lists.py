@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.lists import (
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.lists import (
     PageReading,
     active,
     judge_size,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 
+from conformance.checks.authentication import AuthProbes
 from conformance.checks.cases import authentication as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.places import sound
-from conformance.harness.authentication import AuthProbes
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call

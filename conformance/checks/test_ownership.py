@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.checks.beneficiaries import Beneficiary
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.members import judge_member, judge_members
 from conformance.contract.resources import PARENTS, initial_state
 from conformance.contract.traits import TRAITS
-from conformance.harness.beneficiaries import Beneficiary
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.members import judge_member, judge_members
 from conformance.judge.comparison import MOVING, alike, document, objects, same, same_amount, show, shown
 from conformance.judge.expectations import Accepted, CannotTell, RefusedOrIgnored, predicate
 from conformance.judge.findings import Inconclusive

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.contract.traits import TRAITS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Documented
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in

@@ -10,12 +10,12 @@ import time
 from collections.abc import Sequence
 from decimal import Decimal
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.idempotency import own_place
+from conformance.checks.races import Rounds
+from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.idempotency import own_place
-from conformance.harness.races import Rounds
-from conformance.harness.side_effects import SideEffects
 from conformance.judge.comparison import objects
 from conformance.judge.effects import EXACT, amounts, movement
 from conformance.judge.expectations import (

@@ -8,14 +8,14 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
+from conformance.checks.beneficiaries import arrived
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.members import judge_member, judge_members, look_for
 from conformance.contract.operations import response_rules
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
-from conformance.harness.beneficiaries import arrived
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.members import judge_member, judge_members, look_for
 from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, show
 from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
 from conformance.judge.expectations.answers import NOTHING_SHOWN

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.test_destinations import squeezed
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.invariants import NoSecrets, telling_secrets

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from conformance.checks.authentication import AuthProbes
 from conformance.checks.cases import signature as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.places import defective, sound
 from conformance.contract import signing
-from conformance.harness.authentication import AuthProbes
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle import ENCODED
 from conformance.wire.messages import Auth

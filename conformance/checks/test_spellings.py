@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from conformance.checks.authentication import AuthProbes
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
-from conformance.harness.authentication import AuthProbes
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import CannotTell, predicate, unusable
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import unknown_like

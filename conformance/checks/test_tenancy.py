@@ -6,15 +6,15 @@ import contextlib
 from collections.abc import Iterable, Sequence
 
 from conformance.checks.cases import tenancy as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.places import tenant
+from conformance.checks.preconditions import locked_out
+from conformance.checks.repetition import anew
+from conformance.checks.side_effects import UNTOUCHED, SideEffects
+from conformance.checks.tenancy import PrivateData
 from conformance.contract.rules import RULES
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.preconditions import locked_out
-from conformance.harness.repetition import anew
-from conformance.harness.side_effects import UNTOUCHED, SideEffects
-from conformance.harness.tenancy import PrivateData
 from conformance.judge.expectations import Refused
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from conformance.checks.authentication import AuthProbes
 from conformance.checks.cases import signature as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.places import defective
-from conformance.harness.authentication import AuthProbes
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world.account import new_key

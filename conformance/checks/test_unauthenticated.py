@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import time
 
+from conformance.checks.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
 from conformance.checks.cases import unauthenticated as cases
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.checks.engine import Engine
+from conformance.checks.idempotency import own_place
 from conformance.checks.places import defective
+from conformance.checks.side_effects import SideEffects
 from conformance.contract import signing
 from conformance.contract.rules import RULES
-from conformance.harness.authentication import AGED, AGED_NONCE, REMEMBERED, AuthProbes, earliest
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.idempotency import own_place
-from conformance.harness.side_effects import SideEffects
 from conformance.judge.expectations import SameAnswer
 from conformance.wire.messages import Auth, Exchange
 from conformance.world.account import new_key, unknown_like

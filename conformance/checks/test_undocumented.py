@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.contract import signing
 from conformance.contract.fields import documented
 from conformance.contract.operations import OPERATIONS
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import predicate, unusable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 
-from conformance.harness.beneficiaries import (
+from conformance.checks.beneficiaries import (
     Beneficiary,
     Body,
     arrived,
@@ -13,10 +13,10 @@ from conformance.harness.beneficiaries import (
     judge_moved,
     unreliable,
 )
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
-from conformance.harness.members import judge_member, judge_not_back, look_for
-from conformance.harness.side_effects import SideEffects
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
+from conformance.checks.members import judge_member, judge_not_back, look_for
+from conformance.checks.side_effects import SideEffects
 from conformance.judge.comparison import MOVING, document, normalized
 from conformance.judge.expectations import Accepted, predicate
 from conformance.wire.clock import wait_past

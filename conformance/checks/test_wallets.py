@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from conformance.harness.check import check
-from conformance.harness.context import CheckContext
+from conformance.checks.check import check
+from conformance.checks.context import CheckContext
 from conformance.judge.comparison import identifiers, objects, same, shown
 from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate
 from conformance.wire.messages import Exchange

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks import load_checks
+from conformance.checks.check import Check, run_check
+from conformance.checks.context import CheckContext
 from conformance.cli.main import UsageError
 from conformance.cli.rules import described, find
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import Level, Rule
-from conformance.harness.check import Check, run_check
-from conformance.harness.context import CheckContext
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable

@@ -12,8 +12,8 @@ import sys
 from pathlib import Path
 
 from conformance._text import one_line, printable
-from conformance.checks import load_predicates
 from conformance.cli.main import add_base_url, add_target
+from conformance.fuzz import load_predicates
 from conformance.replay import as_python, load, perform
 from conformance.replay.document import Document, Step
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED

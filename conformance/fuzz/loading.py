@@ -18,12 +18,12 @@ def load() -> None:
     import hypothesis
 
     from conformance.fuzz.engine.budget import budget, contained, hypothesis_settings
+    from conformance.fuzz.exploration import FuzzSettings
     from conformance.fuzz.histories import explore as histories  # noqa: F401
     from conformance.fuzz.schema import explore as schema  # noqa: F401
     from conformance.fuzz.schema.generation import Generator
     from conformance.fuzz.stateful import explore as model  # noqa: F401
     from conformance.fuzz.stateful import state_machine  # noqa: F401
-    from conformance.harness.exploration import FuzzSettings
     from conformance.judge.oracle import ValidBody
 
     few = FuzzSettings(1, examples=2)

@@ -11,8 +11,8 @@ from conformance.plugin import options, selection
 from conformance.plugin.known import in_quick, late
 
 if TYPE_CHECKING:
-    from conformance.harness.check import Check
-    from conformance.harness.exploration import Exploration
+    from conformance.checks.check import Check
+    from conformance.fuzz.exploration import Exploration
 
 
 def standing(item: pytest.Item) -> tuple[Any, ...]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from conformance._options import Effort
 from conformance._private import parse_one_at_a_time
-from conformance.harness.check import Check
-from conformance.harness.exploration import Exploration
+from conformance.checks.check import Check
+from conformance.fuzz.exploration import Exploration
 from conformance.judge.findings import Finding
 from conformance.plugin import ordering
 from conformance.plugin.known import Numbers, wants

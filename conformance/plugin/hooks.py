@@ -199,9 +199,7 @@ def _workers_run_them(config: pytest.Config) -> bool:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Module | None:
     """Collects the checks also where a project's python_files would leave them out."""
-    if file_path.parent != selection.CHECKS or not (
-        file_path.name.startswith("test_") and file_path.suffix == ".py"
-    ):
+    if not selection.is_test_module(file_path):
         return None
     if any(file_path.match(pattern) for pattern in parent.config.getini("python_files")):
         return None
@@ -209,7 +207,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Mod
 
 
 def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
-    return Checks.from_parent(parent, path=module_path) if module_path.parent == selection.CHECKS else None
+    return Checks.from_parent(parent, path=module_path) if module_path.parent in selection.FOLDERS else None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -94,8 +94,8 @@ def of(nodeid: str) -> Known | None:
 
 
 def is_foreign(module: str) -> bool:
-    """True if a module of checks is not the suite's, so that nothing is known of its tests."""
-    return not (PATH.parents[1] / "checks" / f"{module}.py").exists()
+    """True if a module of tests is not the suite's, so that nothing is known of them."""
+    return not any((PATH.parents[1] / folder / f"{module}.py").exists() for folder in ("checks", "fuzz"))
 
 
 def in_quick(name: str, parameter: str) -> bool:

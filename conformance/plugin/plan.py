@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from conformance._text import count
 from conformance.checks import load_checks
+from conformance.checks.check import CHECKS, Check
 from conformance.contract.traits import TRAITS
-from conformance.harness.check import CHECKS, Check
-from conformance.harness.exploration import DEFAULT_EXAMPLES
+from conformance.fuzz.exploration import DEFAULT_EXAMPLES
 from conformance.plugin import known
 from conformance.plugin.known import Numbers
 from conformance.target.applicability import lacking

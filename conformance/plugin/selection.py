@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from conformance.harness.check import Check
+    from conformance.checks.check import Check
 
 from conformance._options import OPTIONS, attribute
 from conformance._options import words as as_words
@@ -22,7 +22,9 @@ from conformance.plugin import known
 from conformance.plugin.known import in_quick
 
 PACKAGE = Path(__file__).parents[1]
-CHECKS = PACKAGE / "checks"
+
+#: The folders of the modules that pytest collects.
+FOLDERS = (PACKAGE / "checks", PACKAGE / "fuzz")
 
 
 def selects_checks(arguments: Sequence[str], folder: Path, pyargs: bool) -> bool:
@@ -48,7 +50,16 @@ def own_checkout(folder: Path) -> bool:
 def within(argument: str, folder: Path, pyargs: bool) -> bool:
     """True if an argument names the suite, or a part of it."""
     path = _path(argument, folder, pyargs)
-    return path is not None and (path in (PACKAGE, CHECKS) or CHECKS in path.parents)
+    return path is not None and (path in (PACKAGE, *FOLDERS) or _below(path))
+
+
+def _below(path: Path) -> bool:
+    return any(folder in path.parents for folder in FOLDERS)
+
+
+def is_test_module(path: Path) -> bool:
+    """True for a module of checks or of generated tests, also one that a user has added there."""
+    return path.parent in FOLDERS and path.name.startswith("test_") and path.suffix == ".py"
 
 
 def _selects(argument: str, folder: Path, pyargs: bool) -> bool:
@@ -96,7 +107,7 @@ def narrowed(config: Any) -> list[str]:
     folder, pyargs = config.invocation_params.dir, bool(option.pyargs)
     for argument in map(str, config.args):
         path = _path(argument, folder, pyargs)
-        if "::" in argument or (path is not None and CHECKS in path.parents):
+        if "::" in argument or (path is not None and _below(path)):
             words.append(shlex.quote(argument))
     if not words:
         return []
@@ -120,7 +131,8 @@ def judged_by(nodeid: str) -> tuple[Check | None, str] | None:
 
     load_checks()
     path = nodeid.partition("::")[0]
-    if not path.endswith(f"checks/{Path(path).name}") or not (CHECKS / Path(path).name).exists():
+    folder, name = Path(path).parent.name, Path(path).name
+    if not any(own.name == folder and (own / name).exists() for own in FOLDERS):
         return None
     return by_key().get(known.key(nodeid), (None, ""))
 

@@ -13,9 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from conformance._text import clean
-from conformance.harness import presence
-from conformance.harness.check import Check, run_check
-from conformance.harness.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
+from conformance.checks import presence
+from conformance.checks.check import Check, run_check
+from conformance.fuzz.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSettings
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding
 from conformance.judge.invariants import LOST

@@ -10,7 +10,7 @@ its own. `file` is what GitLab makes a link of.
 
 from __future__ import annotations
 
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from xml.etree import ElementTree
 
 from conformance._text import clean, count
@@ -24,6 +24,8 @@ _NAME = "Financial Accounts API conformance"
 #: (rule, operation) of a case that fails the run -> the case that is the failure of its cause, and how many
 #: cases of the cause fail.
 _Leading = dict[tuple[str, str], tuple[Case, int]]
+
+PACKAGE = Path(__file__).parents[1]
 
 
 def junit(document: Document) -> str:
@@ -102,7 +104,8 @@ def _file(document: Document, case: Case) -> str:
     if target.endswith(".toml") and not PurePath(target).is_absolute() and ".." not in PurePath(target).parts:
         return PurePath(target).as_posix()
     module = case.decisive.check.partition(".")[0]
-    return f"conformance/checks/{module}.py" if module.startswith("test_") else "spec/rules.yaml"
+    folder = "fuzz" if (PACKAGE / "fuzz" / f"{module}.py").exists() else "checks"
+    return f"conformance/{folder}/{module}.py" if module.startswith("test_") else "spec/rules.yaml"
 
 
 def _case(document: Document, case: Case, rule: RuleRecord, leading: _Leading) -> ElementTree.Element:

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.contract.rules import RULES, Level
-from conformance.harness.check import run_check
-from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.findings import Finding
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served

@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Finding, Verdict
 from conformance.judge.ledger import Ledger
 from conformance.plugin.controller import received

@@ -12,8 +12,8 @@ from typing import Any
 import httpx
 
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.contract import signing
-from conformance.harness.check import run_check
 from conformance.target.file import Organization, Target, build
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext

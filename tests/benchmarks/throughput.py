@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from conformance.checks import load_checks
 from conformance.contract.operations import OPERATIONS
-from conformance.harness.exploration import EXPLORATIONS, Exploration, FuzzSettings
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS, Exploration, FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.plugin.embedded import EmbeddedServer
 from conformance.target.file import build
@@ -55,7 +55,7 @@ def warm_up() -> None:
     import conformance.fuzz.schema.explore
     import conformance.fuzz.stateful.state_machine  # noqa: F401
 
-    load_checks()
+    load_tests()
     hypothesis.settings(max_examples=1, database=None)(
         hypothesis.given(hypothesis.strategies.text())(lambda text: None)
     )()

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from conformance.checks import load_checks
-from conformance.harness.check import run_check
+from conformance.checks.check import run_check
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record

@@ -7,7 +7,7 @@ from collections import OrderedDict
 import pytest
 
 from conformance.checks import load_checks
-from conformance.harness.check import Check
+from conformance.checks.check import Check
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from tests.faults.catalogue import Fault, load

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from conformance.checks import plan
-from conformance.harness.check import run_check
+from conformance.checks.check import run_check
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.messages import Response
 from conformance.reference.seed import new_server, target_tables

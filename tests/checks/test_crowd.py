@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks
-from conformance.harness.check import run_check
-from conformance.harness.newest import GROWING_END, growing_end
-from conformance.harness.side_effects import Watch
+from conformance.checks.check import run_check
+from conformance.checks.newest import GROWING_END, growing_end
+from conformance.checks.side_effects import Watch
 from conformance.judge.effects import NONE
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from conformance.checks.bodies import DefectiveBodies
-from conformance.harness.side_effects import UNTOUCHED
+from conformance.checks.side_effects import UNTOUCHED
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from conformance.checks.authentication import AuthProbes
 from conformance.checks.cases import authentication
 from conformance.checks.places import defective
-from conformance.harness.authentication import AuthProbes
 from conformance.judge.findings import Verdict
 from conformance.judge.oracle import Disagreement
 from conformance.reference.behaviour import Behaviour

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.checks import load_checks
-from conformance.harness.check import run_check
+from conformance.checks.check import run_check
 from conformance.judge.findings import Verdict
 from tests.support.runs import run_on
 from tests.variants.choice import compose

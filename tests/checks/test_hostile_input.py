@@ -9,9 +9,9 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.cases.signature import reworded
+from conformance.checks.check import run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import OPERATION_SETS
-from conformance.harness.check import run_check
 from conformance.world.corpora import headers, ids, queries
 from conformance.world.corpora.bodies import Derived
 from conformance.world.corpora.value import values

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.contract.rules import OPERATION_SETS, RULES
-from conformance.harness.check import run_check
 from conformance.judge.expectations.answers import NOTHING_SHOWN
 from conformance.judge.findings import HELD
 from conformance.judge.invariants import INVARIANTS, LOST, Invariants, telling_secrets

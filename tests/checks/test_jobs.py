@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from conformance.harness.beneficiaries import Beneficiary, moved_by
+from conformance.checks.beneficiaries import Beneficiary, moved_by
 from conformance.wire.messages import Exchange
 from tests.support.runs import ctx_on
 from tests.variants.choice import compose

@@ -7,8 +7,8 @@ from decimal import Decimal
 import pytest
 
 from conformance.checks import load_checks
-from conformance.harness.check import run_check
-from conformance.harness.snapshots import NoEffect
+from conformance.checks.check import run_check
+from conformance.checks.snapshots import NoEffect
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import pytest
 
 from conformance.checks import load_checks
+from conformance.checks.check import Check, run_check
 from conformance.contract.operations import OPERATIONS
-from conformance.harness.check import Check, run_check
 from conformance.judge.findings import Verdict
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.wire.messages import Exchange

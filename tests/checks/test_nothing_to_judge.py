@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.checks.test_resources import FUNDED
 from conformance.contract.operations import OPERATIONS, response_rules
 from conformance.contract.rules import RULES
-from conformance.harness.check import run_check
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Case, Ledger
 from conformance.reference.behaviour import Behaviour

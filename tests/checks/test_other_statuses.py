@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from conformance.checks import load_checks
-from conformance.harness.check import run_check
+from conformance.checks.check import run_check
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.checks import load_checks
-from conformance.harness.check import run_check
+from conformance.checks.check import run_check
 from conformance.judge.findings import Verdict
 from conformance.world.creations import created_in
 from conformance.world.quotas import moved

@@ -11,9 +11,9 @@ from unittest import mock
 import httpx
 import pytest
 
-from conformance.checks.test_histories import RACES
-from conformance.checks.test_histories import test_has_legal_order as has_legal_order
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.test_histories import RACES
+from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour

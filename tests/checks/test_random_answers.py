@@ -16,9 +16,9 @@ import pytest
 
 from conformance._records import to_plain
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.contract.rules import RULES
-from conformance.harness.check import run_check
-from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.seed import new_server, target_tables

@@ -14,8 +14,8 @@ from collections import Counter
 import pytest
 
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.contract import signing
-from conformance.harness.check import run_check
 from conformance.reference.messages import Request
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import httpx
 
 from conformance.checks import load_checks
+from conformance.checks.check import Check, run_check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Level
-from conformance.harness.check import Check, run_check
 from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.judge.invariants import INVARIANTS
 from conformance.judge.ledger import Ledger

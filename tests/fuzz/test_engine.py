@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from conformance.fuzz.engine import budget as engine
 from conformance.fuzz.engine.database import open_database
 from conformance.fuzz.engine.recorder import Recorder, Violation
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.expectations import Outcome, predicate
 from conformance.judge.findings import Finding, Verdict
 from conformance.target.file import build

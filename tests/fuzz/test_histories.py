@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from conformance.checks.test_histories import RACES
-from conformance.checks.test_histories import test_has_legal_order as has_legal_order
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.histories.linearizability import OK, REFUSED, UNKNOWN, Event, legal_order, smallest
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.test_histories import RACES
+from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context

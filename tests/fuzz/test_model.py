@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from conformance.checks.test_model import THEMES
-from conformance.checks.test_model import test_agrees_with_model as agrees_with_model
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.stateful.model import Filters, Model
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.test_model import THEMES
+from conformance.fuzz.test_model import test_agrees_with_model as agrees_with_model
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import load, perform

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from conformance.checks import load_checks
-from conformance.checks.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.contract.operations import OPERATIONS
+from conformance.fuzz import load_tests
 from conformance.fuzz.engine.database import DatabaseError, open_database
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.engine.shrinking import shrink
-from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
@@ -210,7 +210,7 @@ def test_server_without_accounts_is_inconclusive() -> None:
 
 
 def test_time_is_shared_by_parts_and_workers() -> None:
-    load_checks()
+    load_tests()
     parts = sum(len(exploration.parts) for exploration in EXPLORATIONS.values())
     assert settings().share() is None
     assert settings(seconds=60.0).share() == pytest.approx(60 / parts)
@@ -220,7 +220,7 @@ def test_time_is_shared_by_parts_and_workers() -> None:
 
 
 def test_time_is_kept() -> None:
-    load_checks()
+    load_tests()
     run = run_on()
     schema_fuzzing(run, "listWallets", FuzzSettings(1, seconds=0.0))
     assert len(run.record) < 60

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from tests.variants.catalogue import VARIANTS
 from tests.variants.hurry import hurried
 from tests.variants.judging import new_run, parts

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import plan
+from conformance.checks.check import run_check
 from conformance.diagnosis import model
 from conformance.diagnosis.examine import preflight
-from conformance.harness.check import run_check
 from conformance.judge.findings import Finding
 from conformance.target.file import TargetError, build
 from conformance.wire import answers

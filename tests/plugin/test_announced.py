@@ -18,7 +18,7 @@ from conformance.world.made import Made, MadeList
 from tests.support.running import counted, run, write_target
 from tests.support.runs import run_on
 
-FUZZ = "conformance/checks/test_fuzz.py::test_schema_fuzzing[createWallet]"
+FUZZ = "conformance/fuzz/test_fuzz.py::test_schema_fuzzing[createWallet]"
 
 
 def test_plan_adds_up() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from conformance.checks import load_checks
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.plugin.worker import Worker
 from conformance.replay import load
 from tests.replay.samples import NoNonces

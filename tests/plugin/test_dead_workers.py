@@ -26,4 +26,4 @@ def test_a_check_that_no_process_finished_is_inconclusive() -> None:
     (finding,) = _not_finished("checks/test_authentication.py::test_header_names_in_any_case[listWallets]")
     assert (finding.rule, finding.operation) == ("auth.header-case", "listWallets")
     assert (finding.verdict, finding.remedy) == (Verdict.INCONCLUSIVE, "Run it again.")
-    assert _not_finished("checks/test_fuzz.py::test_generated[createWallet]") == []
+    assert _not_finished("fuzz/test_fuzz.py::test_generated[createWallet]") == []

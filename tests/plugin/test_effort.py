@@ -14,9 +14,9 @@ import pytest
 
 from conformance._options import Effort
 from conformance.checks import load_checks, plan
+from conformance.checks.check import Check
 from conformance.contract.rules import RULES, Level
-from conformance.harness.check import Check
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.plugin import execution, known, ordering, worker
 from conformance.plugin.execution import Executor

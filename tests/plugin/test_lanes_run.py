@@ -67,7 +67,7 @@ def test_first_violation_stops_the_lanes(tmp_path: Path) -> None:
 NODES = [
     "conformance/checks/test_hostile.py::test_hostile_bodies[createAccount]",
     "conformance/checks/test_accepted.py::test_valid_bodies_are_accepted[createAccount]",
-    "conformance/checks/test_fuzz.py::test_schema_fuzzing[createAccount]",
+    "conformance/fuzz/test_fuzz.py::test_schema_fuzzing[createAccount]",
     "conformance/checks/test_idempotency.py::test_replay[createPayout]",
 ]
 

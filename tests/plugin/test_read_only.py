@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from conformance.checks import load_checks
+from conformance.checks.check import run_check
 from conformance.contract import signing
-from conformance.harness.check import run_check
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served

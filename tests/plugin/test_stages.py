@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from conformance.checks import plan
+from conformance.checks import plan, presence
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.harness import presence
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.ledger import Ledger
 from conformance.plugin.controller import received
 from conformance.plugin.worker import Worker

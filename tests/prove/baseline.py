@@ -20,10 +20,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conformance.checks import plan
+from conformance.checks.check import Check
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.harness.check import Check
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from tests.faults.harness import catch
 from tests.prove import pool, selection
 from tests.prove.replays import try_replay

@@ -1,6 +1,6 @@
 """Trips each place that judges, by some faulty server.
 
-A place is a call in conformance/checks, conformance/harness or conformance/fuzz that judges, or that has a
+A place is a call in conformance/checks, conformance/checks or conformance/fuzz that judges, or that has a
 helper judge, and a call in conformance/judge/invariants.py by which every response is judged; one that only
 notes that a rule holds is none. Faults of the catalogue meet the checks of their rules (with --explore also
 the explorations of their operations), in rounds of one kind for each rule; a rule whose checks have no
@@ -26,9 +26,10 @@ from unittest import mock
 
 import conformance
 from conformance.checks import load_checks
-from conformance.checks.test_histories import RACES
 from conformance.contract.rules import RULES
-from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz.test_histories import RACES
 from conformance.judge import invariants, ledger, losses
 from conformance.judge.findings import Judgement
 from conformance.judge.invariants import INVARIANTS, Invariants
@@ -41,14 +42,14 @@ from tests.variants.hurry import hurried
 PACKAGE = Path(conformance.__file__).parent
 
 #: Folders whose calls judge, and the module that judges every response.
-FOLDERS = ("checks", "harness", "fuzz")
+FOLDERS = ("checks", "fuzz")
 EVERY_RESPONSE = "judge/invariants.py"
 
 #: What only hands judgements on.
 PLUMBING = (
-    "harness/check.py",
+    "checks/check.py",
     "checks/engine.py",
-    "harness/context.py",
+    "checks/context.py",
     "fuzz/engine/recorder.py",
     "fuzz/stateful/sender.py",
     "fuzz/histories/history.py",
@@ -262,7 +263,7 @@ def _raced() -> set[str]:
     return {rule for path in folder.glob("*.py") for rule in _named(path.relative_to(PACKAGE).as_posix())}
 
 
-load_checks()  # Registers the explorations, too.
+load_tests()
 
 
 # ---------------------------------------------------------------------- rounds

@@ -19,7 +19,8 @@ from typing import Any
 
 from conformance.checks import load_checks
 from conformance.checks import plan as every_test
-from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.invariants import INVARIANTS
 from conformance.plugin import known
 from conformance.plugin.plan import QUICK_REQUESTS, SPARE
@@ -184,6 +185,7 @@ def measure(tests: Mapping[Test, Collection[str]] | None = None) -> dict[Test, S
 
 def generated() -> dict[Test, list[int]]:
     """What each part of the generated requests sends, creates and pays out."""
+    load_tests()
     run, found = run_on(), dict[Test, list[int]]()
     for exploration in EXPLORATIONS.values():
         for part in exploration.parts:

@@ -6,7 +6,7 @@ import itertools
 from collections import Counter
 from collections.abc import Collection
 
-from conformance.harness.check import Check, attempted
+from conformance.checks.check import Check, attempted
 from conformance.world.run_context import RunContext
 
 #: The name of what a check does before its first probe; a check without probes does nothing else.

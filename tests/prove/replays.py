@@ -12,7 +12,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass
 
-from conformance.harness.check import run_check
+from conformance.checks.check import run_check
 from conformance.judge.findings import Finding
 from conformance.judge.invariants import INVARIANTS
 from conformance.reference.behaviour import Behaviour

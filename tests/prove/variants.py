@@ -11,7 +11,7 @@ import random
 from collections.abc import Iterator
 
 from conformance.checks import plan
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from tests.prove import pool, selection
 from tests.variants.catalogue import VARIANTS, Variant, drawn
 from tests.variants.judging import Judged, judge, parts

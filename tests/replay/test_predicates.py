@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import conformance
-from conformance.checks.test_histories import test_has_legal_order as has_legal_order
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
+from conformance.fuzz.test_histories import test_has_legal_order as has_legal_order
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.replay import ReplayError, load, perform

@@ -15,9 +15,9 @@ from jsonschema import Draft202012Validator
 
 from conformance._records import to_plain
 from conformance.checks import load_checks
+from conformance.checks.check import run_check
 from conformance.contract.rules import SPEC, Level
-from conformance.harness.check import run_check
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.plugin.controller import received

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 
 import httpx
 
+from conformance.checks.context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.harness.context import CheckContext
 from conformance.judge.findings import Finding, Verdict
 from conformance.reference.app import Server
 from conformance.reference.behaviour import Behaviour

@@ -25,20 +25,6 @@ parser: Any = importlib.import_module("re._parser")
 
 PACKAGE = Path(conformance.__file__).parent
 
-#: Packages whose patterns meet what a server answers.
-MEETING = (
-    "wire",
-    "judging",
-    "contract",
-    "harness",
-    "fuzz",
-    "replay",
-    "results",
-    "report",
-    "target",
-    "fixtures",
-)
-
 #: So many repetitions are as good as no bound.
 MANY = 100
 
@@ -48,21 +34,20 @@ CALLS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub"
 
 def patterns() -> Iterator[tuple[str, str]]:
     """Every constant pattern, and where it stands."""
-    for folder in MEETING:
-        for path in (PACKAGE / folder).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-                if (
-                    isinstance(node, ast.Call)
-                    and isinstance(node.func, ast.Attribute)
-                    and isinstance(node.func.value, ast.Name)
-                    and (node.func.value.id, node.func.attr in CALLS) == ("re", True)
-                    and isinstance(node.args[0], ast.Constant)
-                ):
-                    text: Any = node.args[0].value
-                    yield (
-                        f"{path.stem}:{node.lineno}",
-                        text if isinstance(text, str) else text.decode("latin-1"),
-                    )
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and (node.func.value.id, node.func.attr in CALLS) == ("re", True)
+                and isinstance(node.args[0], ast.Constant)
+            ):
+                text: Any = node.args[0].value
+                yield (
+                    f"{path.stem}:{node.lineno}",
+                    text if isinstance(text, str) else text.decode("latin-1"),
+                )
     spec = PACKAGE.parent / "spec"
     for path in [*spec.glob("schemas/*.json"), spec / "openapi.yaml"]:
         for pattern in _of_schema(yaml.safe_load(path.read_text("utf-8"))):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from conformance.checks import load_checks
-from conformance.harness.check import Check, run_check
-from conformance.harness.exploration import EXPLORATIONS, FuzzSettings
+from conformance.checks.check import Check, run_check
+from conformance.fuzz import load_tests
+from conformance.fuzz.exploration import EXPLORATIONS, FuzzSettings
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Ledger
 from conformance.reference.seed import new_server, target_tables
@@ -50,7 +50,7 @@ def new_run(variant: Variant) -> RunContext:
 
 def parts() -> list[tuple[str, str]]:
     """Every exploration with each of its parts."""
-    load_checks()  # Registers them.
+    load_tests()  # Registers them.
     return [(name, part) for name, exploration in sorted(EXPLORATIONS.items()) for part in exploration.parts]
 
 

@@ -13,7 +13,7 @@ from conformance._private import keep_examples_apart
 from conformance.fuzz.engine.database import open_database, until_closed
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
-from conformance.harness.exploration import FuzzSettings
+from conformance.fuzz.exploration import FuzzSettings
 
 if TYPE_CHECKING:
     import hypothesis

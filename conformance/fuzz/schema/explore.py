@@ -12,12 +12,12 @@ from conformance.fuzz.engine.budget import budget, explore, single
 from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive, source
 from conformance.fuzz.engine.shrinking import shrink
+from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.schema import mutations, payees
 from conformance.fuzz.schema.explicit_cases import cases
 from conformance.fuzz.schema.generation import Generator
 from conformance.fuzz.schema.operation_fixtures import PAIRS_REMEDY, OperationFixtures, pairs_are_free
 from conformance.fuzz.schema.own_values import marked, renewed
-from conformance.harness.exploration import FuzzSettings
 from conformance.judge import pages, queries
 from conformance.judge.comparison import MOVING, shown
 from conformance.judge.expectations import (

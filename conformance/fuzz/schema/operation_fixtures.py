@@ -7,11 +7,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from conformance.checks.side_effects import Watch
+from conformance.checks.snapshots import NotSeen
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, SAMPLE_OPERATIONS, TRAITS
 from conformance.fuzz.schema import payees
-from conformance.harness.side_effects import Watch
-from conformance.harness.snapshots import NotSeen
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody

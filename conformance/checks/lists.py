@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from conformance.checks.context import CheckContext
 from conformance.contract.operations import response_schema
 from conformance.contract.traits import traits_of
-from conformance.harness.context import CheckContext
 from conformance.judge import pages
 from conformance.judge.comparison import MOVING, objects, same, same_instant, show
 from conformance.judge.expectations import Accepted, CannotTell, Outcome, RefusedOrIgnored, predicate

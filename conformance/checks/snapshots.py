@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from conformance.checks.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.contract.traits import TRAITS
-from conformance.harness.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.judge import effects
 from conformance.judge.comparison import objects
 from conformance.judge.effects import Effect, Money
@@ -22,7 +22,7 @@ from conformance.world.account import call
 from conformance.world.lateness import look_until
 
 if TYPE_CHECKING:
-    from conformance.harness.side_effects import Watch
+    from conformance.checks.side_effects import Watch
 
 _FUNDED = "Name an account that payouts may draw on: [primary] funded_account_id."
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from conformance.checks.context import CheckContext
 from conformance.contract import timestamps
 from conformance.contract.fields import documented
-from conformance.harness.context import CheckContext
 from conformance.judge.comparison import same_instant, show
 from conformance.judge.expectations import At, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange

@@ -13,10 +13,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import TracebackType
 
+from conformance.checks.context import CheckContext
+from conformance.checks.repetition import Again, Confirmed, Evidence, Unknown, confirm
+from conformance.checks.snapshots import Listed, NoEffect, NotSeen, Requests, Snapshot, snapshot_of
 from conformance.contract.traits import TRAITS
-from conformance.harness.context import CheckContext
-from conformance.harness.repetition import Again, Confirmed, Evidence, Unknown, confirm
-from conformance.harness.snapshots import Listed, NoEffect, NotSeen, Requests, Snapshot, snapshot_of
 from conformance.judge import effects
 from conformance.judge.effects import Effect
 from conformance.judge.expectations import Expectation, predicate, unusable

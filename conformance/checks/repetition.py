@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from conformance.harness.snapshots import Balances, NotSeen, Snapshot
+from conformance.checks.snapshots import Balances, NotSeen, Snapshot
 from conformance.judge import effects
 from conformance.judge.effects import Effect, Payment
 from conformance.wire.messages import Call, Exchange
@@ -20,7 +20,7 @@ from conformance.world.corpora.amounts import respelled
 from conformance.world.run_context import RunContext
 
 if TYPE_CHECKING:
-    from conformance.harness.side_effects import Watch
+    from conformance.checks.side_effects import Watch
 
 #: How often a doubtful effect must come again.
 ROUNDS = 3

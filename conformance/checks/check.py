@@ -18,9 +18,9 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from conformance.checks.context import CheckContext
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
-from conformance.harness.context import CheckContext
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
 from conformance.world.quotas import moved

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from conformance.harness.exploration import exploration
+from conformance.fuzz.exploration import exploration
 from conformance.judge.findings import Finding
 
 if TYPE_CHECKING:
-    from conformance.harness.exploration import FuzzSettings
+    from conformance.fuzz.exploration import FuzzSettings
     from conformance.world.run_context import RunContext
 
 #: What is raced for -> the rule and operation that stand for it where nothing came to be judged.

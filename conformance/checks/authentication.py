@@ -8,8 +8,8 @@ import re
 import time
 from dataclasses import dataclass
 
+from conformance.checks.context import CheckContext
 from conformance.contract.traits import TRAITS
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import apart

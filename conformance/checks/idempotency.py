@@ -6,10 +6,10 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from conformance.checks.context import CheckContext
 from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS, traits_of
-from conformance.harness.context import CheckContext
 from conformance.judge.expectations import SameAnswer
 from conformance.judge.expectations.groups import difference
 from conformance.judge.findings import Inconclusive

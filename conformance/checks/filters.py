@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from conformance.checks.context import CheckContext
+from conformance.checks.lists import status_filter, stocked, usable_page
 from conformance.contract.timestamps import digits, just_after, parse, whole_second
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.harness.context import CheckContext
-from conformance.harness.lists import status_filter, stocked, usable_page
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
 from conformance.judge.pages import keeps_what_fits

@@ -19,7 +19,7 @@ from conformance.replay.document import Document, Step
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from conformance.target.file import load as load_target
 from conformance.target.redaction import Redactor
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import Call, Exchange
 
 #: Exit status for each verdict; 6 as in a run that came to no verdict.
 STATUS = {NOT_REPRODUCED: 0, REPRODUCED: 1, UNDECIDED: 6}
@@ -66,6 +66,8 @@ def _replay(document: Document, options: argparse.Namespace) -> int:
 
     target = load_target(options.target, os.environ, options.base_url)
     run = RunContext(target)
+    # The answer's Date header calibrates the clock that requests are signed by.
+    run.client().send(Call(None, "GET", "/"), "the server's time")
     print(_line(f"{document['rule']} on {document['operation']}: {document.get('statement', '')}") + "\n")
     if any(step.get("decisive") for step in document["steps"]):
         print("* judged; the others only lead there\n")

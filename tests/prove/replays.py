@@ -1,15 +1,18 @@
 """Reproduces the replay file of each fault on the faulty server, and on no other.
 
 The first violation of a fault's rule becomes a replay file. Sent again to the faulty server it must say
-"reproduced". Sent to the reference server it must not, nor the second time, when there is more on the server
-than the file makes. "undecided" is counted apart, with its reasons.
+"reproduced". Sent twice to the reference server it must say "not reproduced". Five conforming variants, which
+serve all files of a process and so have long lists and many used keys, must never get "reproduced".
+"undecided" is counted apart, with its reasons.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from conformance.checks.check import run_check
@@ -19,37 +22,85 @@ from conformance.reference.behaviour import Behaviour
 from conformance.replay import document_of, perform
 from conformance.replay.document import check as check_document
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+from conformance.wire.messages import Call
 from conformance.world.run_context import RunContext
 from tests.faults.catalogue import Fault
 from tests.faults.harness import Outcome, checks_of, run_on_fault, same_server, stimuli
 from tests.prove import pool, selection
 from tests.support.runs import run_on
+from tests.variants.catalogue import VARIANTS, Variant
 from tests.variants.hurry import hurried
+from tests.variants.judging import new_run
 
 #: What is worst to be said of a right server comes first.
 _WORST = (REPRODUCED, UNDECIDED, NOT_REPRODUCED)
 
 
+#: Names of the conforming variants that have been in use before a file is sent to them.
+USED = ("frameworks", "strict", "lenient", "keys of the organization", "signature first")
+
+#: The request by whose answer a replay learns the server's time, as the command does.
+SERVER_TIME = Call(None, "GET", "/")
+
+#: Accounts that each of them has before the first file.
+GROWN = 120
+
+
 @dataclass(frozen=True)
 class Tried:
-    """What the replay file of a fault came to on the faulty server and on the reference server; `problem` is
-    why there is none."""
+    """The verdicts on the replay file of a fault: on the faulty server, on the reference server, and on used
+    variants by their names; `problem` says why there is no file."""
 
     fault: str
     faulty: str = ""
     reference: str = ""
     problem: str = ""
     reasons: tuple[str, ...] = ()
+    variants: tuple[tuple[str, str], ...] = ()
 
     @property
     def wrong(self) -> bool:
-        """Whether a verdict was wrong, or there is no file."""
-        return bool(self.problem) or self.faulty == NOT_REPRODUCED or self.reference == REPRODUCED
+        """True if a verdict was wrong, or there is no file."""
+        blamed = REPRODUCED in (self.reference, *(verdict for _, verdict in self.variants))
+        return bool(self.problem) or self.faulty == NOT_REPRODUCED or blamed
 
     @property
     def undecided(self) -> bool:
-        """Whether a verdict was left open."""
+        """True if the faulty or the reference server was left undecided."""
         return UNDECIDED in (self.faulty, self.reference)
+
+    @property
+    def told(self) -> str:
+        """The problem, or the verdicts."""
+        blamed = "".join(
+            f" / reproduced on {name}" for name, verdict in self.variants if verdict == REPRODUCED
+        )
+        return self.problem or f"{self.faulty} / {self.reference}{blamed}"
+
+
+class Onward:
+    """The clock of a server that is used under several `hurried`, each of which sets the time back."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self._clock, self._last, self._ahead = clock, 0, 0
+
+    def __call__(self) -> int:
+        now = self._clock()
+        self._ahead += max(0, self._last - now)
+        self._last = now
+        return now + self._ahead
+
+
+@functools.cache
+def used_variants() -> tuple[tuple[Variant, RunContext], ...]:
+    """The variants of USED in this process, each with accounts enough for several pages."""
+    runs = []
+    for variant in (variant for variant in VARIANTS if variant.name in USED):
+        run = new_run(variant, Onward(variant.clock))
+        for _ in range(GROWN):
+            run.account(fresh=True).create("createAccount")
+        runs.append((variant, run))
+    return tuple(runs)
 
 
 def first_violation(fault: Fault, run: RunContext) -> tuple[Finding, list[int]] | None:
@@ -85,10 +136,16 @@ def tried(fault: Fault) -> Tried:
     run = run_on(Behaviour())
     first, second = perform(document, run), perform(document, same_server(run))
     reference = min(first, second, key=lambda replayed: _WORST.index(replayed.verdict))
-    reasons = tuple(
-        replayed.got for replayed in (faulty, reference) if replayed.verdict in (UNDECIDED, REPRODUCED)
-    )
-    return Tried(fault.id, faulty.verdict, reference.verdict, reasons=reasons)
+    told = [replayed.got for replayed in (faulty, reference) if replayed.verdict in (UNDECIDED, REPRODUCED)]
+    variants = []
+    for variant, used in used_variants():
+        if fault.rule not in variant.breaks:
+            run = same_server(used)
+            run.client().send(SERVER_TIME)
+            replayed = perform(document, run)
+            variants.append((variant.name, replayed.verdict))
+            told += [f"{variant.name}: {replayed.got}"] if replayed.verdict == REPRODUCED else []
+    return Tried(fault.id, faulty.verdict, reference.verdict, reasons=tuple(told), variants=tuple(variants))
 
 
 def try_replay(identifier: str) -> Tried:
@@ -106,18 +163,20 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Makes and sends the replay files; whether no verdict is wrong."""
+    """Makes and sends the replay files; True if no verdict is wrong."""
     done = []
     ids = [fault.id for fault in selection.chosen(options)]
     for _, replayed in pool.mapped(try_replay, ids, options.processes, "replay files", chunk=2):
         done.append(replayed)
         if replayed.wrong or replayed.undecided:
-            verdicts = replayed.problem or f"{replayed.faulty} / {replayed.reference}"
-            print(f"{verdicts}: {replayed.fault} {'; '.join(replayed.reasons)}"[:300], flush=True)
+            print(f"{replayed.told}: {replayed.fault} {'; '.join(replayed.reasons)}"[:300], flush=True)
     wrong = sum(replayed.wrong for replayed in done)
     undecided = sum(replayed.undecided and not replayed.wrong for replayed in done)
     right = len(done) - wrong - undecided
     print(f"{len(done)} replay files: {right} right, {undecided} undecided, {wrong} wrong")
+    verdicts = Counter(verdict for replayed in done for _, verdict in replayed.variants)
+    told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in reversed(_WORST))
+    print(f"on used variants: {told}")
     problems = Counter(replayed.problem.partition(":")[0] for replayed in done if replayed.problem)
     for problem, times in problems.most_common():
         print(f"  {times} {problem}")

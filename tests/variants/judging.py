@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from conformance.checks.check import Check, run_check
@@ -37,9 +37,9 @@ class Judged:
     sent: int = 0
 
 
-def new_run(variant: Variant) -> RunContext:
-    """A run against a new server of a variant."""
-    server, seeded = new_server(variant.behaviour(), variant.clock)
+def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> RunContext:
+    """A run against a new server of a variant, with another clock if one is given."""
+    server, seeded = new_server(variant.behaviour(), clock or variant.clock)
     if variant.fill:
         variant.fill(server.store, seeded)
     transport = InProcessTransport(server)

@@ -23,7 +23,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES, Rule
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable, Verdict
 from conformance.target.applicability import absent, unmet
-from conformance.world.quotas import moved
+from conformance.world.habits import switch_account
 from conformance.world.run_context import RunContext
 
 #: A check as it is written.
@@ -152,7 +152,7 @@ def _retry_when_full(attempt: Callable[[], Attempt], run: RunContext) -> Attempt
     begun = next(reversed(run.record), 0)
     first = attempt()
     since = itertools.takewhile(lambda number: number > begun, reversed(run.record))
-    if not first.lacks_judgement or not moved(run, [run.record[number] for number in since]):
+    if not first.lacks_judgement or not switch_account(run, [run.record[number] for number in since]):
         return first
     second = attempt()
     second.before = first.exchanges

@@ -16,7 +16,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.pages import keeps_what_fits
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, page_of, query
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 from conformance.world.samples import OTHER_CURRENCIES
 
 FAR_PAST, FAR_FUTURE = "2001-02-03T04:05:06Z", "2099-01-01T00:00:00Z"
@@ -54,7 +54,7 @@ class Filtered:
         self.list_fixture = stocked(ctx)
         self.call = self.list_fixture.call
         self.elements: list[Element] = []
-        look_until(
+        eventually(
             ctx.run.cache, ctx.operation.id, self.read, lambda ids: ids >= self.list_fixture.created.keys()
         )
         if not self.elements:
@@ -116,7 +116,7 @@ class Filtered:
         """The answer to a request, or to one like it, later, with the list read anew before it: looked at
         until it is good. One that is not a page is not looked at again."""
         answers = itertools.chain([exchange], self._again(exchange))
-        return look_until(
+        return eventually(
             self.ctx.run.cache,
             self.ctx.operation.id,
             lambda: next(answers),

@@ -11,7 +11,7 @@ from conformance.contract.fields import documented
 from conformance.judge.comparison import same_instant, show
 from conformance.judge.expectations import At, Member, predicate
 from conformance.wire.messages import MISSING, Call, Exchange
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 
 
 def judge_member(
@@ -96,7 +96,7 @@ def look_for(
             return False
         return answer.succeeded and not mismatches(answer, expected, but=left_out, otherwise=otherwise)
 
-    return look_until(ctx.run.cache, call.operation or "", lambda: ctx.send(call, purpose), shows)
+    return eventually(ctx.run.cache, call.operation or "", lambda: ctx.send(call, purpose), shows)
 
 
 def went_back(later: Exchange, earlier: Exchange) -> bool:

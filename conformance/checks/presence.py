@@ -16,7 +16,7 @@ from conformance.judge.findings import Finding, Inconclusive, Verdict
 from conformance.wire.messages import Call, Exchange
 from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 from conformance.world.run_context import RunContext
 
 #: A path that the contract does not have.
@@ -48,7 +48,7 @@ def _ask(run: RunContext, operation: str) -> str:
     fixture = run.account(purpose_of(operation), fresh=True)
     valid = fixture.call(operation)
     # What was made just now may show some time later; a server that lacks much is waited for once.
-    answer = look_until(
+    answer = eventually(
         run.cache,
         _SHOWS,
         lambda: run.send(fixture.client, valid, f"does {operation} exist?"),

@@ -23,7 +23,7 @@ from conformance.judge.expectations import Expectation, predicate, unusable
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Send, page_of
 from conformance.world.account import AccountFixture, call
-from conformance.world.furnishing import added
+from conformance.world.habits import added
 from conformance.world.run_context import RunContext
 
 UNTOUCHED = "refusal.changes-nothing"

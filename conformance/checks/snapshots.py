@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from conformance.checks.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
 from conformance.judge.comparison import objects
@@ -19,7 +18,7 @@ from conformance.judge.expectations import CannotTell, Outcome, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE, Page, identity, page_of, query, walk
 from conformance.world.account import call
-from conformance.world.lateness import look_until
+from conformance.world.habits import FEWER_ACCOUNTS, eventually, newest_accounts
 
 if TYPE_CHECKING:
     from conformance.checks.side_effects import Watch
@@ -127,7 +126,7 @@ class Resource(Snapshot):
         """Reads the resource, which may show late. Raises NotSeen."""
         read = TRAITS[watch.operation].read_by
         reading = call(read, dict(watch.ids))
-        look = look_until(
+        look = eventually(
             watch.run.cache,
             read,
             lambda: watch.send(reading, "the beneficiary as it is"),

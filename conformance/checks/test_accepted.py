@@ -13,7 +13,7 @@ from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
 from conformance.world.creations import created_in
-from conformance.world.quotas import LIMITED
+from conformance.world.habits import LIMITED
 from conformance.world.run_context import refusal_of_valid
 
 RULE = "fields.accepts-valid"

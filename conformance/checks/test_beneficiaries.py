@@ -26,7 +26,7 @@ from conformance.world import samples
 from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import AcceptedBodies
 from conformance.world.creations import LETTERS, SIGNS
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 from conformance.world.lists import large_list
 
 #: What some of a beneficiary's destinations are, by their places.
@@ -174,7 +174,7 @@ def test_destinations_of_a_beneficiary(ctx: CheckContext) -> None:
         def shows_all(answer: Exchange, shown: dict[str, Any] = shown) -> bool:
             return not answer.succeeded or not mismatches(answer, shown)
 
-        answer = look_until(ctx.run.cache, ctx.operation.id, functools.partial(act, what), shows_all)
+        answer = eventually(ctx.run.cache, ctx.operation.id, functools.partial(act, what), shows_all)
         if ctx.usable(rule, answer) and answer.succeeded:
             _judge_destinations(ctx, answer, mine, foreign, what)
     if not ctx.operation.traits.disables and ctx.wanted("more destinations than a page holds"):
@@ -193,7 +193,7 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
     def shows_all(answer: Exchange) -> bool:
         return not answer.succeeded or len(objects(answer.get("payout_destinations"))) >= len(many.created)
 
-    answer = look_until(ctx.run.cache, ctx.operation.id, lambda: ctx.send(reading, what), shows_all)
+    answer = eventually(ctx.run.cache, ctx.operation.id, lambda: ctx.send(reading, what), shows_all)
     if ctx.usable(rule, answer) and answer.succeeded:
         ctx.judge(rule, holds_destinations(f"{what}: all of them", ids=sorted(many.created)), answer)
 

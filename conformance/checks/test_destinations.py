@@ -17,7 +17,7 @@ from conformance.wire.messages import MISSING, Call, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import created_in, creations
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 from conformance.world.run_context import SAMPLE_REMEDIES
 
 Body = dict[str, Any]
@@ -310,7 +310,7 @@ def _defaults(
 
     reading = fixture.call("listPayoutDestinations")
     purpose = "the destinations, and which of them is the default"
-    return look_until(ctx.run.cache, reading.operation or "", lambda: ctx.send(reading, purpose), good)
+    return eventually(ctx.run.cache, reading.operation or "", lambda: ctx.send(reading, purpose), good)
 
 
 def _shown_defaults(answer: Exchange) -> dict[str, bool]:

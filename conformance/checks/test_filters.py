@@ -29,7 +29,7 @@ from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.pages import count_of_pages, keeps_what_fits, number_is
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, statuses, walk
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
 _NAMED_STATUSES = {
@@ -295,7 +295,7 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filter]) -> None:
             len(totals) == 1 and any(shown == set(_kept(lists, filters, anew=anew)) for anew in (False, True))
         )
 
-    done = look_until(
+    done = eventually(
         ctx.run.cache,
         ctx.operation.id,
         lambda: walk(ctx.send, lists.call, size=size, filters=parameters),

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
-from conformance.checks.newest import FEWER_ACCOUNTS, newest_accounts
 from conformance.checks.races import Rounds
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
@@ -15,7 +14,7 @@ from conformance.judge.pages import Listed, no_element_twice
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import Page, page_of, walk
 from conformance.world.account import AccountFixture
-from conformance.world.lateness import look_until
+from conformance.world.habits import FEWER_ACCOUNTS, eventually, newest_accounts
 
 RULE = "list.race"
 
@@ -104,7 +103,7 @@ class Growth:
     def walk(self) -> None:
         """Reads the list, and keeps its pages where nothing is amiss. It may grow meanwhile, and show new
         elements late, so that it is looked at again."""
-        pages, whole, last = look_until(
+        pages, whole, last = eventually(
             self.ctx.run.cache, self.ctx.operation.id, self._read, lambda read: not self._amiss(read[0])
         )
         missing, repeated = self._amiss(pages) or (0, 0)

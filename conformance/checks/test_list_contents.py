@@ -31,8 +31,7 @@ from conformance.judge.pages import (
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
 from conformance.world.account import AccountFixture, identifier
-from conformance.world.furnishing import furnished, only_own
-from conformance.world.lateness import look_until, told
+from conformance.world.habits import describe_delay, eventually, only_own, prepopulated
 from conformance.world.lists import SMALL
 from conformance.world.run_context import refusal_of_valid
 
@@ -57,7 +56,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
         return pages, done.cut
 
     elements = {*list_fixture.created, *list_fixture.known}
-    pages, cut = look_until(
+    pages, cut = eventually(
         ctx.run.cache,
         ctx.operation.id,
         lambda: steady(ctx, list_fixture.call, read),
@@ -98,13 +97,14 @@ def test_new_account_shows(ctx: CheckContext) -> None:
     ctx.accept(listing, "the list")
     before = walk(ctx.send, listing)
     created = fixture.create("createAccount")
-    after = look_until(
+    after = eventually(
         ctx.run.cache,
         ctx.operation.id,
         lambda: steady(ctx, listing, lambda: walk(ctx.send, listing)),
         lambda read: read.cut or created.get("id") in read.ids,
     )
-    ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
+    delay = describe_delay(ctx.run.cache, ctx.operation.id)
+    ctx.observe("read.delay", "when does a new element show?", delay)
     what = "the list after an account was added"
     if after.broken is not None or not after.pages:
         usable_page(ctx, "list.complete", after.exchanges[-1], what)
@@ -165,7 +165,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
     }
     for what, (size, parameters) in probes.items():
         exchange = ctx.send(listing.with_query(parameters), what)
-        if (page := page_of(exchange)) and page.items and furnished(ctx.run, ctx.operation.id):
+        if (page := page_of(exchange)) and page.items and prepopulated(ctx.run, ctx.operation.id):
             what = f"{what}, by a date before all elements"
             exchange = ctx.send(listing.with_query([*parameters, *end_date(FAR_PAST)]), what)
         _judge_empty(ctx, exchange, what, size)
@@ -181,7 +181,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         made[str(created.get("id"))] = created
         what = f"the list after {len(made)} of its elements"
         looking = listing.with_query(query(1, DEFAULT_SIZE))
-        exchange = look_until(
+        exchange = eventually(
             ctx.run.cache,
             ctx.operation.id,
             functools.partial(ctx.send, looking, what),
@@ -192,7 +192,8 @@ def test_new_elements_show(ctx: CheckContext) -> None:
             ctx.judge("list.complete", Listed(what, list(made)), exchange)
             own = only_own(ctx.run, ctx.operation.id, what, found.ids, made)
             ctx.judge("list.complete", own, exchange)
-    ctx.observe("read.delay", "when does a new element show?", told(ctx.run.cache, ctx.operation.id))
+    delay = describe_delay(ctx.run.cache, ctx.operation.id)
+    ctx.observe("read.delay", "when does a new element show?", delay)
     if "beneficiary_id" in ctx.operation.path_parameters:
         _judge_disabled(ctx, fixture, made)
 
@@ -203,7 +204,7 @@ def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, 
     what = "the list after its beneficiary was disabled"
     if not ctx.wanted(what) or not ctx.send(fixture.call("disableBeneficiary"), "it is disabled").succeeded:
         return
-    exchange = look_until(
+    exchange = eventually(
         ctx.run.cache,
         ctx.operation.id,
         functools.partial(ctx.send, fixture.call(ctx.operation.id), what),

@@ -20,7 +20,7 @@ from conformance.contract.traits import traits_of
 from conformance.judge import pages, queries
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Walk, page_of, pages_of, query, walk
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 
 
 @check("list.size-range", "list.out-of-range")
@@ -162,7 +162,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
         counted = itertools.chain(
             [exchange], map(ctx.send, itertools.repeat(exchange.call), itertools.repeat(what))
         )
-        exchange = look_until(
+        exchange = eventually(
             ctx.run.cache,
             ctx.operation.id,
             lambda: next(counted),

@@ -24,7 +24,7 @@ from conformance.judge.timeliness import untimely
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import CreatedResource, created_in, creations
-from conformance.world.lateness import look_until, told
+from conformance.world.habits import describe_delay, eventually
 from conformance.world.samples import marker
 
 #: Rules that hold for every single answer.
@@ -165,7 +165,7 @@ def test_read_equals_create(ctx: CheckContext) -> None:
     made = creations(ctx.run, create)
     for resource in [*made, made[0]]:
         judge_read(ctx, resource, f"read after it was created with {resource.kind}")
-    ctx.observe("read.delay", "when does a write show?", told(ctx.run.cache, ctx.operation.id))
+    ctx.observe("read.delay", "when does a write show?", describe_delay(ctx.run.cache, ctx.operation.id))
 
 
 def judge_read(ctx: CheckContext, made: CreatedResource, what: str) -> None:
@@ -298,7 +298,7 @@ def shown(ctx: CheckContext, purpose: str) -> Exchange:
     """The answer of the check's operation where it has something to show: a list is read until it shows
     an element, as it may lag behind."""
     request = small_list(ctx).call(ctx.operation.id)
-    return look_until(
+    return eventually(
         ctx.run.cache,
         ctx.operation.id,
         lambda: ctx.accept(request, purpose),

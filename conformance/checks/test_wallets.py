@@ -13,7 +13,7 @@ from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAn
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, new_key
 from conformance.world.creations import creations
-from conformance.world.furnishing import furnished
+from conformance.world.habits import prepopulated
 
 #: Networks on which dollars are had, by the examples of section 2.7.
 _NETWORKS = ("ethereum", "polygon")
@@ -128,7 +128,7 @@ def _judge_list(ctx: CheckContext, fixture: AccountFixture, made: list[Exchange]
         return
     expected = f"after refused duplicates: {len(made)} in the list of wallets, with their labels"
     others = set(ids) - {create.get("id") for create in made}
-    own = bool(others) and furnished(ctx.run, "listWallets")
+    own = bool(others) and prepopulated(ctx.run, "listWallets")
     ctx.judge("wallet.duplicate", only_these_wallets(expected, furnished=own), *made, listing)
 
 

@@ -21,8 +21,7 @@ from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import AcceptedBodies
 from conformance.world.cache import Key
 from conformance.world.creations import LETTERS, SIGNS
-from conformance.world.furnishing import only_own
-from conformance.world.lateness import look_until, waited
+from conformance.world.habits import eventually, only_own, waited
 from conformance.world.run_context import RunContext, refusal_of_valid
 from conformance.world.samples import OTHER_CURRENCIES, address, marker
 
@@ -143,7 +142,7 @@ class ListFixture:
             return ids
 
         if self.created:
-            look_until(run.cache, str(self.call.operation), shown, lambda ids: ids >= self.created.keys())
+            eventually(run.cache, str(self.call.operation), shown, lambda ids: ids >= self.created.keys())
 
     def wait(self) -> None:
         """Waits until the next element must show a later `created`."""

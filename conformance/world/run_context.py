@@ -26,7 +26,7 @@ from conformance.wire.transport import new_transport
 from conformance.world.account import AccountFixture
 from conformance.world.accounts import Accounts
 from conformance.world.cache import Key, RunCache
-from conformance.world.lateness import MOST_IN_VAIN, expect_within, look_until, within
+from conformance.world.habits import MOST_IN_VAIN, eventually, expect_within, within
 from conformance.world.made import MadeList
 from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads, withheld
 from conformance.world.samples import Samples
@@ -250,7 +250,7 @@ class RunContext:
         """Sends a call; a GET that is answered 404 again, as what was made a moment ago may be there for
         reads a moment later. An operation that may not exist at all is waited for once."""
         known = str(call.operation) in self.succeeded
-        return look_until(
+        return eventually(
             self.cache,
             str(call.operation),
             lambda: self.send(client, call, purpose),

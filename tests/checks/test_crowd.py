@@ -8,7 +8,6 @@ import pytest
 
 from conformance.checks import load_checks
 from conformance.checks.check import run_check
-from conformance.checks.newest import GROWING_END, growing_end
 from conformance.checks.side_effects import Watch
 from conformance.judge.effects import NONE
 from conformance.judge.findings import Verdict
@@ -19,6 +18,7 @@ from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import MAX_SIZE
+from conformance.world.habits import GROWING_END, growing_end
 from conformance.world.run_context import RunContext
 from tests.faults.catalogue import load
 from tests.faults.harness import LossyTransport, Outcome, checks_of, run_one

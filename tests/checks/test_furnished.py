@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from conformance.reference.behaviour import Behaviour
-from conformance.world.furnishing import furnished
+from conformance.world.habits import prepopulated
 from tests.faults.catalogue import load
 from tests.faults.harness import catch
 from tests.support.runs import run_on
@@ -36,12 +36,12 @@ def test_what_does_not_belong_there_is_seen(rule: str, operation: str, kind: str
 @pytest.mark.parametrize("furnishing", [AccountsFurnished, AccountsFurnishedLater])
 def test_furnished_accounts_are_known(furnishing: type[Behaviour]) -> None:
     run = run_on(compose(furnishing))
-    assert furnished(run, "listVirtualAccounts")
-    assert furnished(run, "listWallets") is (furnishing is AccountsFurnished)
-    assert not furnished(run, "listPayoutDestinations")
+    assert prepopulated(run, "listVirtualAccounts")
+    assert prepopulated(run, "listWallets") is (furnishing is AccountsFurnished)
+    assert not prepopulated(run, "listPayoutDestinations")
 
 
 @hurried()
 def test_elements_of_other_accounts_are_no_furniture() -> None:
     (leak,) = (fault for fault in load() if (fault.rule, fault.operation, fault.kind) == KINDS[0])
-    assert not furnished(run_on(leak.make()), "listVirtualAccounts")
+    assert not prepopulated(run_on(leak.make()), "listVirtualAccounts")

@@ -8,7 +8,7 @@ from conformance.checks import load_checks
 from conformance.checks.check import run_check
 from conformance.judge.findings import Verdict
 from conformance.world.creations import created_in
-from conformance.world.quotas import moved
+from conformance.world.habits import switch_account
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
@@ -63,7 +63,7 @@ def test_account_with_room_is_kept() -> None:
     shared = run.account()
     refused = run.send(shared.client, shared.call(OPERATION, {}), "a body without any field")
     assert refused.refused
-    assert not moved(run, [refused])
+    assert not switch_account(run, [refused])
     assert run.account() is shared
 
 
@@ -74,5 +74,5 @@ def test_no_account_is_left_where_none_takes_more() -> None:
     run = run_on(compose(NoneAtAll))
     shared = run.account()
     refused = run.send(shared.client, shared.call(OPERATION), "one where none is allowed")
-    assert not moved(run, [refused])
+    assert not switch_account(run, [refused])
     assert run.account() is shared

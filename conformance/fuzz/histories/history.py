@@ -20,7 +20,7 @@ from conformance.judge.comparison import objects
 from conformance.judge.expectations import Expectation, predicate
 from conformance.wire.client import race, simultaneous
 from conformance.wire.messages import Call, Exchange
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 from conformance.world.run_context import RunContext
 
 #: Requests of one client with their names, in order.
@@ -99,7 +99,7 @@ class HistoryRecorder:
 
     def look(self, request: Call, purpose: str, good: Callable[[Exchange], bool]) -> Exchange:
         """Reads the state after a history, again until it is good or time is up."""
-        return look_until(self.run.cache, str(request.operation), lambda: self.send(request, purpose), good)
+        return eventually(self.run.cache, str(request.operation), lambda: self.send(request, purpose), good)
 
     def expect(self, rule: str, operation: str, expectation: Expectation, *exchanges: Exchange) -> bool:
         """Judges exchanges by an expectation, as `Recorder.judge` does; it passes only after a race."""

@@ -12,7 +12,7 @@ from conformance.judge.comparison import objects
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture
-from conformance.world.furnishing import added
+from conformance.world.habits import added
 
 RULE = "idempotency.race"
 

@@ -10,7 +10,7 @@ from conformance.fuzz.histories.linearizability import OK, UNKNOWN, Event
 from conformance.judge.comparison import objects
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture
-from conformance.world.furnishing import added
+from conformance.world.habits import added
 
 State = frozenset[Any]
 

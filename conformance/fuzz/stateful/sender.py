@@ -12,7 +12,7 @@ from conformance.judge.expectations import Authenticated, Expectation
 from conformance.judge.oracle import ValidBody
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
-from conformance.world.lateness import look_until
+from conformance.world.habits import eventually
 from conformance.world.run_context import RunContext
 
 
@@ -72,7 +72,7 @@ class Sender:
         self, operation: str, send: Callable[[], Exchange], good: Callable[[Exchange], bool]
     ) -> Exchange:
         """What a read shows: looked at again for a while until it is good."""
-        return look_until(self.run.cache, operation, send, lambda seen: self.lost or good(seen))
+        return eventually(self.run.cache, operation, send, lambda seen: self.lost or good(seen))
 
     def inspect(self) -> None:
         """Judges what came by the invariants; later than by the rule at hand, which says more."""

@@ -15,8 +15,7 @@ from conformance.judge.pages import Listed, element_shows, no_other_labelled, no
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Walk, walk
 from conformance.world.account import call
-from conformance.world.furnishing import added
-from conformance.world.lateness import look_until
+from conformance.world.habits import added, eventually
 
 #: Most pages that one walk reads.
 MAX_PAGES = 12
@@ -62,7 +61,7 @@ class Walker(Sender):
             return self._read(operation, size, filters, payee)
 
         attempts: list[str] = []
-        reading = look_until(
+        reading = eventually(
             self.run.cache, operation, read, lambda seen: self.lost or seen is None or seen.agrees
         )
         if reading is not None and not self.lost:
@@ -73,7 +72,7 @@ class Walker(Sender):
         which lists and their filters compare it."""
         if self.lost:
             return
-        reading = look_until(
+        reading = eventually(
             self.run.cache,
             operation,
             lambda: self._read(operation, 100, Filters(), payee),

@@ -10,7 +10,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import build
 from conformance.world.cache import RunCache
-from conformance.world.lateness import LONGEST, MOST_IN_VAIN, PAUSES, expect_within, look_until, within
+from conformance.world.habits import LONGEST, MOST_IN_VAIN, PAUSES, eventually, expect_within, within
 from conformance.world.run_context import RunContext
 from tests.support.stages import Stage
 from tests.variants.hurry import hurried
@@ -20,7 +20,7 @@ def test_first_good_look_is_the_answer() -> None:
     looks = iter(range(10))
     with hurried():
         begin = time.monotonic()
-        assert look_until(RunCache(), "listWallets", lambda: next(looks), lambda seen: seen == 3) == 3
+        assert eventually(RunCache(), "listWallets", lambda: next(looks), lambda seen: seen == 3) == 3
         assert time.monotonic() - begin >= sum(PAUSES[:3])
     assert next(looks) == 4
 
@@ -28,7 +28,7 @@ def test_first_good_look_is_the_answer() -> None:
 def test_good_at_once_waits_for_nothing() -> None:
     with hurried():
         begin = time.monotonic()
-        assert look_until(RunCache(), "listWallets", lambda: 1, lambda seen: True) == 1
+        assert eventually(RunCache(), "listWallets", lambda: 1, lambda seen: True) == 1
         assert time.monotonic() - begin < PAUSES[0]
 
 
@@ -37,12 +37,12 @@ def test_five_seconds_are_waited_before_anybody_is_blamed() -> None:
     with hurried():
         for _ in range(MOST_IN_VAIN):
             begin = time.monotonic()
-            look_until(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
+            eventually(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
             assert time.monotonic() - begin > 5
         before = len(looks)
-        look_until(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
+        eventually(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
         assert len(looks) == before + 1
-        look_until(cache, "listAccounts", lambda: looks.append(1), lambda seen: False)
+        eventually(cache, "listAccounts", lambda: looks.append(1), lambda seen: False)
         assert len(looks) == before + 1 + 1 + len(PAUSES)
 
 
@@ -51,7 +51,7 @@ def test_target_file_says_how_late_a_write_may_show() -> None:
     expect_within(cache, 60)
     with hurried():
         begin = time.monotonic()
-        look_until(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
+        eventually(cache, "listWallets", lambda: looks.append(1), lambda seen: False)
         assert 60 <= time.monotonic() - begin < 61
     assert len(looks) < 25
     expect_within(cache, 1)
@@ -61,7 +61,7 @@ def test_target_file_says_how_late_a_write_may_show() -> None:
 def test_what_is_old_enough_to_show_is_not_waited_for() -> None:
     looks: list[int] = []
     with hurried():
-        look_until(
+        eventually(
             RunCache(), "listWallets", lambda: looks.append(1), lambda seen: False, until=time.time() + 0.1
         )
         assert len(looks) == 3

@@ -1,0 +1,321 @@
+"""Habits of a server that the specification leaves open, found out once in a run.
+
+Writes may show late (eventual consistency), an account may hold so many of a kind and no more (quotas), a
+new account may come with contents (pre-populated lists), and a customer's list grows at one of its ends.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from conformance.contract import timestamps
+from conformance.contract.operations import match
+from conformance.contract.traits import ADDS_TO
+from conformance.judge.comparison import objects
+from conformance.judge.effects import marked
+from conformance.judge.expectations import Expectation
+from conformance.judge.findings import Inconclusive
+from conformance.judge.pages import none_of_another
+from conformance.wire.messages import Exchange
+from conformance.wire.pages import MAX_SIZE, Newest, Page, Send, newest, page_of, pages_of, query
+from conformance.world.account import AccountFixture, call
+from conformance.world.cache import Key, RunCache
+
+if TYPE_CHECKING:
+    from conformance.world.run_context import RunContext
+
+T = TypeVar("T")
+
+
+# ---------------------------------------------------------------------- eventual consistency
+
+
+#: Pauses between looks in seconds; more than five together.
+PAUSES = (0.05, 0.1, 0.25, 0.5, 1.0, 1.6, 2.0)
+
+#: Seconds within which a write shows, where the target file says nothing longer ([limits] shows_within).
+LONGEST = sum(PAUSES)
+
+#: Longest pause between two looks, in seconds.
+LONGEST_PAUSE = 10.0
+
+#: Waits in vain for one operation after which it is not waited for again.
+MOST_IN_VAIN = 2
+
+_WITHIN = Key[float]("seconds within which a write shows")
+_IN_VAIN = Key[int]("how often a change never showed")
+_LONGEST = Key[float]("seconds after which a change showed at the latest")
+_WAITED = Key[float]("seconds that changes which showed were waited for")
+
+
+def expect_within(cache: RunCache, seconds: float) -> None:
+    """Takes the seconds within which a write shows in later reads and lists, by the target file."""
+    cache.put(_WITHIN, max(seconds, LONGEST))
+
+
+def within(cache: RunCache) -> float:
+    """Seconds within which a write shows in later reads and lists, where it shows at all."""
+    return cache.find(_WITHIN) or LONGEST
+
+
+def _pauses(seconds: float) -> Iterator[float]:
+    """Ever longer pauses, `seconds` together."""
+    yield from PAUSES
+    passed = LONGEST
+    while passed < seconds:
+        pause = min(max(PAUSES[-1], passed / 4), LONGEST_PAUSE, seconds - passed)
+        passed += pause
+        yield pause
+
+
+def eventually(
+    cache: RunCache,
+    operation: str,
+    look: Callable[[], T],
+    good: Callable[[T], bool],
+    *,
+    in_vain: int = MOST_IN_VAIN,
+    until: float | None = None,
+) -> T:
+    """Looks until the result is good, with ever longer pauses; returns the last result.
+
+    Where an operation has been waited for in vain so many times, it is not waited for again. Nor is it after
+    `until`, in Unix seconds of the local clock: what it is about is old enough to show.
+    """
+    seen = look()
+    before = cache.get(_IN_VAIN.of(operation), lambda: 0)
+    if good(seen) or before >= in_vain:
+        return seen
+    begun = time.monotonic()
+    for pause in _pauses(within(cache)):
+        if until is not None and time.time() > until:
+            break
+        time.sleep(pause)
+        seen = look()
+        if good(seen):
+            late = time.monotonic() - begun
+            cache.put(_WAITED, waited(cache) + late)
+            cache.put(_LONGEST.of(operation), max(late, delay(cache, operation)))
+            return seen
+    cache.put(_IN_VAIN.of(operation), before + 1)
+    return seen
+
+
+def delay(cache: RunCache, operation: str) -> float:
+    """Longest delay in seconds until a change showed in an operation's answers."""
+    return cache.find(_LONGEST.of(operation)) or 0.0
+
+
+def waited(cache: RunCache) -> float:
+    """Seconds that a run has waited in all for changes that showed in the end."""
+    return cache.find(_WAITED) or 0.0
+
+
+def describe_delay(cache: RunCache, operation: str) -> str:
+    """Describes the delay of changes in an operation's answers, alike in every run of a server."""
+    seconds = delay(cache, operation)
+    if not seconds:
+        return "at once"
+    longest = within(cache)
+    known = "five" if longest == LONGEST else f"{longest:g}"
+    return "within a second" if seconds < 1 else f"within {known} seconds"
+
+
+# ---------------------------------------------------------------------- quotas
+
+
+#: Operations whose resources a server may limit in number in one account or beneficiary.
+LIMITED = ("createBeneficiary", "createPayoutDestination", "createVirtualAccount")
+
+#: Accounts that a run leaves at most.
+_MOST_LEFT = 20
+
+_LEFT = Key[int]("how many full accounts were left")
+
+
+def switch_account(run: RunContext, exchanges: Sequence[Exchange]) -> bool:
+    """Moves shared fixtures to new accounts where a quota is reached; True if it did.
+
+    `exchanges` are those of a check that could not judge: an account is full if it refuses the last refused
+    create again and a new account takes it."""
+    refused = [exchange for exchange in exchanges if exchange.operation in LIMITED and exchange.refused]
+    left = run.cache.find(_LEFT) or 0
+    if run.read_only or not refused or refused[-1].organization != "primary" or left >= _MOST_LEFT:
+        return False
+    account = _full(run, refused[-1])
+    if not account:
+        return False
+    run.cache.put(_LEFT, left + 1)
+    run.accounts.leave(account)
+    return True
+
+
+def _full(run: RunContext, refused: Exchange) -> str:
+    """The account that takes no more of what a request creates, although a new one does; "" where it does."""
+    called = match(refused.method, refused.call.path)
+    if called is None:
+        return ""
+    operation, ids = called[0].id, called[1]
+    try:
+        fixture = run.account(fresh=True)
+        body = fixture.body(operation)
+        again = run.send(fixture.client, call(operation, ids, body), "is there room for one more?")
+        if (
+            again.succeeded
+            or not run.send(fixture.client, fixture.call(operation), "in a new account?").succeeded
+        ):
+            return ""
+    except Inconclusive:
+        return ""
+    return ids["account_id"]
+
+
+# ---------------------------------------------------------------------- pre-populated lists
+
+
+#: Lists that a server may pre-populate: section 4 does not say that they begin empty.
+POPULATED = ("listVirtualAccounts", "listWallets")
+
+_POPULATED = Key[bool]("whether lists of new accounts are pre-populated")
+
+#: Seconds by which the times of one request may differ where they are cut or rounded.
+_ROUNDING = 1
+
+
+def prepopulated(run: RunContext, operation: str) -> bool:
+    """Detects a list that is not empty in a new account. Its elements count as the server's own if no request
+    of the run made them and none is older than the account. Raises Inconclusive where no account can be
+    made."""
+    if operation not in POPULATED:
+        return False
+    return run.cache.get(_POPULATED.of(operation), lambda: _find_out_contents(run, operation))
+
+
+def _find_out_contents(run: RunContext, operation: str) -> bool:
+    if not made_by(run, operation):
+        # Something that a list of other accounts' elements would show.
+        elsewhere = run.account(fresh=True)
+        run.send(elsewhere.client, elsewhere.call(ADDS_TO[operation]), "an element of another account")
+    fixture = run.account(fresh=True)
+    listing = fixture.call(operation).with_query(query(1, MAX_SIZE))
+    exchange = eventually(
+        run.cache,
+        f"{operation} of a new account",
+        lambda: run.send(fixture.client, listing, "does a new account come with something in it?"),
+        lambda seen: (page := page_of(seen)) is None or bool(page.items),
+    )
+    items = objects(exchange.get("items")) if page_of(exchange) else []
+    known = made_by(run, operation)
+    return bool(items) and all(_came_with(fixture.account, item, known) for item in items)
+
+
+def _came_with(account: Exchange, item: Mapping[str, Any], known: Collection[str]) -> bool:
+    """True if an element may have come with an account: no request made it, and it is no older."""
+    opened, came = timestamps.parse(account.get("created")), timestamps.parse(item.get("created"))
+    if opened is None or came is None or came < opened - _ROUNDING:
+        return False
+    return item.get("id") not in known and not marked(item)
+
+
+def made_by(run: RunContext, operation: str) -> set[str]:
+    """The ids of the elements of an operation's lists that the run has made anywhere."""
+    return {made.id for made in run.made.resources if made.operation == ADDS_TO[operation]}
+
+
+def only_own(
+    run: RunContext,
+    operation: str,
+    what: str,
+    shown: Collection[str],
+    created: Collection[str],
+    strangers: Mapping[str, str] | None = None,
+    *,
+    exact: bool = True,
+) -> Expectation:
+    """A list, which showed the ids `shown`, shows nothing of another parent; with `exact`, none but the
+    created elements and what the server itself puts into new accounts."""
+    others = set(shown) - set(created)
+    if exact and others and prepopulated(run, operation):
+        exact = False
+        elsewhere = dict.fromkeys(others & made_by(run, operation), "another account's")
+        strangers = {**elsewhere, **(strangers or {})}
+    seen = set(shown)
+    others_shown = [
+        [identifier, whose] for identifier, whose in (strangers or {}).items() if identifier in seen
+    ]
+    return none_of_another(
+        f"{what}: only elements that were created there",
+        created=[identifier for identifier in created if identifier in seen],
+        strangers=others_shown,
+        exact=exact,
+    )
+
+
+def added(
+    run: RunContext, operation: str, items: Iterable[Mapping[str, Any]], known: Collection[str]
+) -> set[str]:
+    """The ids of those elements of a list that are not `known` and that the server itself may have put there:
+    nothing of a request shows in them."""
+    unknown = {str(item.get("id")) for item in items if not marked(item)}.difference(known)
+    unknown = unknown and unknown - made_by(run, operation)
+    return unknown if unknown and prepopulated(run, operation) else set()
+
+
+# ---------------------------------------------------------------------- where a list grows
+
+
+#: The end at which a customer's list of accounts grows.
+GROWING_END = Key[str]("where a customer's list of accounts grows")
+
+#: The remedy for a list that is too long to be read.
+FEWER_ACCOUNTS = "Name a customer with fewer accounts: [primary] customer_id."
+
+#: Seconds before each look for new accounts: a list may show them late.
+_LOOKS_FOR_NEW = (0.0, 0.3, 2.0, 3.0)
+
+#: Pages after the one that was the last before, at most, that are read for them.
+_LAST_PAGES = 2
+
+#: Accounts that are created to see where they show: one may be at an end by chance.
+_CREATED = 3
+
+
+def newest_accounts(run: RunContext, send: Send, fixture: AccountFixture, since: int, total: int) -> Newest:
+    """The accounts that came since the list had `since` elements; `total` is how many it has now."""
+    place = growing_end(run, send, fixture) if total > MAX_SIZE else ""
+    return newest(send, fixture.call("listAccounts"), since, place)
+
+
+def growing_end(run: RunContext, send: Send, fixture: AccountFixture) -> str:
+    """The end of the list at which new accounts show: "start", "end", or "" for neither."""
+    return run.cache.get(GROWING_END.of(fixture.customer_id), lambda: _find_out_end(send, fixture))
+
+
+def _find_out_end(send: Send, fixture: AccountFixture) -> str:
+    """New accounts are as near to an end as the number of those that came since lets them be: at any end of
+    an order that says nothing of age, an old one is as likely."""
+
+    def look(number: int, purpose: str) -> Page | None:
+        return page_of(send(fixture.call("listAccounts").with_query(query(number, MAX_SIZE)), purpose))
+
+    before = look(1, "how many accounts are there?")
+    if before is None or before.total is None:
+        return ""
+    created = {str(fixture.create("createAccount").get("id")) for _ in range(_CREATED)}
+    for pause in _LOOKS_FOR_NEW:
+        time.sleep(pause)
+        first = look(1, "are new accounts first?")
+        if first is None or first.total is None:
+            return ""
+        if created <= set(first.ids[: max(0, first.total - before.total)]):
+            return "start"
+        shown: list[str] = []
+        begin = before.total // MAX_SIZE + 1
+        for number in range(begin, min(pages_of(first.total, MAX_SIZE), begin + _LAST_PAGES) + 1):
+            page = look(number, "are new accounts last?")
+            shown += page.ids if page else []
+        if created <= set(shown[before.total % MAX_SIZE :]):
+            return "end"
+    return ""

@@ -183,16 +183,22 @@ class Filtered:
             started = {element.id for element in self.elements if element.created >= early.created}
             ended = {element.id for element in self.elements if element.created < late.created}
             same = {element.id for element in self.elements if element.currency == currency}
-            pairs = [(started, ended), (started, same), (ended, same)]
-            # First that each filter of a pair leaves out something of the other, then that something is left.
-            score = sum(3 * (not left <= other) for pair in pairs for left, other in (pair, pair[::-1]))
-            score += sum(bool(left & other) for left, other in pairs) + bool(started & ended & same)
+            score = _difference(started, ended, same)
             if score > best:
                 best, chosen = score, (early, late, currency)
         return chosen
 
     def _unused(self) -> str:
         return "disabled" if "beneficiary_id" in self.ctx.operation.path_parameters else "suspended"
+
+
+def _difference(*kept: set[str]) -> int:
+    """How well filters that keep these elements are told from one another: first by each leaving out some
+    that another keeps, then by some being left for two and for all of them. {1, 2}, {2, 3} and {1, 3} come
+    to 6 times 3, and 3 for the pairs."""
+    apart = sum(not left <= other for left, other in itertools.permutations(kept, 2))
+    shared = sum(bool(left & other) for left, other in itertools.combinations(kept, 2))
+    return 3 * apart + shared + bool(set.intersection(*kept))
 
 
 def holds(expectation: Expectation, *exchanges: Exchange) -> bool:

@@ -130,16 +130,15 @@ def test_every_resource_has_its_own_id(ctx: CheckContext) -> None:
             with contextlib.suppress(Inconclusive):
                 elsewhere = ctx.run.account(owner=organization, fresh=True).call(operation)
                 made.append(ctx.send(elsewhere, f"one in another account ({organization})", organization))
+    accepted = [each for each in made if each.succeeded and isinstance(each.get("id"), str)]
     ids: dict[str, Exchange] = {}
-    for exchange in made:
-        made_id = exchange.get("id")
-        if not exchange.succeeded or not isinstance(made_id, str):
-            continue
-        other = ids.setdefault(made_id, exchange)
-        its_own = different_ids(f"{exchange.purpose}: an id of its own")
-        ctx.judge(
-            "format.id-unique", its_own if other is not exchange else Accepted("the first"), exchange, other
-        )
+    for exchange in accepted:
+        other = ids.setdefault(str(exchange.get("id")), exchange)
+        if other is exchange:
+            other = accepted[0]
+        if other is not exchange:
+            its_own = different_ids(f"{exchange.purpose}: an id of its own")
+            ctx.judge("format.id-unique", its_own, exchange, other)
 
 
 @predicate

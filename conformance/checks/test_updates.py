@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from conformance.checks.beneficiaries import (
     Beneficiary,
@@ -22,7 +23,7 @@ from conformance.judge.expectations import Accepted, predicate
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
-from conformance.world.account import call
+from conformance.world.account import AccountFixture, call
 from conformance.world.bodies import AcceptedBodies
 from conformance.world.creations import LETTERS, LINES, SIGNS, grouped_phones
 from conformance.world.run_context import RunContext
@@ -85,6 +86,40 @@ def _tolerated(run: RunContext) -> dict[str, Body]:
     return bodies
 
 
+@dataclass(frozen=True)
+class _Change:
+    """A PATCH and its beneficiary, by the name of its probe; a server may refuse one with a `trial`, which is
+    another beneficiary with a like body."""
+
+    probe: str
+    name: str
+    body: Body
+    person: Beneficiary
+    trial: tuple[Beneficiary, Body] | None = None
+
+
+def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
+    """The changes that the run wants, each with a new beneficiary."""
+    for name, body in changes(ctx.run).items():
+        if ctx.wanted(name):
+            yield _Change(name, name, body, Beneficiary(ctx, fixture))
+    shapes = AcceptedBodies(ctx.run, "createBeneficiary")
+    if ctx.wanted(_BUSINESS) and shapes.accepted("business"):
+        company = {"company_name": f"Compilers {samples.marker()}"}
+        for name, body, shape in (
+            ("company_name", company, "business"),
+            ("note of a business", {"note": "changed"}, "business"),
+            ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
+        ):
+            person = Beneficiary(ctx, fixture, shapes.body(shape, fixture) if shape else None)
+            yield _Change(_BUSINESS, name, body, person)
+    bodies = _tolerated(ctx.run)
+    for name, trial in _tolerated(ctx.run).items():
+        if ctx.wanted(name):
+            first, second = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
+            yield _Change(name, name, bodies[name], second, (first, trial))
+
+
 @check("beneficiary.update", "beneficiary.update-moves-updated")
 def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     """Each field is changed alone, and several at once, each time on a beneficiary of its own with all
@@ -93,35 +128,18 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     fixture = ctx.account(fresh=True)
     bystander = Beneficiary(ctx, fixture)
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
-    alone = changes(ctx.run)
-    people = [(name, body, Beneficiary(ctx, fixture)) for name, body in alone.items() if ctx.wanted(name)]
-    shapes = AcceptedBodies(ctx.run, "createBeneficiary")
-    company = {"company_name": f"Compilers {samples.marker()}"}
-    if ctx.wanted(_BUSINESS) and shapes.accepted("business"):
-        people.append(("company_name", company, Beneficiary(ctx, fixture, shapes.body("business", fixture))))
-        business = Beneficiary(ctx, fixture, shapes.body("business", fixture))
-        people.append(("note of a business", {"note": "changed"}, business))
-        to_business = {"beneficiary_type": "business", **company}
-        people.append(("beneficiary_type and company_name", to_business, Beneficiary(ctx, fixture)))
-    tolerated = [
-        (name, trial, body, Beneficiary(ctx, fixture), Beneficiary(ctx, fixture))
-        for (name, trial), body in zip(_tolerated(ctx.run).items(), _tolerated(ctx.run).values(), strict=True)
-        if ctx.wanted(name)
-    ]
-    others = [*(person for *_, person in people), *(second for *_, second in tolerated)]
-    last = [bystander, *others][-1].created
+    planned = list(_planned(ctx, fixture))
+    last = planned[-1].person.created if planned else bystander.created
     # One wait for all: a server may show whole seconds.
     wait_past(last.get("updated"), arrived(last))
     # What was read before may be kept by a cache.
-    if people:
-        people[0][2].read("a beneficiary before it is changed")
-    for name, body, person in people:
-        ctx.wanted(name if name in alone else _BUSINESS)
-        _judge_update(ctx, person, body, f"a PATCH of {name}", aside)
-    for name, trial, body, first, second in tolerated:
-        ctx.wanted(name)
-        if first.patch(trial, f"a PATCH of {name}").succeeded:
-            _judge_update(ctx, second, body, f"a PATCH of {name}", aside)
+    if planned and planned[0].trial is None:
+        planned[0].person.read("a beneficiary before it is changed")
+    for change in planned:
+        ctx.wanted(change.probe)
+        what = f"a PATCH of {change.name}"
+        if change.trial is None or change.trial[0].patch(change.trial[1], what).succeeded:
+            _judge_update(ctx, change.person, change.body, what, aside)
     created = document(bystander.created)
     purpose = "another beneficiary of the account, after all of that"
     untouched = bystander.read_until(purpose, created, aside)

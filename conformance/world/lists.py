@@ -6,7 +6,8 @@ differ, and are as different from one another as the server allows.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import itertools
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -262,9 +263,19 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
         for operation, list_fixture in made.items()
         if isinstance(list_fixture, ListFixture)
     }
+    known = {operation: _thirds([each for each in plan if each.known]) for operation, plan in plans.items()}
+    others = {operation: iter([each for each in plan if not each.known]) for operation, plan in plans.items()}
     for batch in range(3):
         for operation, list_fixture in list_fixtures.items():
-            _add_batch(run, fixture, list_fixture, plans[operation], batch)
+            # What the server must know is always tried; of the rest, no more once it has refused several.
+            for planned in known[operation][batch]:
+                _add_one(run, fixture, list_fixture, planned)
+            while (
+                len(list_fixture.created) < SMALL * (batch + 1) // 3
+                and list_fixture.refusals < _MOST_REFUSALS
+                and (other := next(others[operation], None)) is not None
+            ):
+                _add_one(run, fixture, list_fixture, other)
         if batch == 1:
             _add_strangers(run, fixture, list_fixtures)
         if batch < 2:
@@ -275,28 +286,10 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     return made
 
 
-def _add_batch(
-    run: RunContext, fixture: AccountFixture, list_fixture: ListFixture, plan: list[Planned], batch: int
-) -> None:
-    """Adds a third of the elements, taking from the plan what is used up.
-
-    What the server must know is spread over the batches and always tried; of the rest it is not asked for
-    more once it has refused several.
-    """
-    known = [planned for planned in plan if planned.known]
-    for planned in known[: -(-len(known) // (3 - batch))]:
-        plan.remove(planned)
-        _add_one(run, fixture, list_fixture, planned)
-    while (
-        plan
-        and len(list_fixture.created) < SMALL * (batch + 1) // 3
-        and list_fixture.refusals < _MOST_REFUSALS
-    ):
-        unknown = next((planned for planned in plan if not planned.known), None)
-        if unknown is None:
-            break
-        plan.remove(unknown)
-        _add_one(run, fixture, list_fixture, unknown)
+def _thirds(plan: Sequence[Planned]) -> list[Sequence[Planned]]:
+    """The plan in three parts, the first ones longer by one where it cannot be shared evenly."""
+    ends = [0, *itertools.accumulate((len(plan) + longer) // 3 for longer in (2, 1, 0))]
+    return [plan[start:end] for start, end in itertools.pairwise(ends)]
 
 
 def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture, planned: Planned) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from conformance.contract.operations import OPERATIONS
@@ -53,14 +55,14 @@ class Walker(Sender):
         if self.lost:
             return
 
-        def read() -> Reading | None:
-            if filters.status and attempts:
-                # A job may have given an element another status meanwhile.
-                self.learn(operation, payee)
-            attempts.append(operation)
-            return self._read(operation, size, filters, payee)
+        def readings() -> Iterator[Reading | None]:
+            while True:
+                yield self._read(operation, size, filters, payee)
+                if filters.status:
+                    # A job may have given an element another status meanwhile.
+                    self.learn(operation, payee)
 
-        attempts: list[str] = []
+        read = functools.partial(next, readings())
         reading = eventually(
             self.run.cache, operation, read, lambda seen: self.lost or seen is None or seen.agrees
         )

@@ -52,16 +52,11 @@ class Beneficiary:
         return self.ctx.send(call("disableBeneficiary", self.ids), purpose)
 
 
-def arrived(exchange: Exchange) -> float:
-    """When an answer came, as Unix seconds of the local clock."""
-    return exchange.started + exchange.elapsed
-
-
 def wait_for_later(read: Exchange, *others: Exchange) -> None:
     """Waits until what a change sets to the time is later than what a read shows, in as few digits as any of
     these answers shows it: each operation may have its own precision."""
     for exchange in (read, *others):
-        wait_past(exchange.get("updated"), arrived(read))
+        wait_past(exchange.get("updated"), read.arrived)
 
 
 def unreliable(created: Exchange, read: Exchange) -> list[str]:

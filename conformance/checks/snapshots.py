@@ -6,6 +6,7 @@ of which `look` sends the requests that take a snapshot, and `compare` tells an 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -51,7 +52,7 @@ class Requests:
 
 
 @dataclass
-class Snapshot:
+class Snapshot(ABC):
     """What looks, in their order, show of the things that an operation may change."""
 
     looks: Sequence[Exchange]
@@ -62,22 +63,22 @@ class Snapshot:
     hidden: ClassVar[str] = ""
 
     @classmethod
+    @abstractmethod
     def look(cls, watch: Watch) -> Snapshot:
         """Takes a snapshot. Raises NotSeen."""
-        raise NotImplementedError
 
+    @abstractmethod
     def shown(self) -> Any:
-        """What the looks show; None where they do not show it."""
-        raise NotImplementedError
+        """Contents that the looks show; None where they show none."""
 
+    @abstractmethod
     def compare(self, before: Snapshot, requests: Requests) -> Effect:
-        """What has changed since the snapshot `before`, of which the requests may be the cause.
+        """Compares with the snapshot `before`; returns the effect that the requests may have had.
 
-        Raises CannotTell where a snapshot does not show it."""
-        raise NotImplementedError
+        Raises CannotTell where a snapshot shows nothing."""
 
     def read(self) -> Any:
-        """What the looks show. Raises CannotTell where they do not show it."""
+        """Contents that the looks show. Raises CannotTell where they show none."""
         for look in self.looks:
             if not look.succeeded:
                 raise CannotTell(f"{look.operation}, which shows the effect, was answered {look.described()}")

@@ -12,6 +12,7 @@ from conformance.contract.fields import documented
 from conformance.judge.comparison import document, same
 from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
+from conformance.wire.json_text import all_objects, all_texts
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, identifier
 
@@ -80,8 +81,8 @@ def shows_nothing_of(
     answer, private, own = exchanges[0], exchanges[1 : 1 + others], exchanges[1 + others :]
     if not answer.refused:
         raise CannotTell(f"{answer.purpose} was answered {answer.described()}, not refused")
-    familiar = {text for exchange in own for text in _texts(_documented(exchange))} | set(known)
-    found = {text for exchange in private for text in _texts(_documented(exchange))} | set(texts)
+    familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
+    found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
     # What both organizations' resources hold alike is a constant, and tells nothing.
     facts = sorted(text for text in found - familiar if _is_telling(text))
     shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
@@ -91,7 +92,7 @@ def shows_nothing_of(
 def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
     """Which of the facts an answer shows although the request did not hold it; empty if none."""
     sent = _sent(answer)
-    shown = list(_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
+    shown = list(all_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
     shown += [value for _, value in answer.response_headers]
     for fact in facts:
         if fact not in sent and any(fact in text for text in shown):
@@ -101,8 +102,9 @@ def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
 
 def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
     """Which member of the documents an answer has, its value included; empty if none."""
-    sent, given = _sent(answer), set(_texts(_json(answer.call)))
-    for name, value in _members(answer.document):
+    sent, given = _sent(answer), set(all_texts(_json(answer.call)))
+    members = [member for shown in all_objects(answer.document) for member in shown.items()]
+    for name, value in members:
         if value in (None, "", [], {}):
             continue
         if isinstance(value, str) and (value in given or value in sent or _may_be_now(value)):
@@ -145,25 +147,3 @@ def _json(request: Call) -> Any:
         return request.document
     except (ValueError, RecursionError):
         return None
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """All strings in a JSON value; deep nesting, which only a hostile answer has, is not followed."""
-    for _, member in _members({"": value}):
-        if isinstance(member, str):
-            yield member
-        elif isinstance(member, list):
-            yield from (item for item in member if isinstance(item, str))
-
-
-def _members(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
-    """All members of all objects in a JSON value, down to a depth that no valid answer reaches."""
-    if depth > 20:
-        return
-    if isinstance(value, dict):
-        for name, member in value.items():
-            yield name, member
-            yield from _members(member, depth + 1)
-    elif isinstance(value, list):
-        for member in value:
-            yield from _members(member, depth + 1)

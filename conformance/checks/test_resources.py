@@ -8,7 +8,6 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from conformance.checks.beneficiaries import arrived
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
 from conformance.checks.members import judge_member, judge_members, look_for
@@ -322,7 +321,7 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
     rule, operation = "format.timestamp-current", ctx.operation.id
     if ctx.operation.traits.creates:
         earlier = creations(ctx.run, operation)[0].exchange
-        time.sleep(max(0.0, APART - (time.time() - arrived(earlier))))
+        time.sleep(max(0.0, APART - (time.time() - earlier.arrived)))
         answers = [
             ctx.accept(created_in(ctx.run, operation).call(operation), "a new resource, to tell the time by")
         ]

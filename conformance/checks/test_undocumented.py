@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
@@ -13,6 +12,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.expectations import predicate, unusable
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
+from conformance.wire.json_text import all_objects
 from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import identifier
 from conformance.world.creations import creations
@@ -74,21 +74,9 @@ def hides(exchanges: Sequence[Exchange], identifier: str, members: Sequence[str]
     answer = exchanges[0]
     if reason := unusable(answer):
         raise reason
-    for shown in _objects(answer.document) if answer.succeeded else ():
+    for shown in all_objects(answer.document) if answer.succeeded else ():
         if shown.get("id") == identifier:
             others = [name for name in members if name != "id" and name in shown]
             if others:
                 return f"{answer.status} with {', '.join(['id', *others[:2]])}"
     return ""
-
-
-def _objects(value: Any) -> Iterator[dict[str, Any]]:
-    """The objects in a JSON value, at any depth."""
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
-            case dict() as members:
-                yield members
-                waiting += members.values()
-            case list() as elements:
-                waiting += elements

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from conformance.checks.beneficiaries import (
     Beneficiary,
     Body,
-    arrived,
     judge_beneficiary,
     judge_moved,
     unreliable,
@@ -131,7 +130,7 @@ def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     planned = list(_planned(ctx, fixture))
     last = planned[-1].person.created if planned else bystander.created
     # One wait for all: a server may show whole seconds.
-    wait_past(last.get("updated"), arrived(last))
+    wait_past(last.get("updated"), last.arrived)
     # What was read before may be kept by a cache.
     if planned and planned[0].trial is None:
         planned[0].person.read("a beneficiary before it is changed")

@@ -70,4 +70,4 @@ def _clock(exchange: Exchange) -> tuple[float, float]:
     try:
         return parsedate_to_datetime(exchange.header("date") or "").timestamp(), MARGIN
     except (TypeError, ValueError, OverflowError):
-        return exchange.started + exchange.elapsed, MARGIN + _UNTOLD
+        return exchange.arrived, MARGIN + _UNTOLD

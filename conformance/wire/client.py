@@ -370,5 +370,5 @@ def simultaneous(exchanges: Iterable[Exchange]) -> int:
     changes = []
     for exchange in exchanges:
         if exchange.status is not None and not exchange.throttled:
-            changes += [(exchange.started, 1), (exchange.started + exchange.elapsed, -1)]
+            changes += [(exchange.started, 1), (exchange.arrived, -1)]
     return max(accumulate(change for _, change in sorted(changes)), default=0)

@@ -27,7 +27,7 @@ class ServerClock:
         except (TypeError, ValueError, OverflowError):
             return
         # The header was cut to the second, so on average the server is half a second further.
-        self.offset = date + 0.5 - (exchange.started + exchange.elapsed)
+        self.offset = date + 0.5 - exchange.arrived
         if abs(self.offset) < 1.5:
             self.offset = 0.0
         self.calibrated = True

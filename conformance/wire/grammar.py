@@ -6,12 +6,12 @@ request beyond the sizes that front ends limit by habit; a query or body that re
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
 from urllib.parse import unquote
 
+from conformance.wire import json_text
 from conformance.wire.messages import Exchange
 
 #: Bytes of the longest target, header field and body that every front end hands on.
@@ -60,23 +60,11 @@ def _resembles_attack(exchange: Exchange) -> bool:
     if _ATTACK.search(unquote(exchange.target.partition("?")[2])):
         return True
     try:
-        texts = _texts(json.loads(exchange.request_body or b"null"))
+        document = json.loads(exchange.request_body or b"null")
     except (ValueError, RecursionError):
         return bool(_ATTACK_IN_RAW_TEXT.search(exchange.request_body.decode("utf-8", "replace")))
-    return any(_ATTACK.search(text) for text in texts)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """The strings of a JSON value, names of members included."""
-    waiting = [value]
-    while waiting:
-        match waiting.pop():
-            case str() as text:
-                yield text
-            case dict() as members:
-                waiting += [*members, *members.values()]
-            case list() as elements:
-                waiting += elements
+    names = itertools.chain.from_iterable(json_text.all_objects(document))
+    return any(_ATTACK.search(text) for text in itertools.chain(json_text.all_texts(document), names))
 
 
 def is_odd(target: str) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 #: Nesting beyond which a text is taken for no JSON; answers of the API nest four deep.
@@ -44,6 +45,27 @@ def depth(body: bytes) -> int:
     # Brackets inside strings matter seldom, so strings are only left out where they might.
     found = _deepest(body)
     return found if found <= MAX_DEPTH else _deepest(_STRINGS.sub(b"", body))
+
+
+def values(value: Any) -> Iterator[Any]:
+    """All values within a JSON value, itself first: members and elements in their order, at any depth."""
+    waiting = [value]
+    while waiting:
+        yield (found := waiting.pop())
+        if isinstance(found, dict):
+            waiting += reversed(found.values())
+        elif isinstance(found, list):
+            waiting += reversed(found)
+
+
+def all_texts(value: Any) -> Iterator[str]:
+    """All strings within a JSON value; the names of members are none."""
+    return (found for found in values(value) if isinstance(found, str))
+
+
+def all_objects(value: Any) -> Iterator[dict[str, Any]]:
+    """All objects within a JSON value."""
+    return (found for found in values(value) if isinstance(found, dict))
 
 
 def _deepest(text: bytes) -> int:

@@ -202,6 +202,11 @@ class Exchange:
         return self.call.operation
 
     @property
+    def arrived(self) -> float:
+        """Time at which the answer came, in Unix seconds of the local clock."""
+        return self.started + self.elapsed
+
+    @property
     def nonce(self) -> str | None:
         """The nonce that was sent."""
         return self.request_header(signing.NONCE)

@@ -149,7 +149,7 @@ class ListFixture:
         """Waits until the next element must show a later `created`."""
         if self.created:
             last = list(self.created.values())[-1]
-            wait_past(last.get("created"), last.started + last.elapsed)
+            wait_past(last.get("created"), last.arrived)
 
 
 def small_list(run: RunContext, operation: str) -> ListFixture:

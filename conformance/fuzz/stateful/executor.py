@@ -229,7 +229,7 @@ class Driver(Repeater, Walker):
         if not self.judge(rule, on, Accepted("the beneficiary"), exchange):
             return
         payee.shown = {**payee.shown, "updated": exchange.get("updated")}
-        payee.at = exchange.started + exchange.elapsed
+        payee.at = exchange.arrived
         self._members(payee, exchange, rule, on)
         expected = sorted(destination.id for destination in payee.destinations)
         exactly = Equal("payout_destinations", At("payout_destinations"), expected, "ids")

@@ -125,7 +125,7 @@ class Model:
         self.changes += 1
         identifier = str(document.get("id"))
         answers = [answer] if answer else []
-        at = answer.started + answer.elapsed if answer else 0.0
+        at = answer.arrived if answer else 0.0
         match TRAITS[operation].creates:
             case "beneficiary":
                 self.payees.append(

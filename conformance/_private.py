@@ -93,8 +93,8 @@ def colour_again(reporter: Any) -> None:
 
 
 def terminal_writer(reporter: Any) -> Any:
-    """What a terminal reporter writes with, line by line. Assumes _tw; without it a writer of pytest's own to
-    the standard output serves."""
+    """Writer of a terminal reporter, line by line. Assumes _tw; without it a writer of pytest's own to the
+    standard output serves."""
     from _pytest._io import TerminalWriter
 
     return getattr(reporter, "_tw", None) or TerminalWriter()
@@ -104,7 +104,7 @@ def terminal_writer(reporter: Any) -> Any:
 
 
 def sent_too_much(body: Any) -> bool:
-    """Whether a server has sent more than its answer, whose body this is, which was read.
+    """True if a server has sent more than its answer, whose body this is, which was read.
 
     What is left over would be taken for the beginning of the next answer on the connection. Assumes how httpx
     and httpcore nest the streams of a body, and that h11 tells its trailing data; otherwise nothing is seen.

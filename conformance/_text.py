@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-#: How many characters of a value a message shows.
+#: Most characters of a value that a message shows.
 SHOWN = 80
 
 

@@ -1,4 +1,4 @@
-"""What the checks of section 5 share: calls that pass authentication, and judgements of those that do not."""
+"""Calls that pass authentication, and judgements of those that do not (section 5)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AGED_NONCE = Key[Exchange]("a nonce beside an old timestamp")
 #: Seconds for which a nonce is remembered and a timestamp accepted (section 8), less a margin.
 REMEMBERED = 240
 
-#: How far off an old timestamp is that is still accepted, in seconds.
+#: Age of an old timestamp that is still accepted, in seconds.
 AGED = -290
 
 
@@ -51,8 +51,8 @@ def earliest(ctx: CheckContext) -> Exchange | None:
     return None
 
 
-#: How far beyond, or within, that a probe is: where the answer's Date header proves the distance, where it
-#: cannot because of a slow answer, and where the server sends none.
+#: Distances of a probe from the edge of the window, in seconds: where the answer's Date header proves the
+#: distance, where a slow answer hides it, and where the server sends no Date.
 PROVEN, CALIBRATED, UNCALIBRATED = 5, 10, 100
 
 
@@ -74,12 +74,12 @@ class AuthProbes:
 
     @property
     def fixture(self) -> AccountFixture:
-        """Where the calls go that must be refused."""
+        """Account for calls that must be refused."""
         return self.ctx.account(self.untouched if TRAITS[self.operation].once else "authentication")
 
     @property
     def sound_fixture(self) -> AccountFixture:
-        """Where valid calls go, whatever they are answered after authentication."""
+        """Account for valid calls, whatever they are answered after authentication."""
         once = TRAITS[self.operation].once
         return self.ctx.run.account(f"authentication/{self.operation}") if once else self.fixture
 
@@ -149,8 +149,8 @@ class AuthProbes:
 
 @dataclass(frozen=True)
 class Margins:
-    """How many seconds a probe stays from the edge of the window, and how many a second one does where the
-    answer does not prove the distance (0: there is none)."""
+    """Distance of a probe from the edge of the window in seconds, and of a second one where the answer does
+    not prove the distance (0: there is none)."""
 
     first: int
     second: int = 0

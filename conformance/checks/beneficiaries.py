@@ -27,7 +27,7 @@ class Beneficiary:
         body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
         self.created = fixture.create("createBeneficiary", body)
         self.ids = {"account_id": fixture.account_id, "beneficiary_id": identifier(self.created)}
-        #: What is known of it even if the create's answer shows something else.
+        #: Stated members, also where the create's answer shows something else.
         self.stated = stated("createBeneficiary", self.created.call.document, self.ids)
 
     def read(self, purpose: str) -> Exchange:
@@ -72,7 +72,7 @@ def unreliable(created: Exchange, read: Exchange) -> list[str]:
     ]
 
 
-#: What does something to a beneficiary, and its answer.
+#: Acts on a beneficiary and returns the answer.
 Act = Callable[[Beneficiary], Exchange]
 
 #: Beneficiaries on which what a request moves is told from what jobs move.
@@ -104,7 +104,7 @@ def judge_beneficiary(
 
 
 def moved_by(ctx: CheckContext, act: Act, name: str) -> bool:
-    """Whether a member moves each time on beneficiaries that something is done to, and on no other."""
+    """True if a member moves each time on the beneficiaries acted on, and on no other."""
     fixture = ctx.account(fresh=True)
 
     def moved(of: Beneficiary, seen: Exchange) -> bool:

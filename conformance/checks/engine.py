@@ -152,14 +152,13 @@ class Engine:
         return answer
 
     def expected(self, case: Case, call: Call) -> ExpectedAnswer:
-        """What the oracle says of a case."""
+        """The oracle's answer about a case."""
         now = self.ctx.run.clock.now()
         known = Known(case.path, case.payee, self._drawn, now, self.nonces, self.keys)
         return expect(call.but(operation=case.operation), self.ctx.target, known)
 
     def reason(self, case: Case, call: Call) -> Reason:
-        """What the rule of a case says of its answer. Raises Disagreement where the oracle knows nothing of
-        it."""
+        """The oracle's reason for the rule of a case. Raises Disagreement where the oracle has none."""
         expected = self.expected(case, call)
         found = expected.by(case.rule)
         if found is None:
@@ -186,7 +185,7 @@ class Engine:
                     ctx.judge(other.rule, replace(other, what=case.name).expectation, answer)
 
     def _shows_nothing(self, case: Case, reason: Reason, answer: Exchange) -> bool:
-        """Whether a request without the defect is answered no better; if so, it is noted."""
+        """True if a request without the defect is answered no better; then notes that."""
         ctx, valid = self.ctx, self.beside
         of_authentication = reason.rule.startswith("auth.")
         if reason.kind is Kind.REFUSED and valid is not None and answer.refused and valid.refused:

@@ -1,4 +1,4 @@
-"""What the checks of filters read: the elements of a list as it shows them, and what filters keep of them."""
+"""Lists under filters: the elements as a list shows them, and those that filters keep."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _difference(*kept: set[str]) -> int:
 
 
 def holds(expectation: Expectation, *exchanges: Exchange) -> bool:
-    """Whether an expectation holds of exchanges, as far as can be told."""
+    """True if an expectation holds of exchanges, as far as can be told."""
     return expectation.judge(exchanges).good is not False
 
 

@@ -43,7 +43,7 @@ _LETTER = "\u0436"
 
 
 def place(ctx: CheckContext) -> AccountFixture:
-    """Where a valid call can be made once more, after any number of refused ones."""
+    """Account where a valid call can be made once more, after any number of refused ones."""
     return ctx.account(fresh=TRAITS[ctx.operation.id].once)
 
 
@@ -110,15 +110,15 @@ class IdempotentRequest:
         return answer
 
     def brings(self, answer: Exchange) -> bool:
-        """Whether an answer is the original response: its status and documented members."""
+        """True if an answer is the original response: its status and documented members."""
         return not self.difference(answer)
 
     def difference(self, answer: Exchange) -> str:
-        """How an answer differs from the original response, in a few words; empty where it does not."""
+        """Difference of an answer from the original response, in a few words; empty without one."""
         return difference(self.exchange, answer)
 
     def relation(self, answer: Exchange) -> str:
-        """What an answer is to the original response, in words that are the same in every run."""
+        """Relation of an answer to the original response, in words that are the same in every run."""
         if self.brings(answer):
             return "the original response"
         if not answer.succeeded:

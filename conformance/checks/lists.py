@@ -60,9 +60,8 @@ def status_filter(ctx: CheckContext, status: str) -> Parameters:
 
 
 def steady(ctx: CheckContext, call: Call, act: Callable[[], T], *, attempts: int = 4) -> T:
-    """What `act` reads while nothing is added to a customer's accounts, if that can be had; it must not
-    judge, as it may run again. Whether another client, or another worker of this run, created one is told by
-    the list's total before and after.
+    """Reads by `act` while nothing is added to a customer's accounts, if possible; `act` may run again and so
+    must not judge. The list's total before and after shows accounts that other clients or workers have added.
 
     Where one did each time, what was read last is returned: its judge goes by the totals of the answers
     themselves. Lists in an account that is the check's own need none of this.
@@ -280,7 +279,7 @@ _TYPES = {"string": str, "boolean": bool, "null": type(None)}
 
 
 def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
-    """What the documented fields of a list's items lack or have of another JSON type, in words."""
+    """Documented members of a list's items that are missing or have another JSON type, in words."""
     required = _item_schema(operation)["required"]
     found = []
     for item in items:

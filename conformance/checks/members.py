@@ -100,7 +100,7 @@ def look_for(
 
 
 def went_back(later: Exchange, earlier: Exchange) -> bool:
-    """Whether `updated` of a later look lies before an earlier one's: jobs move it, but never back."""
+    """True if `updated` of a later look lies before an earlier one's: jobs move it, but never back."""
     new, old = later.get("updated"), earlier.get("updated")
     instants = timestamps.parse(new), timestamps.parse(old)
     if None in instants or same_instant(new, old):

@@ -11,12 +11,12 @@ from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 
 
 def sound(probes: AuthProbes) -> Engine:
-    """Where requests go that must pass authentication, whatever they are answered afterwards."""
+    """Engine for requests that must pass authentication, whatever they are answered afterwards."""
     return Engine(probes.ctx, lambda: probes.sound_fixture)
 
 
 def defective(probes: AuthProbes) -> Engine:
-    """Where requests go that must fail authentication, and nothing else is a reason to refuse them."""
+    """Engine for requests that must fail authentication, with no other reason to refuse them."""
     return Engine(
         probes.ctx,
         lambda: probes.fixture,
@@ -27,7 +27,7 @@ def defective(probes: AuthProbes) -> Engine:
 
 
 def hostile(ctx: CheckContext) -> Engine:
-    """Where requests go that may be accepted although nothing demands it: a place of their own."""
+    """Engine for requests that may be accepted although nothing demands it: an account of their own."""
     if ctx.operation.traits.once:
         fresh = ctx.account(fresh=True)
         return Engine(ctx, lambda: fresh)
@@ -35,7 +35,7 @@ def hostile(ctx: CheckContext) -> Engine:
 
 
 def common(ctx: CheckContext) -> Engine:
-    """Where requests go that no server accepts, and reads."""
+    """Engine for requests that no server accepts, and for reads."""
     return Engine(ctx, lambda: ctx.account("authentication"))
 
 

@@ -11,9 +11,8 @@ _LOCKED_OUT = Key[Exchange]("a valid request after an authentication failure")
 
 
 def locked_out(ctx: CheckContext, rule: str, answer: Exchange) -> bool:
-    """Whether an answer is an authentication failure that the operation's valid call is answered with, too:
-    then it is set aside, as it says nothing about the rule. Asks the server only after such a failure, once
-    for each operation."""
+    """True if an answer is an authentication failure that the operation's valid call gets, too: then it says
+    nothing about the rule. Sends the valid call only after such a failure, once for each operation."""
     if not answer.refused_authentication:
         return False
     purpose = f"a valid {ctx.operation.id}, after an authentication failure"

@@ -22,11 +22,11 @@ from conformance.world.run_context import RunContext
 if TYPE_CHECKING:
     from conformance.checks.side_effects import Watch
 
-#: How often a doubtful effect must come again.
+#: Repetitions that must bring a doubtful effect again.
 ROUNDS = 3
 
-#: How often money must follow the amounts that are asked for: two amounts of an account that others pay
-#: from as well are alike now and then.
+#: Repetitions in which money must follow the amounts asked for: two amounts of an account that others pay
+#: from as well are equal now and then.
 PAYMENTS = 5
 
 #: Seconds that a pause between repetitions takes at most.

@@ -107,7 +107,7 @@ class Watch:
         return [look for look in (start, now) if look is not None]
 
     def effect(self, sent: Sequence[Call]) -> Effect:
-        """What has changed since the start, of which `sent` may be the cause. Raises NotSeen."""
+        """Changes since the start that `sent` may have caused. Raises NotSeen."""
         if self.before is None:
             raise self._unseen or NotSeen("no snapshot was taken before the requests")
         self.after = self.look()
@@ -124,7 +124,7 @@ class Watch:
         return Requests(self.operation, sent, self._known(), fresh, answered)
 
     def evidence(self, sent: Sequence[Exchange]) -> Evidence:
-        """What the snapshots show of requests, answered as `sent`."""
+        """Exchanges of the snapshots that show the requests' effects, answered as `sent`."""
         assert self.before is not None and self.after is not None
         return Evidence(self.before, self.after, sent)
 
@@ -179,7 +179,7 @@ class Watch:
 
 
 class SideEffects(Watch):
-    """What an operation does to a fixture between entering the block and `judge`."""
+    """Effects of an operation on an account between entering the block and `judge`."""
 
     def __init__(
         self,

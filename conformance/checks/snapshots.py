@@ -53,13 +53,13 @@ class Requests:
 
 @dataclass
 class Snapshot(ABC):
-    """What looks, in their order, show of the things that an operation may change."""
+    """State of the things that an operation may change, read by requests in their order."""
 
     looks: Sequence[Exchange]
     #: The ids of accounts that are new although the snapshot before does not show it.
     fresh: Sequence[str] = field(default=())
 
-    #: What is said of a snapshot whose looks do not show it.
+    #: Reason given where the reads do not show a snapshot.
     hidden: ClassVar[str] = ""
 
     @classmethod
@@ -261,7 +261,7 @@ def NoEffect(
     first_accepted: bool = False,
     fee: str = "0",
 ) -> Outcome:
-    """What an operation's requests may change is the same before and after them (see judge/effects.py).
+    """Expects that an operation's requests leave all that they could change as it was (see judge/effects.py).
 
     `groups` are the positions of the looks `before` and `after`, and of the changes `answered` from before;
     the others are the requests. `known` are ids that others account for, `fresh` those that are new although

@@ -54,7 +54,7 @@ def of_another_kind(fixture: AccountFixture, name: str) -> str:
 
 
 class PrivateData:
-    """What a fixture's resources are like: what no refusal may show to another organization.
+    """Private texts of an account's resources, which no refusal may show to another organization.
 
     Only documented members count: a server may have others that all its answers carry, whoever asks.
     `exchanges` created the resources of the fixture, and after them those of the stranger's fixture.
@@ -90,7 +90,7 @@ def shows_nothing_of(
 
 
 def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
-    """Which of the facts an answer shows although the request did not hold it; empty if none."""
+    """A private fact that an answer shows although the request did not hold it; empty if none."""
     sent = _sent(answer)
     shown = list(all_texts(answer.document)) or [answer.response_body.decode("utf-8", "replace")]
     shown += [value for _, value in answer.response_headers]
@@ -101,7 +101,7 @@ def _fact_in(answer: Exchange, facts: Sequence[str]) -> str:
 
 
 def _member_in(answer: Exchange, documents: Sequence[dict[str, Any]]) -> str:
-    """Which member of the documents an answer has, its value included; empty if none."""
+    """A member of the documents that an answer has, its value included; empty if none."""
     sent, given = _sent(answer), set(all_texts(_json(answer.call)))
     members = [member for shown in all_objects(answer.document) for member in shown.items()]
     for name, value in members:
@@ -137,7 +137,7 @@ def _is_telling(text: str) -> bool:
 
 
 def _may_be_now(text: str) -> bool:
-    """Whether a text is an instant of a whole second: perhaps the present one, which any answer may show."""
+    """True if a text is an instant of a whole second: perhaps the present one, which any answer may show."""
     step = timestamps.step(text)
     return step is not None and step >= 1
 

@@ -46,7 +46,7 @@ def test_amount_that_is_no_positive_decimal(ctx: CheckContext) -> None:
 
 @check("fields.amount-odd")
 def test_odd_amount(ctx: CheckContext) -> None:
-    """Whether an amount with an exponent, a plus sign or very many digits is accepted is recorded."""
+    """Records if an amount with an exponent, a plus sign or very many digits is accepted."""
     engine = DefectiveBodies(ctx)
     engine.must_accept()
     for odd in amounts.OPEN:
@@ -147,7 +147,7 @@ def _decimal(value: Any) -> Decimal | None:
 
 
 def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Decimal | None:
-    """What an account can pay in a currency; None where it does not show."""
+    """Amount that an account can pay in a currency; None where it does not show."""
     ids = {"customer_id": fixture.customer_id, "account_id": fixture.account_id}
     answer = ctx.send(call("getAccountBalances", ids), "what can be drawn on?")
     balances = answer.get("balances")
@@ -160,7 +160,7 @@ def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Dec
 
 @check("payout.insufficient-funds")
 def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
-    """Whether a new account, which has no funds, may pay out is recorded."""
+    """Records if a new account, which has no funds, may pay out."""
     answer = ctx.send(ctx.run.account(fresh=True).call("createPayout"), "a payout from a new account")
     if ctx.usable("payout.insufficient-funds", answer):
         shown = "accepted" if answer.succeeded else answer.described()

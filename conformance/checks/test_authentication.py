@@ -19,7 +19,7 @@ from conformance.wire.messages import Auth, Call, Exchange
 from conformance.world.account import new_key, unknown_like
 from conformance.world.case import Case
 
-#: Where a timestamp may lie from now.
+#: Directions from now in which a timestamp may lie.
 _DIRECTIONS = (("old", -1), ("ahead", 1))
 
 

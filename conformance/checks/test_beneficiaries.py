@@ -29,7 +29,7 @@ from conformance.world.creations import LETTERS, SIGNS
 from conformance.world.habits import eventually
 from conformance.world.lists import large_list
 
-#: What some of a beneficiary's destinations are, by their places.
+#: Kinds of some of a beneficiary's destinations, by their places.
 _KINDS = {0: "default", 1: "wallet", 2: "IBAN", 3: "IBAN alone", 4: "unlabelled", 5: "letters and signs"}
 
 #: More destinations than a list shows on a page by default.

@@ -156,7 +156,7 @@ def masked(exchanges: Sequence[Exchange], member: str, value: str) -> str:
 
 
 def _alike_at_start(first: str, other: str) -> int:
-    """How many characters two texts begin with alike."""
+    """Length of the common beginning of two texts, in characters."""
     pairs = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(first, other, strict=False))
     return sum(1 for _ in pairs)
 
@@ -244,14 +244,14 @@ def test_second_default(ctx: CheckContext) -> None:
     ctx.observe("destination.second-default", "a second default destination", seen[pair], first, second, read)
 
 
-#: How often a default that moved must move again on another beneficiary: reads may lag behind writes.
+#: Repetitions on other beneficiaries of a default that moved: reads may lag behind writes.
 ROUNDS = 2
 
 
 @check("refusal.changes-nothing", "idempotency.replay-after-change", operations=("createPayoutDestination",))
 def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
-    """Which destination is the default stays as it is when another default is refused, and when the create of
-    an earlier default is repeated with its key."""
+    """The default destination stays when another default is refused, and when the create of an earlier
+    default is repeated with its key."""
     for rule, what, act in (
         ("refusal.changes-nothing", "a refused default destination", _refused_default),
         (

@@ -1,4 +1,4 @@
-"""What the specification leaves to the server about request fields, recorded and never judged."""
+"""Open choices about request fields, recorded and never judged."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _observe(ctx: CheckContext, rule: str, question: str, invalid: DefectiveBodi
 
 @check("body.unknown-fields")
 def test_unknown_field(ctx: CheckContext) -> None:
-    """Whether a request with an unknown field is accepted is recorded."""
+    """Records if a request with an unknown field is accepted."""
     valid = ctx.valid()
     answer = ctx.send(valid.with_field("conformance_unknown", "1"), "an unknown field")
     if ctx.usable("body.unknown-fields", answer):
@@ -42,8 +42,8 @@ def test_unknown_field(ctx: CheckContext) -> None:
 
 @check("fields.lenient-values")
 def test_lenient_values(ctx: CheckContext) -> None:
-    """Whether lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are
-    accepted is recorded."""
+    """Records if lower-case codes, odd e-mail and phone numbers, empty strings and surrounding spaces are
+    accepted."""
     invalid = DefectiveBodies(ctx)
     for question, name, value in (
         ("a lower-case country code", "country_code", str(invalid.good("country_code")).lower()),
@@ -60,7 +60,7 @@ def test_lenient_values(ctx: CheckContext) -> None:
 
 @check("fields.null-optional")
 def test_optional_field_null(ctx: CheckContext) -> None:
-    """Whether an optional field may be sent as null is recorded, for those that a response shows as null."""
+    """Records if an optional field may be sent as null, for those that a response shows as null."""
     invalid = DefectiveBodies(ctx)
     shown = response_schema("getBeneficiary")["properties"]
     for field in request_fields(ctx.operation.id):
@@ -77,7 +77,7 @@ def _nullable(schema: Any) -> bool:
 
 @check("fields.address-members")
 def test_address_without_a_member(ctx: CheckContext) -> None:
-    """Which members of an address may be missing is recorded."""
+    """Records the members of an address that may be missing."""
     invalid = DefectiveBodies(ctx)
     whole = invalid.good("address")
     incomplete: dict[str, dict[str, Any]] = {
@@ -90,7 +90,7 @@ def test_address_without_a_member(ctx: CheckContext) -> None:
 
 @check("format.inapplicable-fields")
 def test_destination_fields_that_do_not_apply(ctx: CheckContext) -> None:
-    """Whether destination fields that were not sent are null, absent or filled in is recorded."""
+    """Records if destination fields that were not sent are null, absent or filled in."""
     invalid = DefectiveBodies(ctx)
     shapes = AcceptedBodies(ctx.run, ctx.operation.id)
     required = response_schema(ctx.operation.id).get("required", ())

@@ -125,7 +125,7 @@ def _call(ctx: CheckContext, invalid: DefectiveBodies, changes: dict[str, Any]) 
 
 @check("fields.max-length-astral")
 def test_characters_outside_the_basic_plane(ctx: CheckContext) -> None:
-    """Whether a character outside the basic plane counts once or twice towards a maximum is recorded."""
+    """Records if a character outside the basic plane counts once or twice towards a maximum."""
     rule, limit = "fields.max-length-astral", 255
     invalid = DefectiveBodies(ctx)
     for count in (limit, limit // 2):

@@ -68,7 +68,7 @@ def test_optional_field_of_another_type(ctx: CheckContext) -> None:
 
 
 def _shown(ctx: CheckContext, name: str) -> bool:
-    """Whether a valid body with an optional field that nothing calls for creates something that shows it."""
+    """True if a valid body with an optional field that nothing calls for creates something that shows it."""
     engine, value = DefectiveBodies(ctx), _CALLED_FOR[name]
     answer = engine.send_body(engine.having(name, value), f"a valid body with {name}")
     return answer.succeeded and answer.get(name) == value
@@ -100,7 +100,7 @@ def test_wallet_destination_without_network(ctx: CheckContext) -> None:
 
 @check("http.validation-status")
 def test_status_of_a_field_failure(ctx: CheckContext) -> None:
-    """How a missing required field (on update, one of the wrong type) is refused is recorded."""
+    """Records the status of a missing required field (on update, one of the wrong type)."""
     engine = DefectiveBodies(ctx)
     engine.must_accept()
     fields = request_fields(ctx.operation.id)

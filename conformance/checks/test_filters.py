@@ -387,7 +387,7 @@ def test_odd_filters(ctx: CheckContext) -> None:
 
 
 def _effect(lists: Filtered, exchange: Exchange) -> str:
-    """What a filter did, in words that do not change from run to run."""
+    """Effect of a filter, in words that do not change from run to run."""
     found = page_of(exchange)
     if found is None:
         return f"refused {exchange.status}" if exchange.refused else f"answered {exchange.status}"

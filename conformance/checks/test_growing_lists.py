@@ -37,9 +37,9 @@ class Growth:
     fixture: AccountFixture
     acknowledged: set[str] = field(default_factory=set)
     wrong: list[tuple[Expectation, list[Exchange]]] = field(default_factory=list)
-    #: How many elements there were before.
+    #: Number of elements before.
     since: int = 0
-    #: What holds of the list afterwards, and its pages, where nothing is amiss.
+    #: Expectation that holds of the list afterwards, and its pages, if they are right.
     right: tuple[Expectation, list[Exchange]] | None = None
 
     def __post_init__(self) -> None:
@@ -95,8 +95,8 @@ class Growth:
     # ------------------------------------------------------------------ afterwards
 
     def whole(self, pages: list[Page]) -> Expectation:
-        """What must hold of the list afterwards. What others add while it is read may move any element to
-        another page."""
+        """Expectation of the list afterwards. Elements that others add while it is read may move any element
+        to another page."""
         steady = len({page.total for page in pages}) == 1
         return Listed("a walk after simultaneous creates", sorted(self.acknowledged), once=steady)
 
@@ -121,7 +121,7 @@ class Growth:
             self.right = judged
 
     def _amiss(self, pages: list[Page]) -> tuple[int, int] | None:
-        """How many acknowledged elements pages do not show, and show repeatedly; None where neither."""
+        """Number of acknowledged elements that pages do not show, and show repeatedly; None where neither."""
         seen = Counter(identifier for page in pages for identifier in page.ids)
         missing = sum(1 for identifier in self.acknowledged if not seen[identifier])
         repeated = sum(1 for identifier in self.acknowledged if seen[identifier] > 1)
@@ -180,7 +180,7 @@ def _grown(ctx: CheckContext) -> list[Growth]:
 
 
 def _right_one_by_one(ctx: CheckContext) -> bool:
-    """Whether a list is right when its elements come one after the other."""
+    """True if a list is right when its elements come one after the other."""
     other_customer = ctx.target.primary.other_customer_id
     if ctx.operation.traits.others_add and other_customer:
         # The list of the first customer's accounts may stay wrong for good.

@@ -106,7 +106,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
 
 
 def _accepted_with_another(ctx: CheckContext, refused: Exchange) -> bool:
-    """Whether a refused request is accepted under a key of the usual form. Some servers let a wallet's pair
+    """True if a refused request is accepted under a key of the usual form. Some servers let a wallet's pair
     be had once in all accounts, or an amount be paid once a day: then no key does any more."""
     what = "the same request with a key of the usual form"
     return ctx.send(refused.call.but(idempotency_key=new_key()), what).succeeded

@@ -1,4 +1,4 @@
-"""What lists hold: the lists of section 4 of the specification."""
+"""Elements of lists: the lists of section 4 of the specification."""
 
 from __future__ import annotations
 
@@ -215,7 +215,7 @@ def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, 
 
 
 def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:
-    """What to create two elements with, None for the sample; wallets differ in their pairs."""
+    """Bodies to create two elements with, None for the sample; wallets differ in their pairs."""
     samples = ctx.run.samples
     if TRAITS[ADDS_TO[ctx.operation.id]].unique_pair:
         return [samples.wallet(index) for index in range(min(2, len(samples.wallet_pairs)))]

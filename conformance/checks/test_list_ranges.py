@@ -173,7 +173,7 @@ def _judge_numbers(ctx: CheckContext, exchange: Exchange, what: str, done: Walk)
 
 
 def _grown_to(exchange: Exchange) -> bool:
-    """Whether a page of a customer's accounts exists by now, as others have added some."""
+    """True if a page of a customer's accounts exists by now, as others have added some."""
     found = page_of(exchange)
     if not traits_of(exchange.operation).others_add or found is None or not found.page or not found.size:
         return False

@@ -42,8 +42,8 @@ def _money(currency: str) -> dict[str, str]:
 
 
 def _later(operation: str) -> tuple[str, str]:
-    """Where a created resource is looked at again: the operation, and the path parameter that its id is, if
-    any; both empty where nothing shows it."""
+    """Operation that shows a created resource later, and the path parameter that its id is, if any; both
+    empty without one."""
     traits = TRAITS[operation]
     return (traits.read_by, f"{traits.creates}_id") if traits.read_by else (traits.listed_by, "")
 
@@ -225,7 +225,7 @@ def _judge_later(
         _judge_listed(ctx, later, created, without, what)
 
 
-#: How often creates with and without server-owned fields are compared where a job may have moved a member.
+#: Repetitions of creates with and without server-owned fields where a job may have moved a member.
 _TIMES = 2
 
 
@@ -238,7 +238,7 @@ def _judge_moving(ctx: CheckContext, look: Exchange, name: str, expected: Any, w
 
 
 def _comes_of_it(ctx: CheckContext, name: str, value: Any) -> bool:
-    """Whether new resources show the value later on that was sent for a member, and others do not."""
+    """True if new resources later show the value that was sent for a member, and others do not."""
     operation = ctx.operation.id
     for _ in range(_TIMES):
         for sent, wanted in (({name: value}, True), ({}, False)):

@@ -1,4 +1,4 @@
-"""What the signature covers (section 5.3): requests signed for something else, and odd but valid ones."""
+"""Scope of the signature (section 5.3): requests signed for something else, and odd but valid ones."""
 
 from __future__ import annotations
 

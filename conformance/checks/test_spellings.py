@@ -16,7 +16,7 @@ from conformance.world.account import unknown_like
 
 RULE = "auth.other-spellings"
 
-#: How a request fails authentication: with the key of an organization, and with nothing at all.
+#: Requests that fail authentication: with the key of an organization, and with nothing at all.
 _UNSIGNED = (
     ("with a wrong signature", Auth(mangle="flip")),
     ("without authentication headers", Auth(omit=signing.HEADERS)),

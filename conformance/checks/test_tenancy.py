@@ -1,4 +1,4 @@
-"""Whose resource is it (section 5.5): every operation, and every path parameter of it."""
+"""Tenancy (section 5.5): every operation, and every path parameter of it."""
 
 from __future__ import annotations
 

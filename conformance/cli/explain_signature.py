@@ -82,7 +82,7 @@ def _shown(string: bytes) -> str:
 
 
 def _remarks(parts: Parts, now: float) -> Iterator[str]:
-    """What else a server may refuse, whatever the signature."""
+    """Remarks on what else a server may refuse, whatever the signature."""
     if not re.fullmatch("[0-9]+", parts.timestamp):
         yield "Beside that, X-Timestamp is not a whole number of seconds."
     elif len(parts.timestamp) >= 13:

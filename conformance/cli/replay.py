@@ -55,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _address(options: argparse.Namespace) -> str:
-    """Where the options say that the server is; empty where they do not. Raises TargetError."""
+    """Base URL by the options; empty without one. Raises TargetError."""
     if options.base_url or not options.target:
         return options.base_url or ""
     return load_target(options.target, os.environ).base_url

@@ -1,4 +1,4 @@
-"""What `conformance sign` and `conformance explain-signature` are told about a request."""
+"""Arguments of `conformance sign` and `conformance explain-signature` that describe a request."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.contract.signing_mistakes import Parts
 from conformance.target.environment import variable
 from conformance.target.file import load
 
-#: What a URL may not hold as it is sent (RFC 3986 wants it percent-encoded).
+#: Characters that a URL as sent must percent-encode (RFC 3986).
 _UNSENDABLE = re.compile(r"[^!-~]")
 
 

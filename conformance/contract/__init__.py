@@ -1,3 +1,3 @@
-"""What the API states, loaded from `spec/`: rules, operations, fields, schemas, signing, timestamps.
+"""The API's contract, loaded from `spec/`: rules, operations, fields, schemas, signing, timestamps.
 
 Pure: it knows no network, no target and no verdict."""

@@ -1,4 +1,4 @@
-"""Which operations make what another one needs."""
+"""Dependencies between operations: the ones that make what another one needs."""
 
 from __future__ import annotations
 

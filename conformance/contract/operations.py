@@ -169,7 +169,7 @@ def response_schema(operation_id: str) -> dict[str, Any]:
 
 
 def response_problems(operation_id: str, document: Any) -> list[Problem]:
-    """How the JSON document of a 2xx response breaks the contract (sections 2 and 8).
+    """Violations of the contract in the JSON document of a 2xx response (sections 2 and 8).
 
     Raises KeyError for an unknown operationId, and nothing because of what the document holds.
     """
@@ -209,7 +209,7 @@ def _rule_of(operation: Operation) -> Callable[[str], str]:
 
 
 def error_problems(document: Any) -> list[Problem]:
-    """How the JSON document of an error breaks the documented error body (section 7)."""
+    """Violations of the documented error body in the JSON document of an error (section 7)."""
     return problems(_validator("schemas/error.json"), document, lambda pointer: "error.shape")
 
 
@@ -259,7 +259,8 @@ def _alternatives(schemas: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 
 def request_problems(operation_id: str, body: bytes | None, query: str) -> list[str]:
-    """How a request breaks openapi.yaml: its body as sent (None: no body) and its raw query without `?`.
+    """Violations of openapi.yaml by a request: its body as sent (None: no body) and its raw query without
+    `?`.
 
     An array may also be sent with `[]` after its name. Raises KeyError for an unknown operationId.
     """

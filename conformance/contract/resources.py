@@ -1,4 +1,4 @@
-"""What the specification states about a resource that was just created (sections 2 and 3)."""
+"""Statements of the specification about a resource that was just created (sections 2 and 3)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARENTS: Mapping[str, str] = {
 
 
 def _or_null(schema: Mapping[str, Any]) -> bool:
-    """Whether a member may be null (section 2 types it "or null")."""
+    """True if a member may be null (section 2 types it "or null")."""
     types = schema.get("type", ())
     return "null" in ([types] if isinstance(types, str) else types) or any(
         map(_or_null, schema.get("anyOf", ()))

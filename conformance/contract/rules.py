@@ -22,7 +22,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Level(StrEnum):
-    """How firmly the specification states a rule.
+    """Strength with which the specification states a rule.
 
     required: an implementation that does otherwise fails. implied: it is warned. open: it is only observed.
     """

@@ -1,4 +1,4 @@
-"""What a JSON Schema violation means here: the rule it breaks, the place, and a sentence about it."""
+"""Violations of JSON Schemas as the contract names them: the rule broken, the place, and a sentence."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def validator(schema: Mapping[str, Any]) -> Validator:
 
 
 def problems(judge: Validator, document: Any, default: Callable[[str], str]) -> list[Problem]:
-    """What is wrong with a document, one problem for each rule and place.
+    """Violations in a document, one for each rule and place.
 
     The rule is the annotation `x-rule` beside the keyword that fails, format.nullable for a missing member
     that might have been null, else what `default` makes of the pointer. Nothing that a document holds raises.

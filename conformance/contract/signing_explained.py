@@ -12,7 +12,7 @@ from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts, sign
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is known of a presented signature.
+    """Facts about a presented signature.
 
     `string` and `signature` are the right ones. `is_right`: the right one was presented; `is_open`: it was in
     another letter case, which the specification leaves open. `mistake` makes what was presented, or the
@@ -64,7 +64,7 @@ def _digits(signature: str) -> str:
 
 
 def _mutated(shown: str, signature: str) -> str:
-    """How a presented signature is nearly the right one; empty where it is not."""
+    """The signing mistake that a presented signature shows; empty if none matches."""
     if len(shown) >= 16 and signature.startswith(shown):
         return f"only the first {len(shown)} of the signature's 64 digits were presented"
     if shown.startswith(signature):

@@ -1,4 +1,4 @@
-"""What the operations do to resources, as spec/operations.yaml states it."""
+"""Effects of operations on resources, from spec/operations.yaml."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.contract.rules import SPEC, load_yaml
 
 @dataclass(frozen=True)
 class Traits:
-    """What one operation does; a trait that does not hold is empty.
+    """Traits of one operation; a trait that does not hold is empty.
 
     `creates` and `changes` name a resource. `listed_by`, `read_by` and `subset_of` are operationIds: the list
     that shows what was made, what finds it by its id (of an account: its balances), the operation of whose
@@ -46,17 +46,17 @@ class Traits:
 
     @property
     def once(self) -> bool:
-        """Whether it can be done only once in a place: afterwards it may be refused for that alone."""
+        """True if the operation succeeds once in an account: afterwards it may be refused for that alone."""
         return bool(self.once_per)
 
     @property
     def disables(self) -> bool:
-        """Whether a success ends the resource's use."""
+        """True if a success ends the resource's use."""
         return self.sets.get("status") == "disabled"
 
     @property
     def shown_only_by_read(self) -> bool:
-        """Whether what it makes is in no list, and only found by its id."""
+        """True if the created resource is in no list and only found by its id."""
         return bool(self.creates and self.read_by and not self.listed_by)
 
 

@@ -1,4 +1,4 @@
-"""Why nothing, or something else than the API, answers at the base URL."""
+"""Causes of no answer, or of an answer by something else than the API, at the base URL."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from conformance.wire.answers import MAX_BODY
 from conformance.wire.client import Client
 from conformance.wire.messages import MISSING, NO_SERVER, Auth, Call, Exchange, Failure
 
-#: What keeps a connection from being made.
+#: Failures that keep a connection from being made.
 UNREACHABLE = (*NO_SERVER, Failure.NOT_CONNECTED)
 
 
@@ -55,7 +55,7 @@ def no_http(examination: Examination, exchange: Exchange) -> None:
 
 
 def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> bool:
-    """Whether something answers that is not the API, which is then named."""
+    """Sentence that names a server at the address which is not the API; empty if none answers."""
     answers = (listed, created)
     base_url = examination.target.base_url
     if all(_redirects(answer) for answer in answers):
@@ -97,7 +97,7 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
 
 
 def _instead(exchange: Exchange) -> str:
-    """What a server does in the place of answering JSON."""
+    """Description of the answer of a server that sends no JSON."""
     if exchange.truncated:
         return f"answers a list with more than {MAX_BODY:,} bytes, of which no more were read"
     kind = (exchange.header("content-type") or "no content type")[:60]

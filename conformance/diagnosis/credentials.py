@@ -1,4 +1,5 @@
-"""Why every signed request is refused: the key, the secret, a clock, a proxy, or how the server signs."""
+"""Causes of every signed request being refused: the key, the secret, a clock, a proxy, the server's way of
+signing."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def preflight(
     budget: Budget | None = None,
     read_only: bool = False,
 ) -> Examination:
-    """What a run asks before its first check. Raises TargetError when the target cannot be judged; the text
-    is one paragraph."""
+    """Requests before a run's first check. Raises TargetError, with one paragraph of text, when the target
+    cannot be judged."""
     examination = examine(target, transport, thorough=False, budget=budget, read_only=read_only)
     if stopped := examination.stopped:
         raise TargetError(printable(Redactor(target).text(stopped.text)))
@@ -77,7 +77,7 @@ def _examine(examination: Examination, thorough: bool) -> None:
 
 
 def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
-    """Whether an organization's requests reach its customer; the account that was created to see it, if
+    """Checks that an organization's requests reach its customer; returns the account created for that, if
     any."""
     listed = examination.listed(organization)
     good = listed.succeeded and listed.document is not MISSING

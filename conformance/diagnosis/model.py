@@ -1,4 +1,4 @@
-"""What an examination of a target comes to."""
+"""Results of an examination of a target."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the customers, accounts and samples that a target file names."""
+"""Mistakes in the customers, accounts and samples that a target file names."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def other_customer(examination: Examination) -> None:
         )
 
 
-#: What shows that there is an account: whichever of them the server has.
+#: Reads that show an account: whichever of them the server has.
 _READS_OF_ACCOUNTS = ("getAccountBalances", "listVirtualAccounts")
 
 
@@ -115,7 +115,7 @@ def funded_account(examination: Examination) -> None:
 
 
 def _shows(examination: Examination, account: str) -> bool:
-    """Whether any read of an account is answered other than with 403 and 404."""
+    """True if any read of an account is answered other than with 403 and 404."""
     primary = examination.target.primary
     for operation in _READS_OF_ACCOUNTS:
         ids = {"customer_id": primary.customer_id, "account_id": account}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from conformance.fuzz.exploration import FuzzSettings
     from conformance.world.run_context import RunContext
 
-#: What is raced for -> the rule and operation that stand for it where nothing came to be judged.
+#: Contended resource -> the rule and operation that stand for it where nothing came to be judged.
 RACES = {
     "keys": ("idempotency.race", "createVirtualAccount"),
     "wallets": ("wallet.race", "createWallet"),

@@ -1,4 +1,4 @@
-"""Whether a resource in one answer is the one of another answer, or what was sent, member by member.
+"""Comparison, member by member, of a resource in one answer with that of another answer or with a request.
 
 Only documented members count (section 2). What the specification leaves open is no difference: the digits
 of a timestamp's fraction, the scale of an amount, `acc_` or `acct_` before an account's id, null or no
@@ -29,7 +29,7 @@ MOVING = frozenset({"status", "verified", "updated", "updated_at", "balances"})
 
 
 def alike(operation: str, name: str, got: Any, expected: Any) -> bool:
-    """Whether two values of a documented member of an operation's answer mean the same."""
+    """True if two values of a documented member of an operation's answer mean the same."""
     if name == "account_id" or (name == "id" and traits_of(operation).shows_balances):
         return same_account(got, expected)
     if name in _INSTANTS:
@@ -72,7 +72,7 @@ def differences(
 
 
 def same_instant(got: Any, expected: Any) -> bool:
-    """Whether two timestamps show one instant: the same one, or one of them is the other at its coarser
+    """True if two timestamps show one instant: the same one, or one of them is the other at its coarser
     precision, cut or rounded. Other values are compared as JSON."""
     looks = [_instant(value) for value in (got, expected)]
     if None in looks:
@@ -101,7 +101,7 @@ def normalized(body: Mapping[str, Any]) -> dict[str, str]:
 
 
 def same_account(got: Any, expected: Any) -> bool:
-    """Whether two texts are one account's id; both prefixes appear in the specification."""
+    """True if two texts are one account's id; both prefixes appear in the specification."""
     if not isinstance(got, str) or not isinstance(expected, str):
         return False
     bare = [identifier.removeprefix("acct_").removeprefix("acc_") for identifier in (got, expected)]
@@ -109,7 +109,7 @@ def same_account(got: Any, expected: Any) -> bool:
 
 
 def same_amount(got: Any, expected: Any) -> bool:
-    """Whether two decimal strings have the same value."""
+    """True if two decimal strings have the same value."""
     try:
         return isinstance(got, str) and isinstance(expected, str) and Decimal(got) == Decimal(expected)
     except InvalidOperation:
@@ -123,8 +123,8 @@ _UNIQUE = (
 
 
 def found_again(got: Exchange, first: Exchange) -> bool:
-    """Whether a create shows the resource of an earlier one that named the same bank account, tax id, ...: a
-    server that wants such values unique may answer with what is there already."""
+    """True if a create shows the resource of an earlier one that named the same bank account, tax id, ...: a
+    server that wants such values unique may answer with the existing resource."""
     try:
         bodies = got.call.document, first.call.document
     except ValueError:
@@ -140,7 +140,8 @@ def found_again(got: Exchange, first: Exchange) -> bool:
 
 
 def broken_form(exchange: Exchange, name: str) -> Problem | None:
-    """How a member of a 2xx answer, missing or there, breaks the documented form, if a required rule says so.
+    """Violation of the documented form by a member of a 2xx answer, missing or there, if a required rule says
+    so.
 
     A text that is not listed is a wrong value as much as a wrong form: a payin has but one status.
     """

@@ -1,4 +1,4 @@
-"""What requests changed, told from two looks at what the owner of the resources sees.
+"""Effects of requests, told from two reads by the owner of the resources.
 
 Nothing stands still on a live server: money settles, jobs verify, other clients create and pay. What counts
 as an effect is therefore what nobody else brings about: a resource of which no answer has told, a value that
@@ -47,7 +47,7 @@ _MARK = re.compile(r"cf[0-9a-f]{16}")
 
 @dataclass(frozen=True)
 class Effect:
-    """What two looks show to have changed; `found` says it in words and is empty where nothing has.
+    """Changes between two reads; `found` says them in words and is empty without one.
 
     A doubtful one may be somebody else's; `signature` is what its repetition would show as well, or the
     money that moved.
@@ -75,8 +75,8 @@ def by_id(items: Iterable[Any]) -> dict[str, Document]:
 def in_list(
     operation: str, before: Mapping[str, Document], after: Mapping[str, Document], known: Collection[str]
 ) -> Effect:
-    """What an operation that creates changed in the list of what it creates: resources whose ids are not
-    `known`, and others in what no job moves."""
+    """Changes in the list of what an operation creates: resources whose ids are not `known`, and members of
+    others that no job moves."""
     new = [identifier for identifier in after if identifier not in before and identifier not in known]
     changed = [
         (identifier, found[0])
@@ -93,8 +93,8 @@ def in_list(
 def in_resource(
     operation: str, before: Document, after: Document, answered: Sequence[Document] = ()
 ) -> Effect:
-    """What changed in a resource that an operation reads, but for what an earlier accepted request has
-    `answered`: reads may lag behind that.
+    """Changes in a resource that an operation reads, but for those that an earlier accepted request has
+    `answered`: reads may lag behind it.
 
     Jobs move `verified` and the status, and `updated` with them; only the API disables. `updated` alone may
     still be the work of a job that shows nothing else, which is doubtful.
@@ -140,13 +140,13 @@ def marks(calls: Iterable[Call]) -> set[str]:
 
 
 def marked(item: Mapping[str, Any]) -> bool:
-    """Whether a resource carries a random word of the suite, in any of its texts."""
+    """True if a resource carries a random word of the suite in any of its texts."""
     return any(isinstance(value, str) and _MARK.search(value) for value in item.values())
 
 
 def in_accounts(items: Sequence[Any], fresh: Sequence[Any], sent: Sequence[Call]) -> Effect:
-    """Which accounts in a customer's list come of requests: those of `items` that carry a mark of theirs. Of
-    the `fresh` ones, those without any mark of the suite may be other clients', or have lost it: doubtful."""
+    """Accounts in a customer's list that requests made: those of `items` that carry a mark of theirs. Of the
+    `fresh` ones, those without any mark of the suite may be other clients', or have lost it: doubtful."""
     own = marks(sent)
     named = [item for item in objects(items) if any(mark in str(item.get("name")) for mark in own)]
     if named:
@@ -177,7 +177,7 @@ def amounts(balances: Any) -> Money | None:
 
 
 def in_balances(operation: str, before: Money, after: Money) -> Effect:
-    """How money moved as the operation moves it: always doubtful, as others move money in the same way."""
+    """Movements of money like the operation's: always doubtful, as others move money in the same way."""
     moved = movement(operation, before, after)
     shown = [
         f"{member} {before.get((currency, member), 0)} {currency} is now {after[currency, member]}"
@@ -231,8 +231,8 @@ def asked_amount(call: Call) -> Decimal | None:
 
 
 def repeated(first: Effect, rounds: Sequence[tuple[Effect, Effect]]) -> bool:
-    """Whether repeating requests has brought the same effect each time, and nothing happened in the pauses:
-    `rounds` are what each repetition and the pause after it showed."""
+    """True if repeating requests brought the same effect each time, and nothing happened in the pauses:
+    `rounds` are the effects of each repetition and of the pause after it."""
     return bool(rounds) and all(
         effect and effect.signature == first.signature and not pause for effect, pause in rounds
     )
@@ -251,7 +251,7 @@ class Payment:
 
 @dataclass(frozen=True)
 class Paid:
-    """What requests have moved: a member of a balance, by so many times their amount and a fee."""
+    """Movement of a member of a balance by requests: so many times their amount and a fee."""
 
     currency: str
     member: str
@@ -263,7 +263,7 @@ class Paid:
         return f"{self.member} {self.currency}, {self.times} times the amount{more}"
 
 
-#: How often a faulty server may carry one request out.
+#: Most times that a faulty server may carry one request out.
 _TIMES_EACH = 2
 
 
@@ -291,12 +291,12 @@ def paid(rounds: Sequence[Payment]) -> Paid | None:
 
 
 def _beyond(moved: Money, member: tuple[str, str], amount: Decimal, times: int) -> Decimal:
-    """What a member of a balance moved by beyond a multiple of an amount."""
+    """Movement of a member of a balance beyond a multiple of an amount."""
     return EXACT.subtract(moved.get(member, Decimal(0)), EXACT.multiply(amount, Decimal(times)))
 
 
 def follows(moved: Money, asked: Sequence[Decimal], fee: str) -> bool:
-    """Whether money moved by a multiple of an amount that requests ask for and a fee (a decimal)."""
+    """True if money moved by a multiple of an amount that requests ask for and a fee (a decimal)."""
     return any(
         _beyond(moved, member, amount, times) == EXACT.create_decimal(fee)
         for amount in set(asked)

@@ -20,7 +20,7 @@ _ACCOUNT = re.compile(r"/v1/accounts/([^/?]+)")
 
 
 class HiddenNumbers:
-    """What was sent as a number of a destination, by account, under which alone it can show."""
+    """Numbers of destinations as sent, by the account under which alone each can show."""
 
     def __init__(self) -> None:
         #: Account -> number -> the field, and the exchange that sent it.
@@ -53,7 +53,7 @@ class HiddenNumbers:
         )
 
     def known(self, exchange: Exchange) -> bool:
-        """Whether a number is known that the answer might show."""
+        """True if a number is known that the answer might show."""
         return bool(self._numbers.get(_account(exchange)))
 
     def shown(self, exchange: Exchange, text: str) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""How often requests are lost: told from many of them only, as connections do go stale."""
+"""Rate of lost requests, told from many of them only, as connections do go stale."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ MOST = 300
 
 
 def too_many_lost(lost: int, requests: int) -> bool:
-    """Whether so many lost requests are more than one in a hundred, and no bad luck of a server that loses
-    fewer: by three standard deviations."""
+    """True if so many lost requests are more than one in a hundred beyond chance: by three standard
+    deviations."""
     allowed = requests / 100
     return requests >= ENOUGH and lost > allowed + 3 * math.sqrt(allowed)
 
 
 def telling(lost: int, requests: int) -> int:
-    """How many requests show it again, where so many of these were lost: that none of them is has a chance of
-    e**-5."""
+    """Number of requests that shows it again, where so many of these were lost: none of them is with a
+    probability of e**-5."""
     return min(MOST, max(ENOUGH, math.ceil(5 * requests / max(1, lost))))
 
 
 def was_lost(exchange: Exchange) -> bool:
-    """Whether a request had to be sent again, or was not answered the second time either."""
+    """True if a request had to be sent again, or was not answered the second time either."""
     return exchange.lost or (exchange.attempts == 1 and 0 < exchange.begun < exchange.started)
 
 

@@ -1,4 +1,4 @@
-"""What the pages of a list must be like: section 8. The one place that judges them.
+"""Expectations of the pages of a list: section 8.
 
 `demanded` says what any page must show that answers a query, rule by rule; the other expectations also need
 to know what the list holds. Checks, generated requests, the model and replays judge by the same values. How
@@ -52,8 +52,8 @@ def _number(page: Page, name: str) -> int:
 
 
 def demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, Expectation]]:
-    """What every page must be like that answers a query of a list: each rule that covers the operation, with
-    its expectation. What the specification leaves open stays out."""
+    """Expectations of every page that answers a query of a list, each with the rule that covers the
+    operation; open choices are left out."""
     for rule, expectation in _demanded(operation, query, array_style):
         if operation in RULES[rule].operations:
             yield rule, expectation
@@ -209,7 +209,7 @@ def Listed(exchanges: Sequence[Exchange], ids: Sequence[str], once: bool = False
 
 
 def _all_read(read: Sequence[Page]) -> bool:
-    """Whether the pages are all that the list has, as far as its total says; an empty page is the last."""
+    """True if the pages are all that the list has, as far as its total says; an empty page is the last."""
     last = read[-1]
     if not last.items or last.total is None or not last.size:
         return True

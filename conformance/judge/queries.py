@@ -1,5 +1,5 @@
-"""What a list's query says: which parameters every server must read alike, and which elements pass its
-filters (sections 4 and 8). What a page must be like is the business of judge/pages."""
+"""Queries of lists: the parameters that every server must read alike, and the elements that pass their
+filters (sections 4 and 8)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Query:
         return int(value) if 1 <= int(value) <= _HIGHEST[name] else None
 
     def leaves_out(self, name: str) -> bool:
-        """Whether there is nothing that could be taken for this parameter."""
+        """True if nothing could be taken for this parameter."""
         return not any(name in key.lower() for key, _ in self.pairs)
 
 
@@ -134,7 +134,7 @@ def filters(operation: str, query: Query, array_style: str) -> Iterator[tuple[st
 
 
 def _is_plain(name: str, value: str) -> bool:
-    """Whether the value of a filter has one meaning for every server."""
+    """True if the value of a filter has one meaning for every server."""
     match MEMBERS[name]:
         case "status":
             return value in ("active", "disabled", "suspended", "inactive")
@@ -144,8 +144,8 @@ def _is_plain(name: str, value: str) -> bool:
 
 
 def passes(item: Mapping[str, Any], name: str, value: str) -> bool:
-    """Whether an element passes one parameter of a query; what is not a filter lets everything pass. Raises
-    CannotTell for what is not a timestamp."""
+    """True if an element passes one parameter of a query; a parameter that is not a filter lets everything
+    pass. Raises CannotTell for a value that is not a timestamp."""
     name = name.removesuffix("[]")
     match MEMBERS.get(name):
         case "created":
@@ -161,8 +161,8 @@ def passes(item: Mapping[str, Any], name: str, value: str) -> bool:
 
 
 def tells(item: Mapping[str, Any], name: str, value: str) -> bool:
-    """Whether an element shows what a filter goes by: a date with fewer digits than the bound has may lie on
-    its other side."""
+    """True if an element shows the value that a filter compares: a date with fewer digits than the bound has
+    may lie on its other side."""
     if MEMBERS[name] != "created":
         return True
     return (
@@ -171,6 +171,6 @@ def tells(item: Mapping[str, Any], name: str, value: str) -> bool:
 
 
 def _digits(text: Any) -> int:
-    """How many digits the fraction of a timestamp has as answers show it; -1 for anything else."""
+    """Number of digits in the fraction of a timestamp as answers show it; -1 for anything else."""
     found = _SHOWN_DATE.fullmatch(text) if isinstance(text, str) else None
     return len(found[1] or "") if found else -1

@@ -1,4 +1,4 @@
-"""Whether timestamps tell the time (section 2): what is set now about now, updated never before created."""
+"""Currency of timestamps (section 2): times set now are about now, updated is never before created."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from conformance.wire.messages import Exchange
 #: Seconds that what a request sets to the time may lie from the server's clock.
 MARGIN = 600
 
-#: What a create sets to the time.
+#: Members that a create sets to the time.
 _SET = ("created", "initiated_at")
 
 #: Added where no Date tells the server's clock: its requests are accepted, so it is that near the local one.
@@ -20,8 +20,8 @@ _UNTOLD = 300
 
 
 def untimely(exchange: Exchange) -> str:
-    """How the timestamps of a resource in an answer do not tell the time, in words; "" where they do or are
-    none. The answer to a create is the first to its request: a replay shows the time of the original."""
+    """Sentence about timestamps of a resource in an answer that do not tell the time; "" without one. The
+    answer to a create is the first to its request: a replay shows the time of the original."""
     now, margin = _clock(exchange)
     if traits_of(exchange.operation).shows_balances:
         return _untimely_balances(exchange, now, margin)

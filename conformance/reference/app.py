@@ -48,7 +48,7 @@ class Server:
         self.clock = clock
         self.prefix = prefix.rstrip("/").encode()
         self.observer = observer
-        #: When expired nonces were last deleted, in microseconds.
+        #: Moment at which expired nonces were last deleted, in microseconds.
         self.pruned = clock()
         self._date = (0, b"")
 

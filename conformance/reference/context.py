@@ -17,7 +17,7 @@ Record = dict[str, Any]
 
 @dataclass(slots=True)
 class Listing:
-    """What a list request asks for, and what was found."""
+    """A list request's parameters, and the elements found."""
 
     page: int
     size: int
@@ -47,7 +47,7 @@ class Context:
     virtual_account: Record | None = None
     #: The canonical Idempotency-Key, once it was found valid.
     key: str | None = None
-    #: Whether the key was never answered before, and whether this is answered with what it was.
+    #: True if the key was never answered before, or is answered with its first answer.
     first_use: bool = False
     replayed: bool = False
     #: The JSON object that was sent, and its fields that were found valid.

@@ -1,4 +1,4 @@
-"""What goes into the core and what comes out of it: a request and a response as plain bytes."""
+"""Input and output of the core: a request and a response as plain bytes."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class Kind(NamedTuple):
-    """How one kind of refusal is answered."""
+    """Status, type and code of one kind of refusal."""
 
     status: int
     type: str

@@ -1,4 +1,4 @@
-"""Which operation a method and path as sent mean (specification, section 4)."""
+"""Routing: the operation of a method and path as sent (section 4)."""
 
 from __future__ import annotations
 

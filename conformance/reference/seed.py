@@ -32,7 +32,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class Seeded:
-    """What was seeded; the target file says the same."""
+    """Ids and credentials of the seeded resources; the target file says the same."""
 
     primary: Tenant
     secondary: Tenant

@@ -209,7 +209,7 @@ class Store:
         )
 
     def nonce_claimed(self, scope: str, nonce: str, now: int) -> bool:
-        """Whether a nonce is recorded and not yet expired."""
+        """True if a nonce is recorded and not yet expired."""
         return bool(
             self.query(
                 "SELECT 1 FROM nonces WHERE scope = ? AND nonce = ? AND expires > ?", scope, nonce, now

@@ -32,12 +32,12 @@ _ALWAYS_NEW = {"x-signature", "x-nonce", "x-timestamp", "date", "content-length"
 #: Headers that are shown also where they are alike.
 _TELLING = {"idempotency-key", "content-type"}
 
-#: What differs, and the sign that says so without a colour.
+#: Differences, each with the sign that says so without a colour.
 SIGNS = {"same": "", "other": "≠", "left": "-", "right": "+"}
 
 
 def beside(document: Document, finding: Finding) -> dict[str, Any] | None:
-    """What the template shows of a finding's decisive exchange and its partner; None without one."""
+    """Values for the template about a finding's decisive exchange and its partner; None without one."""
     pair = partners(document, finding)
     if pair is None:
         return None

@@ -45,7 +45,7 @@ class ChoiceRow:
 
 @dataclass
 class Comparison:
-    """What differs between documents; `names` are their columns."""
+    """Differences between documents; `names` are their columns."""
 
     names: list[str]
     documents: list[Document]
@@ -57,12 +57,13 @@ class Comparison:
 
     @property
     def two(self) -> bool:
-        """Whether there is a before and an after."""
+        """True if there is a before and an after."""
         return len(self.documents) == 2
 
     @property
     def headline(self) -> str:
-        """How many results conform, do not conform, and do not tell: a sentence without numbers of 0."""
+        """Sentence with the numbers of results that conform, do not conform, and do not tell, without numbers
+        of 0."""
         tones = [view.tone(document) for document in self.documents]
         conform, broken = tones.count("good"), tones.count("bad") + tones.count("known")
         numbers = {

@@ -71,7 +71,7 @@ def comparison_pages(found: Comparison) -> dict[str, str]:
     return {"index.html": comparison_html(found, paths), **reports}
 
 
-#: What is counted of each document, in the order of the columns.
+#: Numbers of each document, in the order of the columns.
 _NUMBERS = ("required failed", "required passed", "warnings", "inconclusive")
 
 
@@ -94,7 +94,7 @@ def _column(rule: RuleRecord, column: dict[str, list[str]]) -> dict[str, object]
     }
 
 
-#: What a comparison shows, the most severe first.
+#: Verdicts in a comparison, the most severe first.
 _SEVERITY = [*map(str, Verdict), ABSENT]
 
 

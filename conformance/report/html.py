@@ -101,7 +101,7 @@ def embedded(data: Any) -> Markup:
 
 
 class _Page:
-    """What the template shows of a document."""
+    """Values for the template about a document."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
@@ -173,7 +173,7 @@ class _Page:
         }
 
     def _created(self) -> list[tuple[str, list[CreatedRecord]]]:
-        """What was created by operation, as much as the page holds."""
+        """Created resources by operation, as many as the page holds."""
         by_operation: dict[str, list[CreatedRecord]] = {}
         for made in self.document.created[:CREATED]:
             by_operation.setdefault(made.operation, []).append(made)

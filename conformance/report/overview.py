@@ -19,7 +19,7 @@ CAUSES, REASONS = 8, 4
 
 
 def values(document: Document) -> dict[str, Any]:
-    """What the template shows."""
+    """Values for the template."""
     causes = [_cause(cause, document) for cause in view.causes(document)]
     missing = view.inconclusive(document)
     return {
@@ -65,7 +65,7 @@ def _cause(cause: view.Cause, document: Document) -> dict[str, Any]:
 
 
 def _left_out(document: Document) -> str:
-    """How much the user's selection left out, in words; empty for a whole run."""
+    """Size of what the user's selection left out, in words; empty for a whole run."""
     number = sum(case.verdict is Verdict.NOT_RUN for case in document.cells)
     if not document.run.selection or not number:
         return ""

@@ -15,7 +15,7 @@ _LOW, _HIGH = 0.0005, 20.0
 
 
 def _x(seconds: float) -> float:
-    """Where a time stands on the logarithmic axis."""
+    """Position of a time on the logarithmic axis."""
     share = math.log(min(max(seconds, _LOW), _HIGH) / _LOW) / math.log(_HIGH / _LOW)
     return round(share * (_WIDTH - 4) + 2, 1)
 

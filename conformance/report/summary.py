@@ -194,7 +194,7 @@ class _Sections:
             yield Entry(f"{count(len(group.cases), 'case')}: {one_line(group.reason)}", (*remedy, rules))
 
     def _left_out(self) -> Iterator[Entry]:
-        """What a run that only reads could not judge, and why."""
+        """Cases that a read-only run could not judge, with the reason."""
         reasons: dict[str, int] = {}
         if "read-only" in self.document.run.options:
             for case in self.document.cells:
@@ -209,7 +209,7 @@ class _Sections:
 
 
 def _told(finding: Finding) -> str:
-    """What was expected and what was got, in a line."""
+    """Expectation and answer in one line."""
     return f"expected {one_line(finding.expected, 160)}; got {one_line(finding.got, 160)}"
 
 

@@ -1,4 +1,4 @@
-"""What a run says at its end on the terminal: numbers, violations by cause, what is missing, the verdict."""
+"""Summary of a run on the terminal: numbers, violations by cause, missing operations, the verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from conformance.report import view
 from conformance.report.document import Document
 from conformance.report.summary import Section, sections
 
-#: How pytest's TerminalWriter marks a line.
+#: Markup of a line for pytest's TerminalWriter.
 Markup = dict[str, Any]
 
 #: A line of the terminal's width and its markup.
@@ -24,8 +24,8 @@ Line = tuple[str, Markup]
 
 @dataclass(frozen=True)
 class Row:
-    """What one or more lines tell: a text, after a label where it has one. A command is copied whole, and so
-    never broken."""
+    """Text of one or more lines, after a label where it has one. A command is copied whole, and so never
+    broken."""
 
     text: str
     markup: Markup = field(default_factory=dict)

@@ -9,7 +9,7 @@ from conformance.target.model import Tls
 
 
 def mistake(files: Tls) -> str:
-    """What is wrong with the PEM files, as `tls.key: sentence`; empty where nothing is."""
+    """Mistake in the PEM files, as `tls.key: sentence`; empty without one."""
     for key, other in (("client_certificate", "client_key"), ("client_key", "client_certificate")):
         if getattr(files, key) is not None and getattr(files, other) is None:
             return f"tls.{other}: missing; a client certificate and its key are named together."

@@ -25,7 +25,7 @@ OVER = "the run's time was over"
 
 
 class Kind(StrEnum):
-    """What a budget counts: requests as transmitted, resources created, payouts made."""
+    """Quantities that a budget limits: requests as transmitted, resources created, payouts made."""
 
     REQUESTS = "requests"
     CREATIONS = "created resources"
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 class Budget:
-    """What this process may send: numbers, a moment at which it ends, requests a second. Threads share it.
+    """Limits of this process: numbers, a moment at which it ends, requests a second. Threads share it.
 
     `most` are the numbers that must not be exceeded, each with the reason to give then; `end` is in Unix
     seconds, and `over` the reason after it.

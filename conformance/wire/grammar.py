@@ -38,7 +38,7 @@ _ATTACK_IN_RAW_TEXT = re.compile(r"""['<>`;|$]|--|\.\./|/\*|&&""")
 
 
 def forwarded(exchange: Exchange) -> bool:
-    """Whether every front end hands the request on to the server."""
+    """True if every front end hands the request on to the server."""
     return _grammatical(exchange) and not _oversized(exchange) and not _resembles_attack(exchange)
 
 
@@ -68,8 +68,8 @@ def _resembles_attack(exchange: Exchange) -> bool:
 
 
 def is_odd(target: str) -> bool:
-    """Whether a front end may refuse a target in words of its own, or a router take it for another path than
-    the operation's: what no grammar of URIs allows, and segments that mean more than their characters."""
+    """True if a front end may refuse a target in words of its own, or a router take it for another path than
+    the operation's: a target outside the grammar of URIs, or with segments such as `..`."""
     path, _, query = target.partition("?")
     segments = path.split("/")[1:]
     return not all(_SEGMENT.fullmatch(segment) for segment in segments) or not _TARGET.fullmatch(query)

@@ -41,7 +41,7 @@ def parse(body: bytes) -> Any:
 
 
 def depth(body: bytes) -> int:
-    """How deep a JSON text nests."""
+    """Nesting depth of a JSON text."""
     # Brackets inside strings matter seldom, so strings are only left out where they might.
     found = _deepest(body)
     return found if found <= MAX_DEPTH else _deepest(_STRINGS.sub(b"", body))

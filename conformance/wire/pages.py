@@ -55,14 +55,14 @@ def integer(value: Any) -> int | None:
 
 
 def identity(item: Any) -> str:
-    """What an item is told from others by: its id, or its JSON text where it has none."""
+    """Key by which an item is told from others: its id, or its JSON text without one."""
     if isinstance(item, dict) and isinstance(item.get("id"), str):
         return str(item["id"])
     return json.dumps(item, sort_keys=True)
 
 
 def pages_of(total: int, size: int) -> int:
-    """How many pages of `size` elements `total` elements fill: the quotient rounded up, 0 for none."""
+    """Number of pages of `size` elements that `total` elements fill: the quotient rounded up, 0 for none."""
     return -(-total // size)
 
 
@@ -173,9 +173,8 @@ def walk(
 
 @dataclass
 class Newest:
-    """What came to a list last: `pages` are those that were read, `fresh` those of their elements that must
-    have come since the first look. `found` says whether nothing that came can be elsewhere; `last` is the
-    last answer."""
+    """Newest elements of a list: `pages` are those that were read, `fresh` those of their elements added
+    since the first look. `found` is True if no added element can be elsewhere; `last` is the last answer."""
 
     pages: list[Page]
     fresh: list[Any]

@@ -83,7 +83,7 @@ def _near(at: Engine, rule: str, named: str, parameter: str) -> Iterator[Case]:
         yield at.case(rule, f"{named}: the id of another kind of resource", whose={parameter: other})
 
 
-#: Whose child stands under the caller's own parent -> the rule, for children of accounts and for accounts.
+#: Owner of a child under the caller's own parent -> the rule, for children of accounts and for accounts.
 _CHILDREN = {
     SIBLING: ("tenancy.sibling-child", ""),
     COUSIN: ("tenancy.sibling-child", "tenancy.other-customer-account"),

@@ -14,7 +14,7 @@ from conformance.wire.messages import Auth, Exchange
 from conformance.world.account import parameters
 from conformance.world.case import Case
 
-#: How a request fails authentication, and the rule that says so.
+#: Name, authentication and rule of a request that fails authentication.
 _Form = tuple[str, Auth, str]
 
 _WRONG: _Form = ("with a wrong signature", Auth(mangle="flip"), "auth.signature")

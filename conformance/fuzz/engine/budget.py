@@ -34,12 +34,12 @@ class Enough(BaseException):
 
 @dataclass
 class Budget:
-    """What a part may use: examples, and the moment (monotonic clock) at which it ends."""
+    """Budget of a part: examples, and the moment (monotonic clock) at which it ends."""
 
     examples: int
     end: float | None
     used: int = 0
-    #: Whether Hypothesis has been told to stop: what it is running then is not a failure.
+    #: True if Hypothesis has been told to stop: a failure of its running example is none.
     closed: bool = False
     _shrinking: float | None = field(default=None, repr=False)
     _shrunk: int = 0
@@ -77,12 +77,12 @@ class Budget:
 
     @property
     def late(self) -> bool:
-        """Whether the time is up."""
+        """True if the time is up."""
         return self.end is not None and time.monotonic() > self.end
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left."""
+        """True if nothing is left."""
         return self.used >= self.examples or self.late
 
 

@@ -135,8 +135,8 @@ class Fuzzer:
             self._shown(expected.body, exchange)
 
     def _takes_no_more(self) -> bool:
-        """Whether the valid request is refused in the same place as well: how many of a kind may be in one
-        is not stated."""
+        """True if the valid request is refused in the same account as well: a quota on resources of a kind is
+        open."""
         if not TRAITS[self.operation].creates:
             return False
         fixture = self.fixtures.fixture
@@ -177,7 +177,7 @@ class Fuzzer:
                 self._shown_create(verdict.document, exchange)
 
     def _begins(self, sent: dict[str, Any], exchange: Exchange) -> None:
-        """What is created is in the stated state, also where the request said otherwise."""
+        """A created resource is in the stated state, also where the request said otherwise."""
         for name, value in TRAITS[self.operation].initial.items():
             rule = "create.server-owned" if name in sent else "create.initial-state"
             self.recorder.judge(

@@ -22,7 +22,7 @@ from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.run_context import RunContext
 
-#: What a user can do where a pair can be had in one account only: that is open, but leaves nothing to test.
+#: Remedy where a pair can be had in one account only: that is open, but leaves nothing to test.
 PAIRS_REMEDY = "Judge an environment of the server in which each account may have a wallet of the same pair."
 
 _PAIRS_ARE_FREE = Key[bool]("every account may have a wallet of the same pair")
@@ -42,7 +42,7 @@ class OperationFixtures:
         self._scene: AccountFixture | None = None
         #: The last answer that shows the beneficiary as it is now; None where that is not known.
         self.known: Exchange | None = None
-        #: What a refusal must leave as it is; None where that is to be looked at anew.
+        #: Snapshot that a refusal must leave unchanged; None where it is to be taken anew.
         self._watch: Watch | None = None
 
     @property
@@ -212,8 +212,8 @@ def _part(fixture: Callable[[], AccountFixture], name: str) -> str:
 
 
 def pairs_are_free(run: RunContext) -> bool:
-    """Whether every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere);
-    without it no refusal of a wallet says anything. Found out once."""
+    """True if every account can have a wallet of the same pair, which is open (wallet.pair-elsewhere);
+    without it no refusal of a wallet says anything. Asked once."""
     return run.cache.get(_PAIRS_ARE_FREE, lambda: _find_out_pairs(run))
 
 

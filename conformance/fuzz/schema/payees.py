@@ -22,6 +22,7 @@ OUT_OF_REACH = (
 
 
 def whose(body: bytes | None) -> str:
-    """Whose payees a body with stand-ins names: the caller's own, or ones that are not there for it."""
+    """Owner of the payees that a body with placeholders names: the caller, or somebody for whom they are not
+    there."""
     elsewhere = body is not None and any(stand_in.encode() in body for stand_in in OUT_OF_REACH)
     return UNKNOWN if elsewhere else OWN

@@ -83,8 +83,8 @@ class Driver(Repeater, Walker):
         )
 
     def _may_refuse(self, operation: str, payee: Payee | None) -> bool:
-        """Whether the server has a reason of its own to refuse a valid request: the beneficiary is disabled,
-        or there are as many as it lets there be, so that it refuses the sample as well."""
+        """True if the server has a reason of its own to refuse a valid request: the beneficiary is disabled,
+        or a quota is reached, so that it refuses the sample as well."""
         if payee is not None and payee.disabled:
             return True
         if not TRAITS[operation].creates or TRAITS[operation].unique_pair:
@@ -194,7 +194,7 @@ class Driver(Repeater, Walker):
             self.model.posts.append(Post(exchange.call, "primary", exchange, self.model.changes))
 
     def _differs(self, payee: Payee, changes: Document) -> bool:
-        """Whether a change asks for anything that is not so already: only then `updated` has to move."""
+        """True if a change asks for a value that is not there already: only then `updated` has to move."""
         return any(not same(payee.shown.get(name), value) for name, value in changes.items())
 
     def _moved(self, payee: Payee, exchange: Exchange, rule: str, operation: str) -> None:
@@ -290,7 +290,7 @@ class Driver(Repeater, Walker):
 
 
 def agrees(thing: Thing, exchange: Exchange) -> bool:
-    """Whether a read shows a resource as it is known to be."""
+    """True if a read shows a resource as it is known to be."""
     members = exchange.succeeded and all(
         alike(thing.operation, name, exchange.get(name), value) for name, value in thing.steady().items()
     )
@@ -305,8 +305,8 @@ def _destinations(exchange: Exchange) -> list[str]:
 
 
 def elsewhere(run: RunContext) -> dict[str, AccountFixture]:
-    """What examples share and only read: a sibling account, and an account of the other organization if there
-    is one.
+    """Accounts that examples share and only read: a sibling account, and an account of the other organization
+    if there is one.
 
     Raises Inconclusive when the server does not let the sibling be made.
     """

@@ -31,7 +31,7 @@ class Thing:
     shown: Document
     #: The rule that its latest change keeps; a read that shows something else breaks it.
     rule: str = ""
-    #: Whether a list has shown it since: its `created` is then as lists and their filters know it.
+    #: True if a list has shown it since: its `created` is then as lists and their filters know it.
     listed: bool = False
     #: The answers that have shown it as it was created, and as it was changed.
     answers: list[Exchange] = field(default_factory=list)
@@ -54,7 +54,7 @@ class Payee(Thing):
 
     destinations: list[Thing] = field(default_factory=list)
     disabled: bool = False
-    #: When it was last shown: seconds since 1970, local clock.
+    #: Time when it was last shown: seconds since 1970, local clock.
     at: float = 0.0
 
     def steady(self) -> Document:
@@ -69,13 +69,13 @@ class Post:
     call: Call
     organization: str
     answer: Exchange
-    #: How many changes the model had seen when it was answered.
+    #: Number of changes that the model had seen when it was answered.
     at: int
 
 
 @dataclass
 class Filters:
-    """What a list is asked for: members of the query but for page and size."""
+    """Filters of a list: members of the query but for page and size."""
 
     status: str = ""
     currency: str = ""
@@ -93,7 +93,7 @@ class Filters:
         return [rule for rule, value in names.items() if value]
 
     def keeps(self, shown: Mapping[str, Any]) -> bool:
-        """Whether a list with these filters shows an element."""
+        """True if a list with these filters shows an element."""
         created = timestamps.parse(shown.get("created"))
         start, end = timestamps.parse(self.start_date), timestamps.parse(self.end_date)
         return (
@@ -105,7 +105,7 @@ class Filters:
 
 
 class Model:
-    """What an account holds, and which POSTs can be replayed."""
+    """Contents of an account, and the POSTs that can be replayed."""
 
     def __init__(self) -> None:
         self.payees: list[Payee] = []
@@ -153,12 +153,12 @@ class Model:
     # ------------------------------------------------------------------ what must be so
 
     def has_wallet(self, currency: Any, network: Any) -> bool:
-        """Whether the account has its one wallet of a pair already: section 4.6."""
+        """True if the account has its one wallet of a pair already: section 4.6."""
         pairs = [(wallet.shown.get("currency"), wallet.shown.get("network")) for wallet in self.wallets]
         return (currency, network) in pairs
 
     def listed(self, operation: str, payee: Payee | None) -> list[Thing]:
-        """What a list without filters shows."""
+        """Elements that a list without filters shows."""
         match TRAITS[ADDS_TO[operation]].creates:
             case "payout_destination":
                 return payee.destinations if payee is not None else []
@@ -167,5 +167,5 @@ class Model:
         return self.wallets
 
     def changed_since(self, post: Post) -> bool:
-        """Whether anything was changed after a POST was answered."""
+        """True if anything was changed after a POST was answered."""
         return self.changes > post.at

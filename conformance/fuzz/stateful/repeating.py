@@ -111,6 +111,6 @@ class Repeater(Sender):
             )
 
     def _refused(self, operation: str, body: Document) -> None:
-        """What a refused request asked for must be nowhere to be seen."""
+        """Expects that a refused request created nothing."""
         if isinstance(label := body.get("label"), str) and label:
             self.model.refused[label] = operation

@@ -1,4 +1,4 @@
-"""What every example of the model has: an account of its own, the model of it, and requests that are
+"""Base of every example of the model: an account of its own, the model of it, and requests that are
 judged."""
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Sender:
     def look(
         self, operation: str, send: Callable[[], Exchange], good: Callable[[Exchange], bool]
     ) -> Exchange:
-        """What a read shows: looked at again for a while until it is good."""
+        """Reads until the answer is good, for a bounded time."""
         return eventually(self.run.cache, operation, send, lambda seen: self.lost or good(seen))
 
     def inspect(self) -> None:

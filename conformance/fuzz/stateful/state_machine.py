@@ -33,7 +33,8 @@ STATUSES = st.sampled_from(("", "active", "inactive"))
 
 @dataclass
 class Context:
-    """What the machines of one part share: how an example starts, and the bodies that the server takes."""
+    """Facts that the machines of one part share: how an example starts, and the bodies that the server
+    takes."""
 
     start: Callable[[], Driver]
     #: Members of a new sample whose values a server may want unique.
@@ -107,8 +108,8 @@ class Wish:
 
 
 class Machine(RuleBasedStateMachine):
-    """What all machines have: an example starts with an account of its own and ends with a look at all there
-    is."""
+    """Base of all machines: an example starts with an account of its own and ends with a read of
+    everything."""
 
     context: ClassVar[Context]
 

@@ -28,7 +28,7 @@ class Reading:
     """A list as it was read, page by page."""
 
     walk: Walk
-    #: What the model says must be in it.
+    #: Elements that the model expects in it.
     expected: dict[str, Thing]
 
     @property
@@ -41,7 +41,7 @@ class Reading:
 
     @property
     def agrees(self) -> bool:
-        """Whether it holds what the model says."""
+        """True if it holds the elements of the model."""
         total = self.walk.pages[-1].total
         return sorted(self.walk.ids) == sorted(self.expected) and total == len(self.expected)
 

@@ -153,7 +153,7 @@ def predicate(judge: Any = None, *, name: str = "", **options: Any) -> Any:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What the exchanges of one judgement must show: a predicate with its parameters.
+    """Predicate with its parameters that must hold of the exchanges of one judgement.
 
     `expected` is the sentence that completes "expected …" in a report."""
 
@@ -170,7 +170,7 @@ class Expectation:
 
     @property
     def times(self) -> int:
-        """How often a judged request is sent in a replay: once, unless only many of them show it."""
+        """Number of times that a judged request is sent in a replay: 1, unless only many of them show it."""
         return int(self.value(self.predicate.times)) if self.predicate.times else 1
 
     def value(self, parameter: str) -> Any:
@@ -268,7 +268,7 @@ class Sent:
 
 
 def read(operand: Any, exchanges: Sequence[Exchange]) -> Any:
-    """What an operand stands for: a member of an answer or of a request, or the literal value that it is."""
+    """Value of an operand: a member of an answer or of a request, or the literal value that it is."""
     return operand.read(exchanges) if isinstance(operand, (At, Sent)) else operand
 
 

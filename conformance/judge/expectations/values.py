@@ -20,13 +20,13 @@ def _same_ids(got: Any, expected: Any) -> bool:
 
 
 def _shows(got: Any, sent: Any) -> bool:
-    """Whether a value is shown as it was sent; objects may show more."""
+    """True if a value is shown as it was sent; objects may show more."""
     if isinstance(sent, Mapping) and isinstance(got, Mapping):
         return all(comparison.same(got.get(name), value) for name, value in sent.items())
     return comparison.same(got, sent)
 
 
-#: How two values are compared: as JSON, amounts, account ids, an array of resources with one of ids, or as a
+#: Comparisons of two values: as JSON, amounts, account ids, an array of resources with one of ids, or as a
 #: value that was sent, of which an object may show more members.
 COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "json": comparison.same,
@@ -38,7 +38,7 @@ COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 
 
 def _known(operand: Any, exchanges: Sequence[Exchange]) -> Any:
-    """What a value is compared with. Raises CannotTell where the answer that should show it was refused."""
+    """Value to compare with. Raises CannotTell where the answer that should show it was refused."""
     value = read(operand, exchanges)
     if value is MISSING and isinstance(operand, At) and not exchanges[operand.of].succeeded:
         raise CannotTell(f"the other request was answered {exchanges[operand.of].described()}")

@@ -1,4 +1,4 @@
-"""What the specification says of how a request is signed: section 5."""
+"""Statements of the specification about how a request is signed: section 5."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _NONCE = re.compile("[0-9A-Fa-f]{32}")
 
 
 def failures(call: Call, target: Target, now: float | None, nonces: Collection[str]) -> list[Reason]:
-    """Why a request must fail authentication. `now` is the server's time in Unix seconds (None: unknown),
-    `nonces` are those that were used in the last 300 seconds.
+    """Reasons why a request must fail authentication. `now` is the server's time in Unix seconds (None:
+    unknown), `nonces` are those that were used in the last 300 seconds.
 
     Which of several failures is reported is open (auth.precedence), so that a header that is missing or
     empty, an unknown key and a timestamp that is none hide those behind them."""
@@ -65,7 +65,7 @@ def passed(call: Call) -> list[str]:
 
 
 def open_form(call: Call, now: float | None) -> bool:
-    """Whether it is open that a request without a failure passes authentication."""
+    """True if it is open that a request without a failure passes authentication."""
     auth = call.auth
     unknown_time = auth.timestamp is not None and now is None
     odd_nonce = auth.nonce is not None and not _NONCE.fullmatch(auth.nonce)
@@ -120,7 +120,7 @@ def _wrongly_signed(call: Call, target: Target, organization: Organization) -> I
 
 
 def _differences(call: Call, target: Target, organization: Organization) -> Iterator[tuple[str, str]]:
-    """What the signature was made over, or with, that differs from what is sent: rule and description."""
+    """Differences between the signed and the sent request: rule and description of each."""
     auth, body = call.auth, call.body or b""
     if auth.signature is not None:
         if auth.signature != _right_signature(call, target, organization):

@@ -1,4 +1,4 @@
-"""What the specification says of a request body, from its bytes alone: sections 4.1 to 4.7 and 8.
+"""Statements of the specification about a request body, from its bytes alone: sections 4.1 to 4.7 and 8.
 
 The generators' own idea of what they made is never asked: whatever made the bytes, and however a failure was
 shrunk since, the bytes are judged anew.
@@ -63,8 +63,9 @@ class ValidBody:
 
 @dataclass
 class BodyVerdict:
-    """Why a body must be refused; whether every server must take it (`plain`); the field that has exactly its
-    maximum length; and the document, None where it is not a JSON object that can be read in one way only."""
+    """Reasons why a body must be refused; `plain` is True if every server must take it; the field that has
+    exactly its maximum length; and the document, None where it is not a JSON object that can be read in one
+    way only."""
 
     refusals: list[Reason] = dataclass_field(default_factory=list)
     plain: bool = False

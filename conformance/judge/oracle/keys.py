@@ -1,4 +1,4 @@
-"""What the specification says of an Idempotency-Key, from its text alone: section 4.0."""
+"""Statements of the specification about an Idempotency-Key, from its text alone: section 4.0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIGITS = re.compile("[0-9A-Fa-f]{32}")
 
 
 def refusals(operation: str, key: str | None) -> list[Reason]:
-    """Why a POST must be refused for its Idempotency-Key (None: it has none)."""
+    """Reasons why a POST must be refused for its Idempotency-Key (None: it has none)."""
     if key is None:
         rules = ("idempotency.key-required", "idempotency.payout-key-required")
         return [Reason(rule, "no Idempotency-Key") for rule in rules if operation in RULES[rule].operations]

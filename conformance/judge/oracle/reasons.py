@@ -15,8 +15,8 @@ class Disagreement(AssertionError):
 
 
 class Kind(Enum):
-    """What a reason demands of the answer: a refusal (4xx), a 2xx status, anything but an authentication
-    error, or any status below 500."""
+    """Demand of a reason on the answer: a refusal (4xx), a 2xx status, anything but an authentication error,
+    or any status below 500."""
 
     REFUSED = "refused"
     ACCEPTED = "accepted"
@@ -63,5 +63,5 @@ class Reason:
 
     @property
     def sentence(self) -> str:
-        """What is expected, for people."""
+        """Sentence for people about the expected answer."""
         return self.expectation.expected

@@ -1,4 +1,4 @@
-"""What the specification says of a request as a whole: how it is signed, its path, key, query and body."""
+"""Statements of the specification about a request as a whole: signature, path, key, query and body."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from conformance.judge.oracle.reasons import Kind, Reason
 from conformance.target.file import Target
 from conformance.wire.messages import Call
 
-#: Whose resource a path parameter, or a reference in a body, names: the caller's own, another account's of
-#: the same customer, an account's of the organization's other customer, another organization's, nobody's.
+#: Owners of a resource that a path parameter, or a reference in a body, names: the caller's own account,
+#: another account of the same customer, an account of the organization's other customer, another
+#: organization, nobody.
 OWN, SIBLING, COUSIN, FOREIGN, UNKNOWN = "own", "sibling", "cousin", "foreign", "unknown"
 
 #: An own id, one of its letters percent-encoded, with hexadecimal digits in upper or in lower case.
@@ -34,8 +35,8 @@ NEAR = "near:"
 #: A path parameter and whose resource it names, in the order of the path.
 Path = tuple[tuple[str, str], ...]
 
-#: Whose resource -> rule, description and statuses of the refusal, for the parameter that comes first in the
-#: path.
+#: Owner of a resource -> rule, description and statuses of the refusal, for the parameter that comes first in
+#: the path.
 _PARENTS = {
     FOREIGN: ("tenancy.foreign-parent", "another organization's", (403,)),
     UNKNOWN: ("tenancy.unknown-parent", "an unknown", (404,)),
@@ -62,7 +63,7 @@ _QUERY = re.compile(r"(?:[A-Za-z0-9._~!$&'()*+,;=:@/?-]|%[0-9A-Fa-f]{2})*")
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a request beside its bytes.
+    """Facts known of a request beside its bytes.
 
     `path` says whose resource each path parameter names; None where that is not known. `payee` says whose the
     beneficiary and the destination are that a payout names. `valid` is a body of the operation that the
@@ -79,13 +80,13 @@ class Known:
 
     @property
     def own_path(self) -> bool:
-        """Whether all resources that the path names are the caller's own and there."""
+        """True if all resources that the path names are the caller's own and exist."""
         return self.path is not None and all(kind == OWN for _, kind in self.path)
 
 
 @dataclass
 class ExpectedAnswer:
-    """What the specification says of one request's answer.
+    """Statements of the specification about one request's answer.
 
     Any of `refusals` suffices for a refusal; with none, `accepted` may say why it must succeed. With neither
     it is open. `passes` are the rules by which the request must pass authentication, the most specific first;
@@ -113,7 +114,7 @@ class ExpectedAnswer:
         return Reason(first.rule, first.what)
 
     def by(self, rule: str) -> Reason | None:
-        """What a rule says of the answer; None where it says nothing."""
+        """Demand of a rule on the answer; None without one."""
         return next((reason for reason in self.reasons if reason.rule == rule), None)
 
 
@@ -123,7 +124,7 @@ def own_path(operation: str) -> Path:
 
 
 def expect(call: Call, target: Target, known: Known | None = None) -> ExpectedAnswer:
-    """What a call of an operation must be answered by a target. Raises KeyError for a call of none."""
+    """Statements about the answer of a target to a call. Raises KeyError for a call of no operation."""
     known = known or Known()
     assert call.operation is not None
     operation, described = call.operation, OPERATIONS[call.operation]
@@ -195,7 +196,7 @@ def _path_refusals(path: Path) -> Iterator[Reason]:
 
 
 def _certainly_unknown(text: str) -> bool:
-    """Whether raw text in a path is one segment that names nothing, however it is decoded."""
+    """True if raw text in a path is one segment that names nothing, however it is decoded."""
     try:
         plain = unquote_to_bytes(text).decode("utf-8")
     except UnicodeDecodeError:
@@ -231,7 +232,7 @@ def _passes(call: Call, query: queries.Query, known: Known) -> Iterator[Reason]:
 
 
 def _plain(query: str) -> bool:
-    """Whether a query, which need not be understood, holds nothing that a front end could refuse: characters
+    """True if a query, which need not be understood, holds nothing that a front end could refuse: characters
     of RFC 3986 and escapes of printable text, in pieces of which none is empty."""
     try:
         text = unquote_to_bytes(query).decode("utf-8")

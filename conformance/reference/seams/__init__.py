@@ -1,1 +1,1 @@
-"""What the reference server decides, one function a rule, so that a faulty server can override just that."""
+"""Decisions of the reference server, one method a rule, so that a faulty server can override just that."""

@@ -1,4 +1,4 @@
-"""Who sends this request? Section 5 of the specification: headers, timestamp, key, signature, nonce."""
+"""Authentication, section 5 of the specification: headers, timestamp, key, signature, nonce."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Authentication(Base):
         return ctx.now // 1_000_000
 
     def timestamp_in_window(self, ctx: Context, age: int) -> bool:
-        """Whether a timestamp so many seconds old (negative: ahead) is accepted: auth.timestamp-window,
+        """Accepts a timestamp so many seconds old (negative: ahead): auth.timestamp-window,
         auth.timestamp-accepted."""
         return -self.timestamp_skew <= age <= self.timestamp_skew
 
@@ -125,7 +125,7 @@ class Authentication(Base):
         return ctx.organization.secret
 
     def signature_string(self, ctx: Context) -> bytes:
-        """What is signed (section 5.3): auth.no-separators, auth.accepts-valid."""
+        """Makes the signed string (section 5.3): auth.no-separators, auth.accepts-valid."""
         return signing.signature_string(
             self.signed_method(ctx),
             self.signed_target(ctx),
@@ -172,7 +172,7 @@ class Authentication(Base):
             raise Refusal("nonce_replay")
 
     def nonce_well_formed(self, ctx: Context, nonce: str) -> bool:
-        """Which forms a nonce may have is open (auth.nonce-form), but for 32 hexadecimal characters."""
+        """Accepts the form of a nonce; open (auth.nonce-form), but for 32 hexadecimal characters."""
         return len(nonce) <= 255
 
     def nonce_scope(self, ctx: Context) -> str:

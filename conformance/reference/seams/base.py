@@ -1,4 +1,4 @@
-"""What every part of the behaviour needs: transactions, time, identifiers and refusals."""
+"""Base of all seams: transactions, time, identifiers and refusals."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Base:
     body_limit = 2 * 1024 * 1024
 
     def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
-        """What makes a request's decisions and effects one change: auth.nonce-race, idempotency.race,
-        wallet.race. A null context here lets simultaneous requests interfere."""
+        """Makes a request's decisions and effects one change: auth.nonce-race, idempotency.race, wallet.race.
+        A null context here lets simultaneous requests interfere."""
         return ctx.store.transaction()
 
     # ------------------------------------------------------------------ time and identifiers

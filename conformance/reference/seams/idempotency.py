@@ -34,7 +34,7 @@ class Idempotency(Base):
         return self.replayed(ctx, answer)
 
     def idempotent(self, ctx: Context) -> bool:
-        """Whether the key is looked at; on GET and PATCH what it does is open (idempotency.key-elsewhere)."""
+        """True if the key is looked at; its meaning on GET and PATCH is open (idempotency.key-elsewhere)."""
         return ctx.request.method == "POST"
 
     def on_missing_key(self, ctx: Context) -> str | None:
@@ -56,17 +56,18 @@ class Idempotency(Base):
         return "\n".join((ctx.organization.id, ctx.operation, *ctx.params.values()))
 
     def fingerprint(self, ctx: Context) -> bytes:
-        """What makes two bodies the same: their bytes. idempotency.conflict, idempotency.conflict-equivalent,
-        idempotency.conflict-no-body; equal JSON in other bytes is open (idempotency.equivalent-body)."""
+        """Text that is equal for equal bodies: their bytes. idempotency.conflict,
+        idempotency.conflict-equivalent, idempotency.conflict-no-body; equal JSON in other bytes is open
+        (idempotency.equivalent-body)."""
         return hashlib.sha256(ctx.request.body).digest()
 
     def stored_answer(self, ctx: Context) -> Answer | None:
-        """What this key was first answered with: idempotency.replay."""
+        """First answer given to this key: idempotency.replay."""
         assert ctx.key is not None
         return ctx.store.answer(self.answer_scope(ctx), ctx.key)
 
     def same_body(self, ctx: Context, answer: Answer) -> bool:
-        """Whether the key comes with the body of its first use: idempotency.conflict."""
+        """True if the key comes with the body of its first use: idempotency.conflict."""
         return answer.fingerprint == self.fingerprint(ctx)
 
     def on_other_body(self, ctx: Context, answer: Answer) -> Response | None:
@@ -87,5 +88,5 @@ class Idempotency(Base):
             )
 
     def remembers_refusal(self, ctx: Context, refusal: Refusal) -> bool:
-        """Whether a refusal uses up the key is open (idempotency.after-refusal); here it does not."""
+        """True if a refusal uses up the key; open (idempotency.after-refusal), False here."""
         return False

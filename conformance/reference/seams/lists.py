@@ -112,7 +112,7 @@ class Lists(Validation, Resources, Rendering):
     #: Default and greatest size of a page (section 8).
     default_size = 10
     max_size = 100
-    #: How several statuses are sent: repeat, comma or brackets. Open (list.several-statuses).
+    #: Form in which several statuses are sent: repeat, comma or brackets. Open (list.several-statuses).
     array_style = "repeat"
     #: The order of lists. Open (list.order).
     newest_first = False
@@ -252,7 +252,7 @@ class Lists(Validation, Resources, Rendering):
         listing.records = self.page_of(ctx, listing)
 
     def count(self, ctx: Context, listing: Listing) -> int:
-        """How many elements match: list.filters-combine, list.pages, list.empty."""
+        """Counts the elements that match: list.filters-combine, list.pages, list.empty."""
         return ctx.store.count(KINDS[ctx.operation], self.list_parent(ctx), listing.conditions)
 
     def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
@@ -263,7 +263,7 @@ class Lists(Validation, Resources, Rendering):
         return self.fetch(ctx, listing, limit=listing.size, offset=offset)
 
     def offset(self, ctx: Context, listing: Listing) -> int:
-        """How many elements come before the page: list.walk."""
+        """Counts the elements before the page: list.walk."""
         return (listing.page - 1) * listing.size
 
     def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
@@ -306,7 +306,7 @@ class Lists(Validation, Resources, Rendering):
         return {name: document[name] for name in self.item_fields(ctx, kind) if name in document}
 
     def item_fields(self, ctx: Context, kind: str) -> Sequence[str]:
-        """What an element carries: list.item-fields, list.wallet-items."""
+        """Members that an element carries: list.item-fields, list.wallet-items."""
         return ITEM_FIELDS[kind]
 
     def pages(self, ctx: Context, listing: Listing) -> int:

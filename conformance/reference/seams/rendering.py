@@ -1,4 +1,4 @@
-"""What a resource looks like in an answer: section 2 of the specification."""
+"""Rendering of resources in answers: section 2 of the specification."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class Rendering(Base):
         return kind
 
     def stamps(self, ctx: Context, kind: str, record: Record) -> dict[str, Any]:
-        """When the resource was created and last changed: format.timestamp, format.timestamp-current."""
+        """Times at which the resource was created and last changed: format.timestamp,
+        format.timestamp-current."""
         stamps = {"created": self.timestamp_text(ctx, record["created"])}
         if kind != "payin":
             stamps["updated"] = self.timestamp_text(ctx, record["updated"])

@@ -1,4 +1,4 @@
-"""What each operation does: sections 3 and 4 of the specification."""
+"""Operations: sections 3 and 4 of the specification."""
 
 from __future__ import annotations
 
@@ -76,8 +76,7 @@ class Resources(Base):
         }
 
     def kept_fields(self, ctx: Context) -> dict[str, Any]:
-        """What is kept of the fields that were sent: create.echo, create.text-exact,
-        create.amount-exact."""
+        """Selects the sent fields that are kept: create.echo, create.text-exact, create.amount-exact."""
         return {name: value for name, value in ctx.values.items() if value is not None}
 
     def defaults(self, ctx: Context) -> dict[str, Any]:
@@ -102,7 +101,7 @@ class Resources(Base):
         return {"status": "active"}
 
     def assigned(self, ctx: Context) -> dict[str, Any]:
-        """What the server assigns to a new resource once and for all."""
+        """Values that the server assigns to a new resource once and for all."""
         match ctx.operation:
             case "createPayoutDestination":
                 return {"payout_method": self.payout_method(ctx)}
@@ -119,7 +118,7 @@ class Resources(Base):
         return {}
 
     def payout_method(self, ctx: Context) -> str:
-        """How a destination is paid; the values are open (section 2.10)."""
+        """Payment method of a destination; the values are open (section 2.10)."""
         if ctx.values.get("type") != "bank_account":
             return "crypto" if ctx.values.get("type") == "wallet" else "card"
         return {"US": "ach", "MX": "spei"}.get(str(ctx.values.get("country")), "wire")

@@ -1,4 +1,4 @@
-"""Whose resources are these? Section 5.5 of the specification."""
+"""Ownership of resources: section 5.5 of the specification."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Tenancy(Base):
         return record
 
     def owned(self, ctx: Context, record: Record) -> bool:
-        """Whether a resource belongs to the caller's organization: tenancy.foreign-parent."""
+        """True if a resource belongs to the caller's organization: tenancy.foreign-parent."""
         return ctx.organization is not None and record["organization"] == ctx.organization.id
 
     def on_unknown_parent(self, ctx: Context, kind: str, identifier: str) -> Record:
@@ -58,7 +58,7 @@ class Tenancy(Base):
         return record
 
     def is_under(self, ctx: Context, record: Record, parent: Record) -> bool:
-        """Whether a resource is directly under another: tenancy.sibling-child,
+        """True if a resource is directly under another: tenancy.sibling-child,
         tenancy.other-customer-account."""
         return bool(record["parent"] == parent["id"])
 

@@ -56,8 +56,8 @@ class Validation(Base):
         """Reads the query where the operation has one; see Lists."""
 
     def check_content_type(self, ctx: Context) -> None:
-        """What the Content-Type must be is open (body.content-type); here it may be anything,
-        parameters included (http.charset-parameter)."""
+        """Accepts a Content-Type; open (body.content-type), anything here, parameters included
+        (http.charset-parameter)."""
 
     # ------------------------------------------------------------------ the body as JSON
 
@@ -112,7 +112,7 @@ class Validation(Base):
         ctx.values[field.name] = self.kept_value(ctx, field, value)
 
     def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
-        """What is kept of a valid value: all but the unknown members of an address (open:
+        """Selects the part of a valid value that is kept: all but the unknown members of an address (open:
         body.unknown-fields)."""
         if field.members and isinstance(value, dict):
             return {name: value[name] for name in field.members if name in value}
@@ -230,7 +230,7 @@ class Validation(Base):
     # ------------------------------------------------------------------ fields together
 
     def check_together(self, ctx: Context) -> None:
-        """What several fields must be together, whatever is stored."""
+        """Validates several fields together, whatever is stored."""
         match ctx.operation:
             case "createBeneficiary":
                 self.check_company_name(ctx, ctx.values)
@@ -251,8 +251,7 @@ class Validation(Base):
             raise self.invalid(ctx, Field("network"), "missing_field", "is required for a wallet")
 
     def check_destination_details(self, ctx: Context) -> None:
-        """Which bank, wallet or card details are required is open (section 2.10, destination.card): here
-        none."""
+        """Demands bank, wallet or card details; open (section 2.10, destination.card), none here."""
 
     def check_wallet_pair(self, ctx: Context) -> None:
         """Wallets exist for certain currencies on certain networks only (section 2.7; the list is open)."""
@@ -299,11 +298,11 @@ class Validation(Base):
         raise Refusal("payout_destination_owner")
 
     def check_beneficiary_usable(self, ctx: Context, beneficiary: Record) -> None:
-        """Whether a disabled beneficiary can be paid is open (payout.disabled-beneficiary); here it can."""
+        """Accepts a payout to a disabled beneficiary; open (payout.disabled-beneficiary), accepted here."""
 
     def check_funds(self, ctx: Context) -> None:
-        """Whether funds are needed is open (payout.insufficient-funds); here they are where the account
-        has a balance in the payout's currency."""
+        """Demands funds; open (payout.insufficient-funds), demanded here if the account has a balance in the
+        payout's currency."""
         assert ctx.account is not None
         amount = decimal_of(ctx.values.get("amount"))
         for balance in ctx.store.balances(ctx.account["id"]):

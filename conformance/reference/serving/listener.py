@@ -127,7 +127,7 @@ def served(server: Server, *, threads: bool = False) -> Iterator[str]:
 
 
 def configuration(application: Application) -> uvicorn.Config:
-    """How uvicorn serves the reference server: target and headers as sent, no header of its own."""
+    """Configuration of uvicorn: target and headers as sent, no header of its own."""
     return uvicorn.Config(
         application,
         http=Protocol,
@@ -144,7 +144,7 @@ def configuration(application: Application) -> uvicorn.Config:
 
 
 def running(process: int) -> bool:
-    """Whether a process exists; where that cannot be asked without harm (not on POSIX), always True."""
+    """True if a process exists; always True where asking could harm it (not on POSIX)."""
     if os.name != "posix":
         return True
     try:

@@ -5,103 +5,12 @@ from __future__ import annotations
 import json
 import random
 import uuid
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from conformance.contract import signing
-from conformance.reference import fields, routes
+from conformance.reference import routes
 from conformance.reference.messages import Request
 from tests.support.reference_world import ADDRESS, BODIES, World
-
-
-def _bad_values(field: fields.Field) -> Iterator[Any]:
-    yield from (5, True, [], {}) if field.kind not in fields.TYPES else ("text", 5, [])
-    if field.max_length:
-        yield "é" * (field.max_length + 1)
-    match field.kind:
-        case "enum":
-            yield from ("other", "", field.choices[0].upper())
-        case "country":
-            yield from ("USA", "U", "ZZ", "1A", "", "U\n")
-        case "currency" | "destination_currency":
-            yield from ("US", "USDC", "ZZZ", "U$D", "", "USD ")
-        case "amount":
-            yield from ("0", "0.00", "-1", "abc", "", "NaN", "Infinity", "1.", ".5", "1,5", "1e3", " 1", "１")
-        case "address":
-            yield from ({"city": "x"}, {**ADDRESS, "city": None}, {**ADDRESS, "country": 5})
-        case "optional_address":
-            yield {"city": 5}
-
-
-@pytest.mark.parametrize("operation", fields.FIELDS)
-def test_every_field_is_checked(world: World, operation: str) -> None:
-    before, shown = world.rows(), world.make("getBeneficiary")
-    call = world.call(operation)
-    valid = []
-    for field in fields.FIELDS[operation]:
-        bad = [call.with_field(field.name, value) for value in _bad_values(field)]
-        if field.required:
-            bad += [call.without_field(field.name), call.with_field(field.name, None)]
-        for probe in bad:
-            assert world.send(probe).status == 422, (field.name, probe.body)
-        if field.max_length and field.name not in ("iban", "swift_code"):
-            valid.append((field.name, "é" * field.max_length))
-    assert (world.rows(), world.make("getBeneficiary")) == (before, shown)
-    for name, value in valid:
-        assert world.send(world.call(operation).with_field(name, value)).get(name) == value
-
-
-def test_fields_that_depend_on_others(world: World) -> None:
-    business = world.call("createBeneficiary").with_field("beneficiary_type", "business")
-    assert world.send(business).status == 422
-    assert world.send(business.with_field("company_name", "ACME")).get("company_name") == "ACME"
-    assert world.send(world.call("updateBeneficiary", {"beneficiary_type": "business"})).status == 422
-    wallet = {"country": "US", "type": "wallet", "currency": "USDC", "wallet_address": "0x" + "ab" * 20}
-    assert world.send(world.call("createPayoutDestination", wallet)).status == 422
-    for currency in ("USDC", "USD"):
-        made = world.make("createPayoutDestination", {**wallet, "currency": currency, "network": "ethereum"})
-        assert made["wallet_address_masked"] == "0xab****abab"
-    assert world.make("createPayoutDestination", {"country": "US", "type": "card", "currency": "USD"})
-
-
-HOSTILE = [
-    b"",
-    b"{",
-    b"null",
-    b"true",
-    b"5",
-    b'"x"',
-    b"[]",
-    b"\xff\xfe{}",
-    b'{"name": "\xff"}',
-    b"\xef\xbb\xbf{}",
-    b'{"name": NaN}',
-    b'{"x": Infinity}',
-    b'{"name": "x"',
-    b"{'name': 'x'}",
-    b'{"name": "a\nb"}',
-    b'{"name": "\x00"}',
-    b"[" * 100_000,
-    b'{"a":' * 100_000,
-    b'{"name": ' + b"[" * 100_000,
-    b'{"x": ' + b"9" * 100_000 + b"}",
-    b'{"name": "\\ud800"}',
-    b'{"name": "x"} {}',
-    b"{} x",
-]
-
-
-@pytest.mark.parametrize("operation", fields.FIELDS)
-def test_malformed_bodies_are_refused(world: World, operation: str) -> None:
-    before = world.rows()
-    for body in HOSTILE:
-        if operation == "updateBeneficiary" and b"ud800" in body:
-            continue
-        exchange = world.send(world.call(operation).but(body=body))
-        assert exchange.refused and exchange.error_type == "validation_error", body[:40]
-    assert world.rows() == before
 
 
 def test_legal_oddities_are_answered(world: World) -> None:

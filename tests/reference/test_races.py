@@ -5,116 +5,17 @@ from __future__ import annotations
 import contextlib
 import json
 import multiprocessing
-import threading
 import uuid
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from conformance.contract import signing
-from conformance.reference.app import Server, system_clock
-from conformance.reference.behaviour import Behaviour
-from conformance.reference.context import Context
+from conformance.reference.app import Server
 from conformance.reference.messages import Request, Response
 from conformance.reference.seed import Tenant, seed
-from conformance.reference.serving.listener import served
 from conformance.reference.store import Store
-from conformance.wire.client import Client
-from conformance.wire.messages import Call, Exchange
-from conformance.wire.transport import new_transport
-from tests.support.reference_world import World
 
 # --------------------------------------------------------------------------- races between threads
-
-
-def _race(world: World, calls: list[Call]) -> list[Exchange]:
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(world.send, calls))
-
-
-class Unguarded(Behaviour):
-    """Looks, lets everybody else look, then acts: auth.nonce-race, idempotency.race, wallet.race."""
-
-    def __init__(self) -> None:
-        self.looked: threading.Barrier | None = None
-
-    def _wait(self) -> None:
-        if self.looked is not None:
-            self.looked.wait(10)
-
-    def transaction(self, ctx: Context) -> Any:
-        return contextlib.nullcontext()
-
-
-class NonceRace(Unguarded):
-    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
-        known = ctx.store.nonce_claimed(self.nonce_scope(ctx), nonce, ctx.now)
-        self._wait()
-        super().claim_nonce(ctx, nonce)
-        return not known
-
-
-class KeyRace(Unguarded):
-    def stored_answer(self, ctx: Context) -> Any:
-        answer = super().stored_answer(ctx)
-        self._wait()
-        return answer
-
-
-class WalletRace(Unguarded):
-    def claim_wallet_pair(self, ctx: Context) -> bool:
-        taken = ctx.store.count("wallet", self.parent(ctx)["id"])
-        self._wait()
-        return not taken
-
-
-def _accepted_nonces(world: World) -> int:
-    calls = [world.call("createAccount").signed(nonce="b" * 32) for _ in range(4)]
-    return sum(exchange.succeeded for exchange in _race(world, calls))
-
-
-def _done_with_one_key(world: World) -> int:
-    before = world.rows()
-    exchanges = _race(world, [world.call("createPayin").but(idempotency_key=str(uuid.UUID(int=4)))] * 4)
-    assert all(exchange.status == 201 for exchange in exchanges)
-    return world.rows() - before
-
-
-def _wallets(world: World) -> int:
-    exchanges = _race(world, [world.call("createWallet") for _ in range(4)])
-    assert {exchange.status for exchange in exchanges} <= {201, 409}
-    return int(world.make("listWallets")["total"])
-
-
-@pytest.mark.parametrize(
-    ("fault", "effects"),
-    [
-        (NonceRace, _accepted_nonces),
-        (KeyRace, _done_with_one_key),
-        (WalletRace, _wallets),
-    ],
-)
-def test_races_between_threads(fault: type[Unguarded], effects: Callable[[World], int]) -> None:
-    assert effects(World()) == 1
-    behaviour = fault()
-    world = World(behaviour)
-    behaviour.looked = threading.Barrier(4)
-    assert effects(world) == 4
-
-
-def test_races_over_http() -> None:
-    for behaviour, accepted in ((Behaviour(), 1), (NonceRace(), 4)):
-        world = World(behaviour)
-        world.server.clock = system_clock
-        with served(world.server, threads=True) as base_url:
-            client = Client(base_url, world.clients["primary"].organization, new_transport())
-            if isinstance(behaviour, NonceRace):
-                behaviour.looked = threading.Barrier(4)
-            world.send = client.send  # type: ignore[method-assign,assignment]
-            assert _accepted_nonces(world) == accepted
 
 
 # --------------------------------------------------------------------------- races between processes

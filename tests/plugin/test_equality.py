@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from pathlib import Path
 
 import httpx
 import pytest
@@ -11,7 +12,7 @@ from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
 from tests.prove import equality
 from tests.prove.__main__ import main
-from tests.prove.equality import SPREADS, Judged, differences, named, servers, serving_behaviour
+from tests.prove.equality import Judged, differences, named, servers, serving_behaviour
 from tests.variants.catalogue import VARIANTS, Variant
 from tests.variants.serving import serving
 
@@ -27,48 +28,60 @@ class SlipsOnRead(Behaviour):
         return {**shown, "label": "Eve"} if ctx.operation == "getVirtualAccount" else shown
 
 
-def test_merged_shards_come_to_the_verdicts_of_one_lane() -> None:
+def test_merged_shards_come_to_the_verdicts_of_one_lane(tmp_path: Path) -> None:
     judged = Judged("slips", lambda: serving_behaviour(SlipsOnRead()))
-    assert list(differences(judged, OPTIONS, ("one lane", "3 merged shards"))) == []
+    assert list(differences(judged, OPTIONS, ("one lane", "3 merged shards"), tmp_path)) == []
 
 
-def test_another_verdict_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = iter([{("a.rule", "getBeneficiary"): "passed"}, {("a.rule", "getBeneficiary"): "failed"}])
+@pytest.mark.parametrize(
+    ("verdicts", "conforming", "lines"),
+    [
+        (["passed", "passed"], True, []),
+        (["passed", "failed"], False, ["rule on get: passed with one lane, failed with 16 lanes"]),
+        (["failed", "failed"], False, []),
+        (["failed", "failed"], True, ["rule on get: failed, on a conforming server"]),
+    ],
+)
+def test_another_verdict_and_blame_are_told(
+    verdicts: list[str], conforming: bool, lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = ({("rule", "get"): verdict} for verdict in verdicts)
     monkeypatch.setattr(equality, "verdicts", lambda *given: next(found))
-    lines = list(differences(Judged("one", lambda: nullcontext({})), (), ("one lane", "16 lanes")))
-    assert lines == ["one: a.rule on getBeneficiary: passed with one lane, failed with 16 lanes"]
+    judged = Judged("one", lambda: nullcontext({}), conforming)
+    assert list(differences(judged, (), ("one lane", "16 lanes"), Path())) == lines
 
 
-def test_servers_are_drawn_from_faults_and_variants() -> None:
-    drawn = servers(3, 2, 7)
-    assert len(drawn) == 5
-    assert [judged.name for judged in drawn] == [judged.name for judged in servers(3, 2, 7)]
-    assert set(SPREADS) == {"one lane", "16 lanes", "-n 2", "3 merged shards"}
+def test_servers_are_drawn_by_the_seed() -> None:
+    drawn = servers(3, 2, 2, 7)
+    assert [judged.conforming for judged in drawn] == [False] * 3 + [True] * 4
+    assert [judged.name for judged in drawn] == [judged.name for judged in servers(3, 2, 2, 7)]
 
 
 def test_servers_are_chosen_by_their_names(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # Many faults have "late" in their names.
     assert [judged.name for judged in named(["late"])] == ["late"]
     assert {"late", "nobody twice"} < {judged.name for judged in named(["late", "e"])}
-    monkeypatch.setattr(equality, "differences", lambda judged, *told: [str(told)])
-    assert main(["equality", "--only", "nobody twice", "--spread", "-n 2", "--options=--lf"]) == 1
+    monkeypatch.setattr(equality, "differences", lambda judged, *told: [str(told[:2])])
+    keep = ["--keep", str(tmp_path)]
+    assert main(["equality", "--only", "nobody twice", "--spread", "-n 2", "--options=--lf", *keep]) == 1
     assert str((["--lf"], ("one lane", "-n 2"))) in capsys.readouterr().out
     with pytest.raises(SystemExit, match="2"):
         main(["equality", "--only", "no such server"])
     assert "The options leave no server." in capsys.readouterr().err
 
 
-def test_a_run_that_comes_to_nothing_is_told(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_a_run_that_comes_to_nothing_is_told_and_kept(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     def fail(*_: object) -> None:
-        raise RuntimeError("late, one lane: exit status 3")
+        raise RuntimeError("one lane: exit status 3")
 
     monkeypatch.setattr(equality, "verdicts", fail)
-    assert main(["equality", "--only", "late"]) == 1
-    assert "late, one lane: exit status 3\nlate: 1 differ" in capsys.readouterr().out
+    assert main(["equality", "--only", "late", "--keep", str(tmp_path)]) == 1
+    assert "late: one lane: exit status 3\nlate: 1 differ, reports in" in capsys.readouterr().out
+    assert (tmp_path / "0").is_dir()
 
 
 class ClosesSecond(httpx.BaseTransport):

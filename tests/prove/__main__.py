@@ -20,7 +20,6 @@ NAMES = (
     "variants",
     "replays",
     "equality",
-    "steadiness",
     "hostile",
     "answers",
     "judgements",

@@ -1,21 +1,25 @@
-"""Compares the verdicts of runs that are spread over lanes, processes and shards.
+"""Compares the verdicts of whole runs on one server: spread otherwise, with another seed, on a busy machine.
 
-Judges the same server with one lane, with 16 lanes, in two processes (-n 2) and in three shards that are
-merged, each time new and with nothing in it, and prints each case that comes to another verdict than with one
-lane. The servers are faults of the catalogue, drawn by --seed, and conforming variants. Generated requests
-depend on what meets by chance, so that they are left out by default. A server takes some two minutes;
---only, --spread and, with more options of the runs, --options make it less.
+Each server is judged with one lane, then as each row of SPREADS says, every time by a new process on a new
+server. The servers are faults, variants, and conforming servers whose choices are drawn at random.
+Not proven: a verdict differs from that with one lane, a run has no results, a conforming server is blamed.
+Generated requests depend on the seed, and are left out by default. A server takes some three minutes; --only,
+--spread and --options make it less.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import random
 import shlex
-import tempfile
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +31,34 @@ from conformance.report import view
 from tests.faults.catalogue import Fault, load
 from tests.prove import pool, selection
 from tests.support.running import run, write_target
-from tests.variants.catalogue import VARIANTS, Variant
+from tests.variants.catalogue import VARIANTS, Variant, drawn
+from tests.variants.policies import DailyLimit, FewOfEach
 from tests.variants.serving import serving
 
-#: Ways to spread a run -> the options of each of its parts.
+#: Name of a spread -> the options of each of its parts.
 SPREADS: dict[str, tuple[tuple[str, ...], ...]] = {
     "one lane": (("--lanes", "1"),),
     "16 lanes": (("--lanes", "16"),),
     "-n 2": (("--lanes", "1", "-n", "2"),),
     "3 merged shards": tuple(("--lanes", "1", "--shard", f"{part}/3") for part in (1, 2, 3)),
+    "another seed": (("--lanes", "6", "--seed", "2"),),
+    "a busy machine": (("-n", "2", "--seed", "3"),),
 }
+
+#: The spread during which other processes keep every core busy.
+BUSY = "a busy machine"
+
+#: A program that keeps a core busy as long as its parent lives.
+SPIN = "import os\nparent = os.getppid()\nwhile os.getppid() == parent: pass"
+
+#: Choices that drawn servers do without: once a quota is used up, verdicts depend on the order of the checks.
+LEFT_OUT = (DailyLimit, FewOfEach)
 
 #: All but the first, with which they are compared.
 OTHERS = tuple(SPREADS)[1:]
+
+#: Folder of the reports of servers whose verdicts differ.
+KEPT = Path("reports/equality")
 
 #: Rule and operation -> verdict.
 Verdicts = dict[tuple[str, str], str]
@@ -55,6 +74,7 @@ class Judged:
 
     name: str
     serving: Serving
+    conforming: bool = False
 
     @classmethod
     def fault(cls, fault: Fault) -> Judged:
@@ -64,7 +84,14 @@ class Judged:
     @classmethod
     def variant(cls, variant: Variant) -> Judged:
         """A conforming server."""
-        return cls(variant.name, lambda: serving(variant, number=1))
+        return cls(variant.name, lambda: serving(variant, number=1), conforming=True)
+
+    @classmethod
+    def drawn(cls, seed: int) -> Judged:
+        """A conforming server whose choices a seed draws."""
+        variant = drawn(seed)
+        choices = tuple(choice for choice in variant.choices if choice not in LEFT_OUT)
+        return cls.variant(replace(variant, name=f"drawn {seed}", choices=choices))
 
 
 @contextmanager
@@ -75,21 +102,29 @@ def serving_behaviour(behaviour: Behaviour) -> Iterator[dict[str, Any]]:
         yield target_tables(seeded, url)
 
 
+@contextmanager
+def busy() -> Iterator[None]:
+    """Keeps every core busy while the context lasts."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(os.cpu_count() or 1):
+            process = stack.enter_context(subprocess.Popen([sys.executable, "-c", SPIN]))
+            stack.callback(process.kill)
+        yield
+
+
 def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) -> Verdicts:
-    """What a run comes to that is spread so. Raises RuntimeError where it has no results."""
-    with judged.serving() as tables:
+    """The verdicts of a run that is spread so; its reports are below `folder`. Raises RuntimeError where it
+    has no results."""
+    with judged.serving() as tables, busy() if spread == BUSY else contextlib.nullcontext():
         target = write_target(folder / "target.toml", tables)
         parts = []
         for number, more in enumerate(SPREADS[spread]):
             reports = folder / f"{spread} {number}"
-            outcome = run(
-                "--target", str(target), "--seed", "1", *options, *more, folder=reports, timeout=900
-            )
+            words = ("--target", str(target), "--seed", "1", *options, *more)
+            outcome = run(*words, folder=reports, timeout=1800)
             # A part may have no test.
             if outcome.status not in (0, 1, 5, 6):
-                raise RuntimeError(
-                    f"{judged.name}, {spread}: exit status {outcome.status}:\n{outcome.output[-2000:]}"
-                )
+                raise RuntimeError(f"{spread}: exit status {outcome.status}:\n{outcome.output[-2000:]}")
             if (reports / "results.json").exists():
                 parts.append(view.load(reports))
     document = merged(parts) if len(SPREADS[spread]) > 1 else parts[0]
@@ -97,30 +132,35 @@ def verdicts(judged: Judged, spread: str, options: Sequence[str], folder: Path) 
 
 
 def differences(
-    judged: Judged, options: Sequence[str], spreads: Sequence[str] = tuple(SPREADS)
+    judged: Judged, options: Sequence[str], spreads: Sequence[str], folder: Path
 ) -> Iterator[str]:
-    """A line for each case whose verdict depends on how the run was spread."""
+    """A line for each case whose verdict depends on the spread, or blames a conforming server."""
     first, *others = spreads
-    with tempfile.TemporaryDirectory() as folder:
-        usual = verdicts(judged, first, options, Path(folder))
-        for spread in others:
-            found = verdicts(judged, spread, options, Path(folder))
-            for rule, operation in sorted(usual.keys() | found.keys()):
-                was, now = (some.get((rule, operation), "absent") for some in (usual, found))
-                if was != now:
-                    yield f"{judged.name}: {rule} on {operation}: {was} with {first}, {now} with {spread}"
+    usual = verdicts(judged, first, options, folder)
+    for spread in others:
+        found = verdicts(judged, spread, options, folder)
+        for rule, operation in sorted(usual.keys() | found.keys()):
+            was, now = (some.get((rule, operation), "absent") for some in (usual, found))
+            if was != now:
+                yield f"{rule} on {operation}: {was} with {first}, {now} with {spread}"
+            elif judged.conforming and now == "failed":
+                yield f"{rule} on {operation}: failed, on a conforming server"
 
 
-def servers(faults: int, variants: int, seed: int) -> list[Judged]:
-    """Servers drawn at random."""
+def servers(faults: int, variants: int, conforming: int, seed: int) -> list[Judged]:
+    """Servers of the catalogues drawn by a seed, and so many conforming ones whose choices it draws."""
     rng = random.Random(seed)
     chosen = [Judged.fault(fault) for fault in rng.sample(load(), faults)]
     some = rng.sample(VARIANTS, min(variants, len(VARIANTS)))
-    return chosen + [Judged.variant(variant) for variant in some]
+    return (
+        chosen
+        + [Judged.variant(variant) for variant in some]
+        + list(map(Judged.drawn, range(seed, seed + conforming)))
+    )
 
 
 def named(words: Sequence[str]) -> list[Judged]:
-    """The servers that are called so; of a word that is nobody's name, those whose names hold it."""
+    """The servers of these names; for a word that is no server's name, those whose names contain it."""
     every = [*map(Judged.fault, load()), *map(Judged.variant, VARIANTS)]
     names = {judged.name for judged in every}
     return [
@@ -134,6 +174,9 @@ def options(parser: argparse.ArgumentParser) -> None:
     """Declares what the command line takes."""
     parser.add_argument("--faults", type=int, default=5, metavar="N", help="faulty servers (5)")
     parser.add_argument("--variants", type=int, default=100, metavar="N", help="variants (all)")
+    parser.add_argument(
+        "--drawn", type=int, default=2, metavar="N", help="conforming servers drawn at random (2)"
+    )
     selection.seed(parser, 1)
     parser.add_argument(
         "--only",
@@ -152,24 +195,38 @@ def options(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="options of the runs (default: -m 'not fuzz')",
     )
+    parser.add_argument(
+        "--keep", type=Path, default=KEPT, metavar="DIR", help=f"reports of servers that differ ({KEPT})"
+    )
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Judges the servers; whether no verdict differs."""
-    drawn = (options.faults, options.variants, options.seed)
-    chosen = selection.some(named(options.only) if options.only else servers(*drawn), "server")
+    """Judges the servers; returns True where no verdict differs."""
+    drawn_ones = (options.faults, options.variants, options.drawn, options.seed)
+    chosen = selection.some(named(options.only) if options.only else servers(*drawn_ones), "server")
     spreads = ("one lane", *(options.spread or OTHERS))
+
+    def lines(place: int) -> list[str]:
+        folder = options.keep / str(place)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            found = list(differences(chosen[place], options.options, spreads, folder))
+        except RuntimeError as error:
+            found = [str(error)]
+        if not found:
+            shutil.rmtree(folder)
+        return found
+
     differed = 0
     # One at a time: each runs processes of its own.
-    for judged, lines in pool.mapped(lambda one: _lines(one, options.options, spreads), chosen, 1, "servers"):
-        print("\n".join([*lines, f"{judged.name}: {len(lines)} differ"]), flush=True)
-        differed += len(lines)
+    for place, found in pool.mapped(lines, range(len(chosen)), 1, "servers"):
+        name = chosen[place].name
+        kept = f", reports in {options.keep / str(place)}" if found else ""
+        print(
+            "\n".join([*(f"{name}: {line}" for line in found), f"{name}: {len(found)} differ{kept}"]),
+            flush=True,
+        )
+        differed += len(found)
     print(f"{differed} verdicts differ")
     return not differed
-
-
-def _lines(judged: Judged, options: Sequence[str], spreads: Sequence[str]) -> list[str]:
-    try:
-        return list(differences(judged, options, spreads))
-    except RuntimeError as error:
-        return [str(error)]

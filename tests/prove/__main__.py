@@ -23,6 +23,7 @@ NAMES = (
     "hostile",
     "answers",
     "judgements",
+    "mutations",
     "quick",
     "plan",
     "baseline",

@@ -1,29 +1,28 @@
-"""Every deliberately faulty server is caught by the checks of the rule that it breaks.
+"""Catches every kind of fault by the checks of its rule, and has every check fail by each of its rules.
 
-Here every kind of fault runs on one operation, and every rule on every operation with one kind at least; the
-whole catalogue, and all checks on each fault, run by `python -m tests.prove faults`.
+Each kind runs on one operation, each rule on every operation with one kind at least. `python -m tests.prove
+faults` runs the whole catalogue, and all checks on each fault.
 """
 
 from __future__ import annotations
 
 import pytest
 
+from conformance.checks import load_checks
+from conformance.checks.check import run_check
+from conformance.contract.rules import RULES, Level
 from tests.faults.catalogue import Fault, by_cell, load
-from tests.faults.harness import CaseResult, catch, judged_cells
+from tests.faults.harness import CaseResult, catch, judged_cells, run_on_fault
+from tests.prove.selection import each_kind
 
 
 def _chosen() -> dict[CaseResult, list[Fault]]:
     """Each kind on one of its operations, spread over them, and one fault at least for each cell."""
-    faults = load()
-    kinds: dict[tuple[str, str], list[Fault]] = {}
-    for fault in faults:
-        kinds.setdefault((fault.rule, fault.kind), []).append(fault)
-    chosen = {id(some[at % len(some)]) for at, some in enumerate(kinds.values())}
-    cells = by_cell(faults)
+    chosen = {fault.id for fault in each_kind(load())}
     judged = judged_cells()
     return {
-        cell: [fault for fault in some if id(fault) in chosen] or some[:1]
-        for cell, some in cells.items()
+        cell: [fault for fault in some if fault.id in chosen] or some[:1]
+        for cell, some in by_cell(load()).items()
         if cell in judged
     }
 
@@ -45,3 +44,24 @@ def test_faults_are_caught(cell: CaseResult) -> None:
         else:
             survivors.append(f"{fault.id}: {fault.description} {outcome.inconclusive.get(cell, '')}")
     assert not survivors, "no check notices:\n" + "\n".join(survivors)
+
+
+JUDGING = [
+    pytest.param(check.name, rule, id=f"{check.name}-{rule}")
+    for check in load_checks().values()
+    for rule in check.rules
+    if RULES[rule].level is not Level.OPEN
+]
+
+
+@pytest.mark.usefixtures("quiet", "no_waiting")
+@pytest.mark.parametrize(("name", "rule"), JUDGING)
+def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: str) -> None:
+    check = load_checks()[name]
+    tried = [fault for fault in load() if fault.rule == rule and fault.operation in check.operations]
+    # One operation after the other of each kind, so that a kind which the check misses costs little.
+    for fault in sorted(tried, key=lambda fault: check.operations.index(fault.operation)):
+        findings, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
+        if any(finding.rule == rule and finding.verdict.is_violation for finding in findings):
+            return
+    pytest.fail(f"none of {len(tried)} faults makes {name} fail by {rule}")

@@ -7,21 +7,14 @@ from pathlib import Path
 import pytest
 
 from conformance.checks import load_checks
-from conformance.checks.check import CHECKS, run_check
+from conformance.checks.check import CHECKS
 from conformance.contract.rules import RULES, Level
 from conformance.judge.invariants import INVARIANTS
 from tests.faults.bugs import Bug
 from tests.faults.catalogue import SECTIONS, Fault, load
-from tests.faults.harness import demanded_cells, judged_cells, run_on_fault
+from tests.faults.harness import demanded_cells, judged_cells
 
 load_checks()
-
-JUDGING = [
-    pytest.param(check.name, rule, id=f"{check.name}-{rule}")
-    for check in CHECKS.values()
-    for rule in check.rules
-    if RULES[rule].level is not Level.OPEN
-]
 
 
 def faults_of(rule: str) -> list[Fault]:
@@ -71,16 +64,3 @@ def test_every_module_of_faults_is_read() -> None:
 def test_passive_rules_are_required_or_implied_and_have_faults(rule: str) -> None:
     assert RULES[rule].level is not Level.OPEN
     assert faults_of(rule)
-
-
-@pytest.mark.usefixtures("quiet", "no_waiting")
-@pytest.mark.parametrize(("name", "rule"), JUDGING)
-def test_every_check_fails_by_each_of_its_rules_on_some_fault(name: str, rule: str) -> None:
-    check = CHECKS[name]
-    tried = [fault for fault in faults_of(rule) if fault.operation in check.operations]
-    # One operation after the other of each kind, so that a kind which the check misses costs little.
-    for fault in sorted(tried, key=lambda fault: check.operations.index(fault.operation)):
-        findings, _ = run_check(check, fault.operation, run_on_fault(fault.make()))
-        if any(finding.rule == rule and finding.verdict.is_violation for finding in findings):
-            return
-    pytest.fail(f"none of {len(tried)} faults makes {name} fail by {rule}")

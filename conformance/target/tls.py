@@ -1,4 +1,4 @@
-"""Client certificates and authorities of the user's own, from PEM files."""
+"""Client certificates, and certificate authorities of the user's own, from PEM files."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def mistake(files: Tls) -> str:
             except OSError as error:
                 return f"tls.{key}: {path} cannot be read ({error.strerror})."
     try:
-        _trust(ssl.create_default_context(), files)
+        _trust(_empty(), files)
     except (ssl.SSLError, ValueError):
         return f"tls.ca: {files.ca} should hold certificates of authorities in PEM form."
     try:
-        _certify(ssl.create_default_context(), files)
+        _certify(_empty(), files)
     except _EncryptedKey:
         return f"tls.client_key: {files.client_key} is encrypted; name a key without a passphrase."
     except (ssl.SSLError, ValueError):
@@ -35,8 +35,13 @@ def mistake(files: Tls) -> str:
     return ""
 
 
+def _empty() -> ssl.SSLContext:
+    """A context that trusts nobody: reading the authorities of the system takes 30 ms."""
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
 def apply(made: ssl.SSLContext, files: Tls) -> None:
-    """Lets a context trust the authority and show the client certificate. Raises OSError, ssl.SSLError."""
+    """Adds the authority and the client certificate to a context. Raises OSError, ssl.SSLError."""
     _trust(made, files)
     _certify(made, files)
 

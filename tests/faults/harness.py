@@ -44,7 +44,7 @@ class LossyTransport(InProcessTransport):
 class Outcome:
     """The ledger of one faulty server, and what its findings say of a fault."""
 
-    ledger: Ledger = field(default_factory=lambda: Ledger.of_catalogue(None))
+    ledger: Ledger = field(default_factory=Ledger)
 
     @property
     def broken(self) -> dict[CaseResult, str]:
@@ -63,11 +63,7 @@ class Outcome:
 
     def _first(self, told: Callable[[Finding], str]) -> dict[CaseResult, str]:
         """Of each cell what the first finding tells that tells something."""
-        texts = {
-            case.key: next(filter(None, map(told, case.findings)), "")
-            for case in self.ledger.cells
-            if case.findings
-        }
+        texts = {case.key: next(filter(None, map(told, case.findings)), "") for case in self.ledger.cells}
         return {cell: text for cell, text in texts.items() if text}
 
     @property

@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from conformance.contract.operations import OPERATIONS, SPEC, Operation, response_schema
-from conformance.contract.rules import OPERATION_SETS, RULES, Level
+from conformance.contract.rules import ALL_RULES, CLIENT_RULES, OPERATION_SETS, RULES, Level
 from tests import schemas
 from tests.specification import ITEMS, LIMITS, RESOURCES
 from tests.support.spec_files import CATALOGUE, OPENAPI, SCHEMAS, walk
@@ -57,7 +57,10 @@ def test_rules_and_sets_name_operations_that_exist() -> None:
 
 
 def test_loaded_rules_are_the_catalogue() -> None:
-    assert list(RULES) == [rule["id"] for rule in CATALOGUE["rules"]]
+    assert list(ALL_RULES) == [rule["id"] for rule in CATALOGUE["rules"]]
+    sides = {rule["id"]: rule.get("side", "server") for rule in CATALOGUE["rules"]}
+    assert list(RULES) == [name for name, side in sides.items() if side != "client"]
+    assert list(CLIENT_RULES) == [name for name, side in sides.items() if side != "server"]
     rule = RULES["tenancy.foreign-parent"]
     assert (rule.section, rule.level, rule.needs) == (("5.5.1",), Level.REQUIRED, ("secondary",))
     assert rule.operations == tuple(CATALOGUE["operation_sets"]["all"])

@@ -18,7 +18,7 @@ from conformance.checks.context import CheckContext
 from conformance.cli.main import UsageError
 from conformance.cli.rules import described, find
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import Level, Rule
+from conformance.contract.rules import Level, Rule, Side
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
@@ -60,6 +60,11 @@ def run(options: argparse.Namespace) -> int:
 def _lines(rule: Rule, operation: str) -> Iterator[str]:
     yield from described(rule)
     yield ""
+    if Side.CLIENT in rule.sides:
+        yield "Judged on the requests that clients send: conformance serve --judge"
+        yield ""
+    if Side.SERVER not in rule.sides:
+        return
     yield "Checks"
     for name, text in _checks(rule):
         yield f"   {name}"

@@ -14,7 +14,7 @@ from dataclasses import asdict
 
 from conformance.cli.main import UsageError
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES, VERSION, Level, Rule
+from conformance.contract.rules import ALL_RULES, VERSION, Level, Rule, Side
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--level", choices=[str(level) for level in Level], help="only the rules of this level"
+    )
+    parser.add_argument(
+        "--side", type=Side, choices=list(Side), help="only the rules that bind servers, or clients"
     )
     parser.add_argument("--operation", metavar="OPERATION", help="only the rules about this operation")
     parser.add_argument(
@@ -36,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the rules. Raises UsageError for an unknown name, and for a choice that leaves none."""
-    chosen = list(RULES.values())
+    chosen = list(ALL_RULES.values())
     if options.id:
         for name in options.id:
             find(name)
@@ -47,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
                 f"--operation: there is no operation {options.operation!r}; they are {', '.join(OPERATIONS)}."
             )
         chosen = [rule for rule in chosen if options.operation in rule.operations]
+    if options.side:
+        chosen = [rule for rule in chosen if options.side in rule.sides]
     if options.level:
         chosen = [rule for rule in chosen if rule.level == options.level]
     if options.section:
@@ -57,7 +62,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("no rule is all of this; leave out a part of the choice.")
     if options.json:
         print(json.dumps([asdict(rule) for rule in chosen], indent=1))
-    elif options.id and all(name in RULES for name in options.id):
+    elif options.id and all(name in ALL_RULES for name in options.id):
         for rule in chosen:
             print("\n".join(described(rule)))
     else:
@@ -67,14 +72,14 @@ def run(options: argparse.Namespace) -> int:
 
 def find(name: str) -> list[Rule]:
     """The rules of an id or an area. Raises UsageError with the nearest names when there is none."""
-    found = [rule for rule in RULES.values() if _named(rule, name)]
+    found = [rule for rule in ALL_RULES.values() if _named(rule, name)]
     if found:
         return found
     import difflib
 
-    areas = {rule.partition(".")[0] for rule in RULES}
-    near = difflib.get_close_matches(name, [*RULES, *areas], 4, 0.75)
-    near += [rule for rule in RULES if name and name in rule and rule not in near][:4]
+    areas = {rule.partition(".")[0] for rule in ALL_RULES}
+    near = difflib.get_close_matches(name, [*ALL_RULES, *areas], 4, 0.75)
+    near += [rule for rule in ALL_RULES if name and name in rule and rule not in near][:4]
     hint = f"did you mean {' or '.join(near)}?" if near else "`conformance rules` lists them."
     raise UsageError(f"the catalogue has no rule or area {name[:60]!r}; {hint}")
 
@@ -112,12 +117,15 @@ def described(rule: Rule) -> list[str]:
         rule.id,
         *textwrap.wrap(rule.statement, 100, initial_indent="   ", subsequent_indent="   "),
         f"   level       {rule.level}: {_MEANING[rule.level]}",
+        f"   binds       {' and '.join(f'{side}s' for side in rule.sides)}",
         f"   section     {', '.join(rule.section)} of the specification",
     ]
     if rule.quote:
         lines += textwrap.wrap(
             f'"{rule.quote}"', 100, initial_indent="   it says     ", subsequent_indent=" " * 15
         )
+    if rule.client:
+        lines.append(f"   of clients  {rule.client}")
     facts = {"operations": rule.operations, "needs": rule.needs, "follows": rule.follows}
     for name, values in facts.items():
         if values:
@@ -128,7 +136,7 @@ def described(rule: Rule) -> list[str]:
 
 
 _MEANING = {
-    Level.REQUIRED: "the specification states it; a server that does otherwise fails the run",
+    Level.REQUIRED: "the specification states it; who does otherwise fails the run",
     Level.IMPLIED: "the specification suggests it; a warning, a failure under --fail-on implied",
-    Level.OPEN: "the specification leaves it open; what the server does is only recorded",
+    Level.OPEN: "the specification leaves it open; what is done is only recorded",
 }

@@ -1,7 +1,9 @@
-"""`conformance serve`: the reference server as a sandbox to develop clients against.
+"""`conformance serve`: the reference server as a sandbox to develop clients against, and to judge them.
 
 Runs a complete, correct Financial Accounts API server. Prints the target file for it on standard output and
-one line for each request on standard error. Stops on SIGINT (Ctrl-C) and SIGTERM.
+one line for each request on standard error. Stops on SIGINT (Ctrl-C) and SIGTERM. With --judge it judges what
+clients send, shows it at / in a browser, and writes a report when it stops; with --exec it stops when a
+client's own tests have ended, and exits like a run: 0 no violation, 1 violations, 6 incomplete.
 """
 
 from __future__ import annotations
@@ -9,17 +11,28 @@ from __future__ import annotations
 import argparse
 import contextlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from conformance._files import written
+from conformance._text import clean, one_line
+from conformance.cli import client_run
 from conformance.cli.main import UsageError
+from conformance.clients.judging import Seen
+from conformance.clients.provocations import PROVOCATIONS, Provocations, parse
+from conformance.clients.sandbox import Sandbox
+from conformance.contract.rules import CLIENT_RULES, Level
 from conformance.reference.app import Server
 from conformance.reference.messages import Request, Response
-from conformance.reference.seed import seed, target_text
+from conformance.reference.seed import seed, target_tables, target_text
 from conformance.reference.serving.listener import ListenError, base_url, listen, serve
 from conformance.reference.store import Store, StoreError
+from conformance.target.file import build
 
 DEFAULT_PORT = 8000
+
+#: Hosts that only this machine reaches.
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 TARGET_FILE = "target.toml"
 
 _LONGEST_TARGET = 500
@@ -49,13 +62,49 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--write-target", type=Path, metavar="FILE", help="write the target file there, too")
     parser.add_argument("--prefix", default="", help="serve under this path, such as /api")
+    judging = parser.add_argument_group("judging clients")
+    judging.add_argument(
+        "--judge", action="store_true", help="judge each request by the rules that bind clients"
+    )
+    judging.add_argument(
+        "--exec",
+        metavar="COMMAND",
+        help="run this shell command, with the target in its environment (CONFORMANCE_BASE_URL, "
+        "CONFORMANCE_PRIMARY_API_KEY, ...), and stop when it has ended",
+    )
+    judging.add_argument(
+        "--provoke",
+        metavar="WHAT",
+        default="",
+        help="do what conforming servers may do: all, random:SEED, or some of " + ", ".join(PROVOCATIONS),
+    )
+    judging.add_argument(
+        "--fail-on",
+        type=Level,
+        choices=[Level.REQUIRED, Level.IMPLIED],
+        default=Level.REQUIRED,
+        help="the lowest level of rules whose violation fails the run (default: %(default)s)",
+    )
+    judging.add_argument(
+        "--report-dir",
+        type=Path,
+        metavar="DIR",
+        default=Path("reports"),
+        help="where the report goes (default: %(default)s)",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serves until a signal. Raises UsageError."""
+    """Serves until a signal or the end of a client's command. Raises UsageError."""
     prefix = _checked_prefix(options.prefix)
     if not 0 <= options.port <= 65535:
         raise UsageError(f"--port {options.port}: a port is a number from 0 to 65535.")
+    if not options.judge and (options.exec or options.provoke):
+        raise UsageError(f"--{'exec' if options.exec else 'provoke'}: give --judge as well.")
+    try:
+        provocations = parse(options.provoke) if options.provoke else Provocations()
+    except ValueError as error:
+        raise UsageError(f"--provoke: {error}") from None
     try:
         with contextlib.ExitStack() as stack:
             store = stack.enter_context(contextlib.closing(Store(options.database)))
@@ -69,9 +118,18 @@ def run(options: argparse.Namespace) -> int:
             url = base_url(bound, options.host, prefix)
             text = target_text(seeded, url)
             _write_target(options.write_target, text)
-            server = Server(store, prefix=prefix, observer=log)
-            serve(server, bound, lambda: _announce(text, options.write_target, url))
-            return 0
+            if not options.judge:
+                server = Server(store, prefix=prefix, observer=log)
+                serve(server, bound, lambda: _announce(text, options.write_target, url))
+                return 0
+            tables = target_tables(seeded, url)
+            target = build(tables, "the sandbox")
+            # Whoever asks for an address of the network wants the page there, too.
+            local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
+            sandbox = Sandbox(store, target, provocations, prefix=prefix, told=_told, hosts=local)
+            return client_run.run(
+                options, sandbox, bound, tables, lambda: _announce(text, options.write_target, url)
+            )
     except (StoreError, ListenError) as error:
         raise UsageError(str(error)) from None
 
@@ -117,6 +175,19 @@ def log(request: Request, operation: str, response: Response) -> None:
     # A log that nobody reads any more is no reason to stop answering.
     with contextlib.suppress(OSError, ValueError):
         print(log_line(request, operation, response), file=sys.stderr, flush=True)
+
+
+def _told(seen: Seen) -> None:
+    """Logs a judged request, and what it breaks."""
+    request, response = seen.request, seen.response
+    provoked = f"provoked {' '.join(seen.provoked)}" if seen.provoked else ""
+    response = replace(response, reason=" ".join(filter(None, (response.reason, provoked))))
+    log(request.request, request.operation, response)
+    for said in seen.broken:
+        expected = CLIENT_RULES[said.rule].client
+        with contextlib.suppress(OSError, ValueError):
+            line = f"{said.rule}: expected {expected}; got {said.got}"
+            print(f"  {one_line(clean(line))}", file=sys.stderr, flush=True)
 
 
 def log_line(request: Request, operation: str, response: Response) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -32,13 +33,21 @@ class Level(StrEnum):
     OPEN = "open"
 
 
+class Side(StrEnum):
+    """Whom a rule binds. In the catalogue `both` means the two others."""
+
+    SERVER = "server"
+    CLIENT = "client"
+
+
 @dataclass(frozen=True)
 class Rule:
     """One rule: `section` numbers sections of the specification, `operations` are operationIds in the
     catalogue's order, `needs` names what a target must offer for it to be exercised (`secondary`: a second
     organization, `other_customer`: a second customer). `follows` names rules which, when broken on an
     operation, usually break this one along with them: reports show both as one cause. `quote` holds the words
-    of the specification that the rule rests on, and is empty where only whole sections say it."""
+    of the specification that the rule rests on, and is empty where only whole sections say it. `sides` says
+    whom it binds; `client` is what it expects of a client's requests, empty where it binds servers alone."""
 
     id: str
     section: tuple[str, ...]
@@ -48,6 +57,8 @@ class Rule:
     needs: tuple[str, ...] = ()
     follows: tuple[str, ...] = ()
     quote: str = ""
+    sides: tuple[Side, ...] = (Side.SERVER,)
+    client: str = ""
 
 
 def load_yaml(path: Path) -> Any:
@@ -69,6 +80,8 @@ def _rules(catalogue: Mapping[str, Any]) -> dict[str, Rule]:
             needs=tuple(entry.get("needs", ())),
             follows=tuple(entry.get("follows", ())),
             quote=entry.get("quote", ""),
+            sides=tuple(side for side in Side if entry.get("side", Side.SERVER) in (side, "both")),
+            client=entry.get("client", ""),
         )
     return rules
 
@@ -101,10 +114,22 @@ def chapter(section: str) -> str:
     return ".".join(section.split(".")[:2])
 
 
-_known = _rules(_CATALOGUE)
+_catalogue = _rules(_CATALOGUE)
+_known = {name: rule for name, rule in _catalogue.items() if Side.SERVER in rule.sides}
 
-#: Every rule by its id, in the catalogue's order; those of users' own files behind them.
+#: Every rule that binds servers by its id, in the catalogue's order; those of users' own files behind them. A
+#: run judges these.
 RULES: Mapping[str, Rule] = MappingProxyType(_known)
+
+#: The rules that bind clients, which `conformance serve --judge` judges.
+CLIENT_RULES: Mapping[str, Rule] = MappingProxyType(
+    {name: rule for name, rule in _catalogue.items() if Side.CLIENT in rule.sides}
+)
+
+#: Both: those that bind clients alone behind the others.
+ALL_RULES: Mapping[str, Rule] = MappingProxyType(
+    ChainMap({name: rule for name, rule in _catalogue.items() if name not in _known}, _known)
+)
 
 #: The version of the catalogue: the minor one moves with every release that adds rules.
 VERSION: str = _CATALOGUE["version"]
@@ -141,7 +166,7 @@ def add_rules(path: Path) -> list[Rule]:
             f"{path}: there is no operation set {error}; name one of spec/rules.yaml."
         ) from None
     for rule in added.values():
-        if _known.get(rule.id, rule) != rule:
+        if ALL_RULES.get(rule.id, rule) != rule:
             raise RuleFileError(
                 f"{path}: {rule.id}: there is such a rule; begin the id with a word of your own."
             )

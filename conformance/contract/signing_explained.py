@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, replace
 
 from conformance.contract import signing
-from conformance.contract.signing_mistakes import MISTAKES, Mistake, Parts, signatures
+from conformance.contract.signing_mistakes import MISTAKES, SEPARATORS, Mistake, Parts, signatures
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,8 @@ class Explanation:
     `string` and `signature` are the right ones. `is_right`: the right one was presented; `is_open`: it was in
     another letter case, which the specification leaves open. `mistake` makes what was presented, or the
     string that the client says it signed. `signed` is the string that was signed, if known and not `string`.
-    `difference` says how the presented signature, or that string, differs from the right one.
+    `difference` says how the presented signature, or that string, differs from the right one; `part` names
+    the only part of the string that differs, or is "separators".
     """
 
     string: bytes
@@ -27,6 +28,14 @@ class Explanation:
     mistake: Mistake | None = None
     signed: bytes | None = None
     difference: str = ""
+    part: str = ""
+
+    @property
+    def first_difference(self) -> int:
+        """The first byte in which the string that was signed differs from the right one."""
+        pairs = zip(self.string, self.signed or b"", strict=False)
+        shorter = min(len(self.string), len(self.signed or b""))
+        return next((place for place, (right, other) in enumerate(pairs) if right != other), shorter)
 
 
 def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = None) -> Explanation:
@@ -44,7 +53,9 @@ def explained(parts: Parts, secret: str, presented: str, signed: bytes | None = 
     for mistake, made in signatures(parts, secret):
         if hmac.compare_digest(_digits(made).encode(), _digits(shown).encode()):
             other = mistake.signed(parts)
-            return replace(right, mistake=mistake, signed=other if other != string else None)
+            other = other if other != string else None
+            part = "separators" if mistake.name in SEPARATORS else _part(parts, other)[0] if other else ""
+            return replace(right, mistake=mistake, signed=other, part=part)
     if signed is not None and signed != string:
         named = next((mistake for mistake in MISTAKES if mistake.signed(parts) == signed), None)
         return replace(right, signed=signed, mistake=named, difference=_difference(parts, signed))
@@ -76,15 +87,24 @@ def _mutated(shown: str, signature: str) -> str:
     return ""
 
 
-def _difference(parts: Parts, signed: bytes) -> str:
-    """The part in which a signed string differs from the right one, or else the first byte."""
+def _part(parts: Parts, signed: bytes) -> tuple[str, bytes]:
+    """The only part in which a signed string differs from the right one, and what was signed in its place."""
     names, pieces = list(parts.pieces), list(parts.pieces.values())
-    for place, name in enumerate(names):
+    # What follows everything else is a body where none is sent.
+    places = [4, 0, 1, 2, 3] if not parts.body and signed.startswith(parts.string()) else range(5)
+    for place in places:
         before, after = b"".join(pieces[:place]), b"".join(pieces[place + 1 :])
         fits = len(signed) >= len(before) + len(after)
         if fits and signed.startswith(before) and signed.endswith(after):
-            instead = signed[len(before) : len(signed) - len(after)]
-            return f"the {name} was signed as {_shown(instead)}, and sent as {_shown(pieces[place])}"
+            return names[place], signed[len(before) : len(signed) - len(after)]
+    return "", b""
+
+
+def _difference(parts: Parts, signed: bytes) -> str:
+    """The part in which a signed string differs from the right one, or else the first byte."""
+    name, instead = _part(parts, signed)
+    if name:
+        return f"the {name} was signed as {_shown(instead)}, and sent as {_shown(parts.pieces[name])}"
     right = parts.string()
     same = next(
         (place for place, pair in enumerate(zip(right, signed, strict=False)) if pair[0] != pair[1]),

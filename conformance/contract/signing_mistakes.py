@@ -153,6 +153,16 @@ def _separators(name: str, separator: bytes) -> Mistake:
     return Mistake(name, f"puts a {name} between the parts", lambda parts: parts.ordered(separator=separator))
 
 
+#: Name of a separator between the parts -> its bytes.
+SEPARATORS = {
+    "new line": b"\n",
+    "dot": b".",
+    "colon": b":",
+    "vertical bar": b"|",
+    "comma": b",",
+    "space": b" ",
+}
+
 #: Every row, the commoner ones of several that make one signature first.
 MISTAKES: tuple[Mistake, ...] = (
     # The method.
@@ -198,7 +208,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("null as body", "signs null where there is no body", _part("body", lambda parts: parts.body or b"null")),
     Mistake("hashed body", "signs the SHA-256 hash of the body in its place", _part("body", lambda parts: _hash(parts.body))),
     # The parts together.
-    *map(_separators, ("new line", "dot", "colon", "vertical bar", "comma", "space"), (b"\n", b".", b":", b"|", b",", b" ")),
+    *(_separators(name, separator) for name, separator in SEPARATORS.items()),
     Mistake("timestamp first", "puts timestamp and nonce before the method", lambda parts: parts.ordered("timestamp", "nonce", "method", "target", "body")),
     Mistake("nonce before timestamp", "puts the nonce before the timestamp", lambda parts: parts.ordered("method", "target", "nonce", "timestamp", "body")),
     Mistake("body before timestamp", "puts the body before timestamp and nonce", lambda parts: parts.ordered("method", "target", "body", "timestamp", "nonce")),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from conformance._records import Count, Seconds, says
 from conformance._text import clean, one_line
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.expectations import Expectation, Outcome
 
 
@@ -72,7 +72,7 @@ EVERY_RESPONSE = "every response"
 
 def broken_verdict(rule: str) -> Verdict:
     """The verdict of a violation: a warning of an implied rule, a failure of any other."""
-    return Verdict.WARNING if RULES[rule].level is Level.IMPLIED else Verdict.FAILED
+    return Verdict.WARNING if ALL_RULES[rule].level is Level.IMPLIED else Verdict.FAILED
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from conformance._records import says
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level, Side
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import (
@@ -137,7 +137,7 @@ class Entry:
     def _verdict(self, gap: Gap | None) -> Verdict:
         if gap is not None:
             return Verdict.NOT_APPLICABLE if gap.declared else Verdict.INCONCLUSIVE
-        return Verdict.OBSERVED if RULES[self.rule].level is Level.OPEN else Verdict.PASSED
+        return Verdict.OBSERVED if ALL_RULES[self.rule].level is Level.OPEN else Verdict.PASSED
 
     def _violation(self, sent: Sequence[int]) -> Finding:
         first, *others = self.violations
@@ -213,6 +213,8 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     """The record of a run, or of a part of it: judged, sent, created. Two ledgers add up to one."""
 
     cells: list[Case] = []
+    #: Whose rules were judged.
+    side: Side = Side.SERVER
     #: The exchanges that findings name, by number.
     exchanges: dict[int, ExchangeRecord] = {}
     #: Operation, or "" -> how long its answers took.
@@ -243,11 +245,11 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
         return " ".join(self.narrowed)
 
     @classmethod
-    def of_catalogue(cls, target: Target | None) -> Ledger:
-        """An empty ledger with a case for each rule on each operation; what the target file declares absent
-        is not applicable."""
-        ledger = cls()
-        for rule in RULES.values():
+    def of_catalogue(cls, target: Target | None, side: Side = Side.SERVER) -> Ledger:
+        """An empty ledger with a case for each rule that binds this side on each operation; what the target
+        file declares absent is not applicable."""
+        ledger = cls(side=side)
+        for rule in (RULES if side is Side.SERVER else CLIENT_RULES).values():
             for operation in rule.operations:
                 case = ledger.case(rule.id, operation)
                 if target is not None and (reason := absent(rule, operation, target)):
@@ -318,4 +320,6 @@ class Ledger(msgspec.Struct, dict=True, omit_defaults=True):
     def with_verdict(self, *verdicts: Verdict, levels: Iterable[Level] = tuple(Level)) -> list[Case]:
         """The cases with one of these verdicts, in the catalogue's order."""
         levels = set(levels)
-        return [case for case in self.cells if case.verdict in verdicts and RULES[case.rule].level in levels]
+        return [
+            case for case in self.cells if case.verdict in verdicts and ALL_RULES[case.rule].level in levels
+        ]

@@ -21,12 +21,18 @@ class Request:
 
 @dataclass(slots=True)
 class Response:
-    """One HTTP response. `reason` is for the access log only; it holds no secret and no value sent."""
+    """One HTTP response. `reason` is for the access log only; it holds no secret and no value sent.
+
+    `delay` holds it back for so many seconds. `delivered` False closes the connection in its place; it
+    becomes False where the client does not wait for it.
+    """
 
     status: int
     headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     body: bytes = b""
     reason: str = ""
+    delay: float = 0.0
+    delivered: bool = True
 
     @classmethod
     def of(cls, status: int, document: Any, reason: str = "") -> Response:

@@ -15,7 +15,7 @@ from conformance._files import shortest
 from conformance._text import clean, mapped, writable
 from conformance.contract.needs import waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES, VERSION, Level, Rule
+from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, VERSION, Level, Rule, Side
 from conformance.contract.traits import traits_of
 from conformance.judge.findings import Verdict
 from conformance.judge.latency import Latency
@@ -90,7 +90,7 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
             OperationRecord(operation.id, operation.method, operation.path)
             for operation in OPERATIONS.values()
         ),
-        rules=tuple(_rule(rule) for rule in RULES.values()),
+        rules=tuple(_rule(rule) for rule in (RULES if ledger.side is Side.SERVER else CLIENT_RULES).values()),
         cells=ledger.cells,
         causes=verdict.causes,
         known_failures=run.known.to_record(verdict.stale) if run.known else None,
@@ -116,7 +116,7 @@ def build(ledger: Ledger, target: Target | None, run: RunInfo) -> Document:
 
 def _counts(cells: Iterable[Case]) -> dict[str, dict[str, int]]:
     """Level -> verdict -> number of cases."""
-    found = Counter((RULES[case.rule].level, case.verdict) for case in cells)
+    found = Counter((ALL_RULES[case.rule].level, case.verdict) for case in cells)
     return {str(level): {str(verdict): found[level, verdict] for verdict in Verdict} for level in Level}
 
 
@@ -162,6 +162,7 @@ def _run(ledger: Ledger, run: RunInfo, redactor: Redactor) -> RunRecord:
         announced=AnnouncedRecord(*ledger.announced),
         effort=ledger.effort,
         judged_in_part=_by_rule(ledger.judged_in_part),
+        side=ledger.side,
     )
 
 

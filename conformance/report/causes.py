@@ -8,11 +8,14 @@ from typing import Annotated
 import msgspec
 
 from conformance._records import says
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import ALL_RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import Case, Ledger
 
 Key = tuple[str, str]
+
+#: The rule whose violation comes before all others: a client that breaks it pays twice.
+WORST = "client.retry-key"
 
 
 class CaseKey(msgspec.Struct, frozen=True):
@@ -65,7 +68,8 @@ def causes(ledger: Ledger) -> tuple[CauseRecord, ...]:
     ordered = sorted(
         broken,
         key=lambda rule: (
-            RULES[rule].level is not Level.REQUIRED,
+            rule != WORST,
+            ALL_RULES[rule].level is not Level.REQUIRED,
             all(case.known for case in broken[rule]),
             -len(broken[rule]),
         ),
@@ -115,9 +119,9 @@ def _parent(
     if finding.cause in first and finding.cause != case.rule:
         same = (finding.cause, case.operation)
         return same if same in violated else first[finding.cause]
-    for rule in RULES[case.rule].follows:
+    for rule in ALL_RULES[case.rule].follows:
         parent = (rule, case.operation)
-        if case.operation not in RULES[rule].operations or case.operation in nowhere.get(rule, ()):
+        if case.operation not in ALL_RULES[rule].operations or case.operation in nowhere.get(rule, ()):
             # Of a rule about other operations, and of one that was broken wherever the run looked and was not
             # looked at here, any violation will do.
             parent = first.get(rule, parent)

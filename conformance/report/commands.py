@@ -13,6 +13,8 @@ from conformance._options import OPTIONS, words
 
 def again(options: Mapping[str, str], seed: int | None) -> str:
     """The command that repeats a run with these options and this seed."""
+    if "judge" in options:
+        return _client(options)
     command = ["pytest", "--pyargs", "conformance"]
     for name, option in OPTIONS.items():
         if option.again and name in options:
@@ -27,7 +29,10 @@ def again(options: Mapping[str, str], seed: int | None) -> str:
 
 
 def rerun(rule: str, operation: str, options: Mapping[str, str]) -> str:
-    """The command that runs the checks of one rule on one operation, as a run with these options did."""
+    """The command that runs the checks of one rule on one operation, as a run with these options did; of a
+    client its whole run."""
+    if "judge" in options:
+        return _client(options)
     return f"pytest --pyargs conformance --rule {rule}@{operation}{_server(options)}"
 
 
@@ -38,6 +43,14 @@ def replay(file: str, options: Mapping[str, str], folder: str = "") -> str:
     """
     path = f"{folder.rstrip('/')}/{file}" if folder not in ("", ".") else file
     return f"conformance replay {shlex.quote(path)}{_server(options)}"
+
+
+def _client(options: Mapping[str, str]) -> str:
+    """The command that judges a client again."""
+    command = ["conformance", "serve", "--judge"]
+    for name in ("provoke", "exec"):
+        command += [f"--{name}", options[name]] if options.get(name) else []
+    return shlex.join(command)
 
 
 def _server(options: Mapping[str, str]) -> str:

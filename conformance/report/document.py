@@ -15,7 +15,7 @@ import msgspec
 
 from conformance._records import Count, Seconds, Time, says, to_plain
 from conformance._records import schema as records_schema
-from conformance.contract.rules import Level
+from conformance.contract.rules import Level, Side
 from conformance.judge.exchanges import ExchangeRecord
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Case, CreatedRecord
@@ -98,6 +98,9 @@ class RunRecord(msgspec.Struct, frozen=True):
         Mapping[str, tuple[str, ...]],
         says("Of a quick run: the cases, rule to operations, that only some of their checks judged."),
     ] = {}
+    side: Annotated[Side, says("Who was judged: a server, or the clients that called the sandbox.")] = (
+        Side.SERVER
+    )
 
 
 class OrganizationRecord(msgspec.Struct, frozen=True):

@@ -49,12 +49,13 @@ def html(document: Document) -> str:
     return render("report.html.j2", _Page(document).values(), _asset("report.js"))
 
 
-def render(template: str, values: Mapping[str, Any], script: str = "") -> str:
-    """A page of a template, with style and script, and a policy that allows these two and nothing else."""
+def render(template: str, values: Mapping[str, Any], script: str = "", forms: str = "'none'") -> str:
+    """A page of a template, with style and script, and a policy that allows these two and nothing else, but
+    for forms that are sent to `forms`."""
     style = _asset("report.css")
     sources = _hash(script) if script else "'none'"
     policy = f"default-src 'none'; script-src {sources}; style-src {_hash(style)}"
-    policy += "; base-uri 'none'; form-action 'none'"
+    policy += f"; base-uri 'none'; form-action {forms}"
     values = {**values, "policy": policy, "style": Markup(style), "script": Markup(script)}
     return _environment().get_template(template).render(values)
 

@@ -41,7 +41,7 @@ def _facts(document: Document) -> list[tuple[str, str]]:
     run = document.run
     processes = f" by {count(run.workers, 'process', 'processes')}" if run.workers > 1 else ""
     facts = [
-        ("Server", view.label(document)),
+        (run.side.capitalize(), view.label(document)),
         ("Judged", f"{run.started[:16].replace('T', ' ')} UTC, in {duration(run.seconds)}{processes}"),
         ("Requests", f"{run.requests:,}"),
         ("Suite", document.suite.version),

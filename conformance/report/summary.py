@@ -124,6 +124,8 @@ class _Sections:
         finding = shown.decisive
         yield Fact("expected", one_line(finding.expected), quoted=True)
         yield Fact("got", one_line(finding.got), quoted=True, after=_CONFIRMED.get(finding.confirmed, ""))
+        if finding.remedy:
+            yield Fact("remedy", one_line(finding.remedy, 600))
         if signed := view.signed(self.document, shown):
             yield Fact("signed", one_line(signed, 600), quoted=True)
         yield Fact("reproduce", self._reproduction(shown, finding), quoted=True)

@@ -8,7 +8,7 @@ from functools import cached_property
 from conformance._text import count, listed
 from conformance.contract.needs import first, waiting
 from conformance.contract.operations import OPERATIONS
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import RULES, Level, Side
 from conformance.judge.findings import VIOLATIONS, Verdict
 from conformance.judge.ledger import QUICK, Case, Ledger
 from conformance.report.causes import CauseRecord, causes
@@ -167,7 +167,7 @@ class _Decision:
             "error",
             "the suite failed",
             f"No verdict: the suite itself failed ({count(errors, 'error')}); "
-            "this says nothing about the server.",
+            f"this says nothing about the {self.ledger.side}.",
         )
 
     def _interruption(self) -> _Verdict | None:
@@ -175,7 +175,7 @@ class _Decision:
             return None
         sentence = f"No verdict: the run was interrupted ({self.interrupted})."
         if self.violations:
-            sentence += f" Until then the server broke {self._told()}."
+            sentence += f" Until then the {self.ledger.side} broke {self._told()}."
         return "interrupted", "interrupted", sentence
 
     def _broken(self) -> _Verdict | None:
@@ -193,7 +193,7 @@ class _Decision:
         if self.violations:
             titles.append(f"{_rules(self.violations)} broken")
             told.append(f"it breaks {self._told()}")
-        return "violations", ", ".join(titles), f"The server does not conform: {'; '.join(told)}."
+        return "violations", ", ".join(titles), f"The {self.ledger.side} does not conform: {'; '.join(told)}."
 
     def _told(self) -> str:
         """The broken rules in a few words, by those that the others come from."""
@@ -233,10 +233,7 @@ class _Decision:
     def _missing(self) -> _Verdict | None:
         judged = self.ledger.with_verdict(Verdict.PASSED, *VIOLATIONS, levels=self.gating)
         if self.ledger.lost:
-            sentence = (
-                f"Incomplete: the server was lost during the run ({self.ledger.lost}); "
-                "no violation was seen until then."
-            )
+            sentence = f"Incomplete: {self._lost}; no violation was seen until then."
         elif self.incomplete:
             names = listed([case.rule for case in self.incomplete], 4)
             sentence = (
@@ -273,8 +270,19 @@ class _Decision:
             )
         return "conforms", "conforms", f"The server conforms: {hold}."
 
+    @property
+    def _lost(self) -> str:
+        """The end of what was judged, before the end of the run."""
+        if self.ledger.side is Side.CLIENT:
+            return self.ledger.lost
+        return f"the server was lost during the run ({self.ledger.lost})"
+
     def _partly(self, cases: str) -> str:
         left = len(self.ledger.with_verdict(Verdict.NOT_RUN, levels=self.gating))
+        if self.ledger.side is Side.CLIENT:
+            return (
+                f"No violation in {self.ledger.selection}: {cases} passed, {left:,} more were not exercised."
+            )
         whose = " of the embedded reference server" if self.embedded else ""
         rest = f"{left:,} were left out" if left else "generated and further requests were left out"
         known = f", {self.excused}" if self.excused else ""
@@ -289,7 +297,7 @@ class _Decision:
         """Notes beside the sentence of the verdict of this name."""
         ledger, notes = self.ledger, self._left_out()
         if ledger.lost and name != "incomplete":
-            notes.append(f"the server was lost during the run ({ledger.lost})")
+            notes.append(self._lost)
         warnings = ledger.with_verdict(Verdict.WARNING)
         if self.fail_on is Level.REQUIRED and warnings:
             notes.append(

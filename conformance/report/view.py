@@ -13,7 +13,7 @@ import msgspec
 from conformance._files import InputError, read_json
 from conformance._text import clean, count, listed, milliseconds
 from conformance.contract.needs import NEEDS
-from conformance.contract.rules import Level
+from conformance.contract.rules import Level, Side
 from conformance.judge.findings import VIOLATIONS, Finding, Verdict
 from conformance.judge.latency import Latency
 from conformance.judge.ledger import Case
@@ -353,7 +353,9 @@ def observations(document: Document) -> Iterator[Observed]:
 
 
 def label(document: Document) -> str:
-    """The judged server in a few words."""
+    """The judged server, or the command of the judged client, in a few words."""
+    if document.run.side is Side.CLIENT:
+        return document.run.options.get("exec", "the clients of the sandbox")
     if document.run.embedded:
         return "the embedded reference server"
     return document.target.base_url if document.target else "no target"

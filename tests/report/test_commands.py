@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conformance.cli.main import main
-from conformance.contract.rules import RULES, Level
+from conformance.contract.rules import ALL_RULES, CLIENT_RULES, RULES, Level
 from conformance.judge.findings import Verdict
 from conformance.report.write import FORMATS, write_all
 from tests.support.report_samples import document, exchange, finding, keep, whole_run
@@ -109,8 +109,10 @@ def test_rules_lists_every_rule_once(capsys: pytest.CaptureFixture[str]) -> None
     assert [
         line.split()[0]
         for line in lines
-        if line.split() and line.split()[0] in RULES and not line.startswith(" ")
-    ] == list(RULES)
+        if line.split() and line.split()[0] in ALL_RULES and not line.startswith(" ")
+    ] == list(ALL_RULES)
+    assert main(["rules", "--side", "client", "--json"]) == 0
+    assert [rule["id"] for rule in json.loads(capsys.readouterr().out)] == list(CLIENT_RULES)
 
 
 def test_rules_can_be_narrowed_and_given_as_data(capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +120,7 @@ def test_rules_can_be_narrowed_and_given_as_data(capsys: pytest.CaptureFixture[s
     found = json.loads(capsys.readouterr().out)
     assert {result["id"] for result in found} == {
         rule.id
-        for rule in RULES.values()
+        for rule in ALL_RULES.values()
         if rule.level is Level.OPEN and (rule.id.startswith("list.") or rule.id == "auth.precedence")
     }
     assert main(["rules", "--section", "5.4", "--operation", "listAccounts", "--json"]) == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, cast
 
@@ -45,6 +46,15 @@ class Application:
             response = await asyncio.to_thread(self.server.handle, request)
         else:
             response = self.server.handle(request)
+        if response.delay:
+            # Nothing but the end of the connection can come in behind the body.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(receive(), response.delay)
+                response.delivered = False
+        if not response.delivered:
+            scope["transport"].abort()
+            await receive()
+            return
         await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
         await send({"type": "http.response.body", "body": response.body})
 
@@ -143,6 +153,7 @@ class Protocol(HttpToolsProtocol):
         scope = cast(Message, self.scope)
         scope["raw_target"] = self.url
         scope["raw_headers"] = self.raw_headers
+        scope["transport"] = self.transport
         super().on_headers_complete()
 
     def send_400_response(self, msg: str) -> None:

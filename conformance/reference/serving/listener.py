@@ -111,10 +111,11 @@ def serve(
 
 
 @contextlib.contextmanager
-def served(server: Server, *, threads: bool = False) -> Iterator[str]:
-    """Serves from a thread of this process while the context lasts; gives the base URL."""
+def served(server: Server, *, threads: bool = False, at: socket.socket | None = None) -> Iterator[str]:
+    """Serves from a thread of this process while the context lasts, on a free port or on a listening socket;
+    gives the base URL."""
     ready = threading.Event()
-    with listen("127.0.0.1", 0) as bound:
+    with at or listen("127.0.0.1", 0) as bound:
         listener = _Listener(configuration(Application(server, threads=threads)), ready.set)
         thread = threading.Thread(target=listener.run, kwargs={"sockets": [bound]}, daemon=True)
         thread.start()

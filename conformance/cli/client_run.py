@@ -1,0 +1,78 @@
+"""Serves the sandbox that judges, runs a client's command against it, and writes the report."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from conformance.clients.sandbox import Sandbox
+from conformance.reference.serving.listener import serve, served
+from conformance.report.building import RunInfo, build
+from conformance.report.terminal import summary
+from conformance.report.write import WriteProblem, write_all
+from conformance.target.environment import PREFIX, variable
+
+
+def run(
+    options: argparse.Namespace,
+    sandbox: Sandbox,
+    bound: socket.socket,
+    tables: Mapping[str, Any],
+    ready: Callable[[], None],
+) -> int:
+    """Serves until a signal, or the end of the command; writes the report and returns the exit status of the
+    verdict."""
+    started, lost, interrupted = time.time(), "", ""
+    if options.exec is None:
+        serve(sandbox, bound, ready)
+    else:
+        with served(sandbox, at=bound):
+            try:
+                status = subprocess.run(
+                    options.exec, shell=True, env=environment(tables), check=False
+                ).returncode
+                lost = f"the command ended with exit status {status}" if status else ""
+            except KeyboardInterrupt:
+                interrupted = "by the user"
+    given = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
+    info = RunInfo(
+        started,
+        time.time(),
+        options={name: value for name, value in given.items() if value},
+        interrupted=interrupted,
+        fail_on=options.fail_on,
+        folder=options.report_dir,
+    )
+    document = build(sandbox.judge.ledger(lost), sandbox.judge.target, info)
+    width = shutil.get_terminal_size((110, 24)).columns
+    for line, _ in summary(document, folder=options.report_dir, width=width, verbose=False):
+        print(line)
+    for outcome in write_all(document, options.report_dir):
+        if isinstance(outcome, WriteProblem):
+            print(f"conformance serve: {outcome}", file=sys.stderr)
+    return document.verdict.exit_status
+
+
+def environment(tables: Mapping[str, Any]) -> dict[str, str]:
+    """The environment with the target's variables, and no others of the suite's."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}
+    return kept | dict(_variables(tables))
+
+
+def _variables(tables: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    for name, value in tables.items():
+        if isinstance(value, dict):
+            yield from ((variable(name, key), _text(inner)) for key, inner in value.items())
+        else:
+            yield variable("", name), _text(value)
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

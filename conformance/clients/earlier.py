@@ -1,0 +1,288 @@
+"""Rules over several requests of a client: nonces, timestamps, keys, repetitions, walks through lists."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from conformance.clients.received import ClientRequest, Said
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import CLIENT_RULES
+from conformance.judge import queries
+from conformance.judge.oracle.authentication import WINDOW
+from conformance.reference.messages import Response
+
+#: Seconds after which a timestamp that is sent again was not read from a clock.
+STALE = 5
+
+#: Seconds that a wait may be shorter than Retry-After.
+TOLERANCE = 0.1
+
+#: Bodies up to this many bytes are kept, to be compared as JSON.
+KEPT_BODY = 4096
+
+#: Requests, nonces, keys, timestamps and lists that are remembered, each.
+REMEMBERED = 10_000
+
+_PAGE = re.compile("[1-9][0-9]{0,8}")
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Recent(OrderedDict[K, V], Generic[K, V]):
+    """A dict of the last entries that were put in: a client that sends without end fills no memory."""
+
+    def __setitem__(self, key: K, value: V) -> None:
+        super().__setitem__(key, value)
+        if len(self) > REMEMBERED:
+            self.popitem(last=False)
+
+
+@dataclass(slots=True)
+class Earlier:
+    """An earlier request with its answer, and the provocation that its answer was; empty for none.
+
+    `late` is the answer where it is held back: whether the client waits for it shows later."""
+
+    number: int
+    now: float
+    operation: str
+    key: str | None
+    identity: tuple[str, str, bytes, bytes]
+    body: bytes
+    status: int
+    retry_after: int | None
+    lost: bool
+    late: Response | None
+    provoked: str
+
+    @classmethod
+    def of(cls, request: ClientRequest, response: Response, provoked: str) -> Earlier:
+        """What is kept of a request and its answer."""
+        wait = next((int(value) for name, value in response.headers if name == b"retry-after"), None)
+        return cls(
+            request.number,
+            request.now,
+            request.operation,
+            request.key,
+            request.identity,
+            request.request.body[: KEPT_BODY + 1],
+            response.status,
+            wait,
+            not response.delivered,
+            response if response.delay else None,
+            provoked,
+        )
+
+    @property
+    def delivered(self) -> bool:
+        return not self.lost and (self.late is None or self.late.delivered)
+
+    @property
+    def unresolved(self) -> bool:
+        """True if the client cannot know whether the operation was done."""
+        return not self.delivered or self.status >= 500 or self.status == 429
+
+    @property
+    def refused(self) -> bool:
+        return self.delivered and 400 <= self.status < 500 and self.status != 429
+
+    @property
+    def told(self) -> str:
+        """The answer in a few words."""
+        if not self.delivered:
+            return "without waiting for the answer" if self.late else "without an answer"
+        return f"answered {self.status}"
+
+
+@dataclass(slots=True)
+class Walk:
+    """The pages of a list that were read since the last whole walk; `pages` is the number in the last answer.
+
+    `trouble`: the last page that was asked for was not answered as a page."""
+
+    operation: str
+    pages: int
+    read: set[int] = field(default_factory=set)
+    numbers: list[int] = field(default_factory=list)
+    whole: int = 0
+    trouble: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return len(self.read) >= self.pages
+
+
+class EarlierRequests:
+    """The requests of a run as far as later ones are compared with them."""
+
+    def __init__(self) -> None:
+        self.nonces: Recent[tuple[str, str], Earlier] = Recent()
+        self.timestamps: Recent[tuple[str, str], tuple[float, int]] = Recent()
+        self.attempts: Recent[tuple[str, str, bytes, bytes], Earlier] = Recent()
+        self.keys: Recent[tuple[str, str], Earlier] = Recent()
+        self.walks: Recent[tuple[Any, ...], Walk] = Recent()
+        self.began: Recent[str, float] = Recent()
+
+    def used(self, request: ClientRequest) -> bool:
+        """True if the nonce came with another request of the same key in the last 300 seconds."""
+        before = self.nonces.get((request.api_key, request.nonce))
+        return before is not None and request.now - before.now <= WINDOW
+
+    def nonce_again(self, request: ClientRequest) -> Said:
+        """What a nonce that was used says: of a POST that is repeated whole, its own rule."""
+        first = self.nonces[request.api_key, request.nonce]
+        repeated = OPERATIONS[request.operation].is_post and first.identity == request.identity
+        rule = "auth.nonce-replay" + "-idempotent" * (repeated and first.key == request.key)
+        remedy = "Draw the nonce where the request is signed, and sign each repetition anew."
+        return Said(rule, f"the nonce of request {first.number} again", remedy, (first.number,))
+
+    def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Said]:
+        """Compares an authenticated request with those before it, and keeps it."""
+        now = Earlier.of(request, response, provoked)
+        yield from self._timestamp(request)
+        if (before := self.attempts.get(request.identity)) is not None:
+            yield from self._repetition(request, before)
+        self.attempts[request.identity] = now
+        if OPERATIONS[request.operation].is_post and request.key:
+            yield from self._key(request, now)
+        if OPERATIONS[request.operation].is_list:
+            yield from self._page(request, response)
+        self.nonces[request.api_key, request.nonce] = now
+        if now.refused and now.status in (403, 404):
+            answer = f"answered {response.status}"
+            yield Said("client.not-found", question="resources that are not there", answer=answer)
+
+    def _timestamp(self, request: ClientRequest) -> Iterator[Said]:
+        text = request.headers["x-timestamp"]
+        first, number = self.timestamps.setdefault((request.api_key, text), (request.now, request.number))
+        began = self.began.setdefault(request.api_key, request.now)
+        if request.now - first > STALE:
+            got = f"the timestamp {text[:20]} of request {number}, {request.now - first:.0f} s later"
+            yield Said(
+                "client.timestamp-fresh", got, "Read the clock where the request is signed.", (number,)
+            )
+        elif request.now - began > STALE:
+            yield Said("client.timestamp-fresh")
+
+    # ------------------------------------------------------------------ repetitions
+
+    def _repetition(self, request: ClientRequest, before: Earlier) -> Iterator[Said]:
+        is_post = OPERATIONS[request.operation].is_post
+        same = request.key == before.key
+        if before.unresolved and is_post and request.key and before.key:
+            what = "payout" if OPERATIONS[request.operation].traits.draws_on_funds else "operation"
+            got = (
+                f"the request of {before.number}, {before.told}, again with another Idempotency-Key: "
+                f"the {what} may be done twice"
+            )
+            remedy = (
+                "Make the key once for each thing that is to be done, keep it until an answer says that "
+                "it is done, and repeat with the same key and the same bytes: the answer is the first one's."
+            )
+            yield Said("client.retry-key", "" if same else got, remedy, (before.number,))
+        if before.provoked:
+            key = f" with {'the same' if same else 'another'} key" if is_post else ""
+            yield after(before.provoked, f"sent again{key}" if before.unresolved else "waited for")
+        if is_post and request.key and same:
+            yield Said("auth.nonce-replay-idempotent")
+        if before.retry_after is not None and before.delivered:
+            early = request.now - before.now < before.retry_after - TOLERANCE
+            answer = "sent again before it was over" if early else "waited out"
+            yield Said("client.retry-after", question="Retry-After", answer=answer)
+        elif before.refused:
+            answer = f"sent again unchanged after {before.status}"
+            yield Said("client.repeats-refused", question="a refused request", answer=answer)
+
+    def _key(self, request: ClientRequest, now: Earlier) -> Iterator[Said]:
+        assert request.key is not None
+        before = self.keys.setdefault((request.api_key, request.key.lower()), now)
+        if before is now:
+            return
+        if before.identity[:3] != now.identity[:3]:
+            answer = "sent on several paths"
+            yield Said("client.key-other-path", question="one Idempotency-Key", answer=answer)
+            return
+        rules = ("idempotency.conflict", "idempotency.conflict-no-body")
+        rule = next(name for name in rules if request.operation in CLIENT_RULES[name].operations)
+        if before.identity == now.identity:
+            yield Said(rule)
+        elif before.refused:
+            answer = "the key of the refused request"
+            yield Said("idempotency.after-refusal", question="after a refusal", answer=answer)
+        elif _equal(before.body, now.body):
+            answer = "the same JSON in other bytes"
+            yield Said("idempotency.equivalent-body", question="a repeated body", answer=answer)
+        else:
+            remedy = "Make a key for each thing that is to be done, and build its body once."
+            got = f"the key of request {before.number} with another body"
+            yield Said(rule, got, remedy, (before.number,))
+
+    # ------------------------------------------------------------------ lists
+
+    def _page(self, request: ClientRequest, response: Response) -> Iterator[Said]:
+        """Follows a walk. What a client shows to be one is that it begins with page 1."""
+        path, _, query = request.request.target.partition(b"?")
+        pairs = queries.read(query.decode("latin-1")).pairs
+        asked = next((value for name, value in pairs if name == "page"), "1")
+        key = request.api_key, path, tuple(sorted(pair for pair in pairs if pair[0] != "page"))
+        walk = self.walks.get(key)
+        if not 200 <= response.status < 300 or not response.delivered:
+            if walk is not None:
+                walk.trouble = True
+            return
+        if not _PAGE.fullmatch(asked):
+            return
+        page = int(asked)
+        pages = max(int(response.document["pages"]), 1)
+        if walk is None or (walk.complete and page == 1):
+            if page != 1:
+                return
+            walk = Walk(request.operation, pages, whole=walk.whole if walk else 0)
+            self.walks[key] = walk
+        elif page > max(pages, walk.pages):
+            got = f"page {page} of {pages}"
+            yield Said("client.walk-beyond", got, "Stop where page reaches pages.", tuple(walk.numbers[-1:]))
+            return
+        walk.pages, walk.trouble = pages, False
+        walk.read.add(page)
+        walk.numbers = [*walk.numbers[-3:], request.number]
+        if walk.complete and pages > 1:
+            walk.whole += 1
+            yield from (Said(rule) for rule in ("client.walk", "client.first-page", "client.walk-beyond"))
+
+    def ended(self) -> Iterator[tuple[str, Said]]:
+        """What only the end of the run shows, with the operation: walks that stopped, provocations that
+        nothing came after."""
+        for walk in self.walks.values():
+            if walk.complete or walk.trouble or (walk.whole and len(walk.read) == 1):
+                continue
+            first = len(walk.read) == 1
+            got = f"page {max(walk.read)} of {walk.pages}, and none behind it"
+            remedy = "Read on until page reaches pages, both of the last answer: a list may grow meanwhile."
+            rule = "client.first-page" if first else "client.walk"
+            yield walk.operation, Said(rule, got, remedy, tuple(reversed(walk.numbers)))
+        for last in self.attempts.values():
+            if last.provoked:
+                did = "not sent again" if last.unresolved else "waited for"
+                yield last.operation, after(last.provoked, did)
+
+
+def after(provoked: str, did: str) -> Said:
+    """The observation of what a client did after a provocation."""
+    return Said("client.provoked", question=f"after {provoked}", answer=did)
+
+
+def _equal(one: bytes, other: bytes) -> bool:
+    """True if two short bodies are the same JSON."""
+    if max(len(one), len(other)) > KEPT_BODY:
+        return False
+    try:
+        return bool(json.loads(one) == json.loads(other))
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,200 @@
+"""Keeps the ledger of what clients send: findings, their exchanges, and what was never exercised."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from conformance.clients.earlier import EarlierRequests, after
+from conformance.clients.provocations import INTERRUPTIONS
+from conformance.clients.received import ClientRequest, Said, judged, read
+from conformance.contract.rules import CLIENT_RULES, Side
+from conformance.judge.exchanges import ExchangeRecord, exchange_record
+from conformance.judge.expectations import Expectation, Outcome
+from conformance.judge.findings import Judgement
+from conformance.judge.latency import Latency
+from conformance.judge.ledger import Entry, Ledger
+from conformance.reference.messages import Request, Response
+from conformance.target.file import Target
+from conformance.target.redaction import Redactor
+from conformance.wire.messages import Call, Exchange
+
+#: The name of what judges, in findings.
+CHECK = "requests of clients"
+
+#: What a run judges, in its verdict.
+SELECTION = "what the client sent"
+
+#: Requests that the sandbox shows, with their exchanges.
+SHOWN = 200
+
+#: Exchanges that are kept as evidence.
+RECORDS = 2000
+
+#: Bytes of a request's headers and of its body that are kept for a while.
+BODY = 32 * 1024
+
+#: Different observations that are kept of a question.
+ANSWERS = 8
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A judged request: what was provoked, and what it breaks."""
+
+    request: ClientRequest
+    response: Response
+    provoked: tuple[str, ...]
+    broken: tuple[Said, ...]
+
+
+class ClientJudge:
+    """Judges requests by the rules that bind clients. `clock` gives the server's time in microseconds."""
+
+    def __init__(self, target: Target, prefix: str, clock: Callable[[], int]) -> None:
+        self.target, self.prefix, self.clock = target, prefix.encode(), clock
+        self.redactor = Redactor(target)
+        self.earlier = EarlierRequests()
+        self.entries: dict[tuple[str, str], Entry] = {}
+        self.remedies: dict[tuple[str, str], str] = {}
+        self.records: dict[int, ExchangeRecord] = {}
+        self.recent: deque[Seen] = deque(maxlen=SHOWN)
+        self.answered: Counter[tuple[str, str]] = Counter()
+        #: Provocation that interrupts nothing and operation -> the last request that met it.
+        self.met: dict[tuple[str, str], int] = {}
+        self.sent = 0
+
+    def read(self, request: Request) -> ClientRequest:
+        """Reads the next request."""
+        self.sent += 1
+        return read(self.sent, request, self.prefix, self.clock() / 1_000_000, self.target)
+
+    def see(self, request: ClientRequest, response: Response, provoked: Iterable[str] = ()) -> Seen:
+        """Judges a request with its answer. `provoked` begins with an interruption where there was one."""
+        provoked = tuple(provoked)
+        said: list[Said] = []
+        if request.call is None:
+            answer = f"asked for {request.name}"
+            said = [Said("http.undocumented-path", question="undocumented paths", answer=answer)]
+        else:
+            used = (request.nonce,) if self.earlier.used(request) else ()
+            for one in judged(request, self.target, used):
+                again = one.rule == "auth.nonce-replay" and one.got
+                said.append(self.earlier.nonce_again(request) if again else one)
+            if any(one.rule == "auth.signature" and not one.got for one in said):
+                interruption = provoked[0] if provoked and unanswered(response) else ""
+                said += self.earlier.add(request, response, interruption)
+        seen = Seen(_bounded(request), response, provoked, tuple(one for one in said if one.got))
+        self.recent.append(seen)
+        status = str(response.status) if response.delivered else "none"
+        self.answered[request.operation, status] += 1
+        for one in said:
+            self._take(one, request.operation or "createPayout", seen)
+        for name in provoked if request.operation else ():
+            if name not in INTERRUPTIONS:
+                self.met[name, request.operation] = request.number
+        return seen
+
+    def _take(self, said: Said, operation: str, seen: Seen | None) -> None:
+        """Writes what a request says of a rule."""
+        if operation not in CLIENT_RULES[said.rule].operations:
+            return
+        key = said.rule, operation
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self.entries[key] = Entry(*key, CHECK)
+        if said.answer:
+            entry.judged += 1
+            answers = entry.observations.get(said.question, "").split(", ")
+            if said.answer not in answers and len(answers) < ANSWERS:
+                answers = [*filter(None, answers), said.answer]
+            entry.observations[said.question] = ", ".join(filter(None, answers))
+            if seen is not None and not entry.proof:
+                entry.proof += self._keep([seen.request.number])
+            return
+        if not said.got and entry.proof:
+            # Nearly every request: nothing is kept but the number of them.
+            entry.judged += 1
+            return
+        numbers = self._keep([seen.request.number, *said.others] if seen else said.others)
+        if said.got:
+            self.remedies.setdefault(key, said.remedy)
+        expectation = Expectation(CHECK, CLIENT_RULES[said.rule].client)
+        entry.take(Judgement(expectation, numbers, Outcome(not said.got, said.got)))
+
+    def _keep(self, numbers: Sequence[int]) -> tuple[int, ...]:
+        """Keeps the exchanges of requests that are still there, as evidence."""
+        wanted = {number for number in numbers if number not in self.records}
+        for seen in self.recent if wanted and len(self.records) < RECORDS else ():
+            if seen.request.number in wanted:
+                self.records[seen.request.number] = exchange_record(exchange(seen), self.redactor)
+        return tuple(number for number in numbers if number in self.records)
+
+    def ledger(self, lost: str = "") -> Ledger:
+        """The ledger of the run, which ends with this; `lost` says why it ended early."""
+        for operation, said in self.earlier.ended():
+            self._take(said, operation, None)
+        for (name, operation), number in self.met.items():
+            self._take(after(name, "went on" if number < self.sent else "sent no more"), operation, None)
+        ledger = Ledger.of_catalogue(None, Side.CLIENT)
+        for key, entry in self.entries.items():
+            finding = entry.finding()
+            if entry.violations:
+                finding.remedy = self.remedies[key]
+            ledger.add(finding, self.redactor.text)
+        ledger.exchanges, ledger.sent, ledger.narrowed, ledger.lost = (
+            self.records,
+            self.sent,
+            [SELECTION],
+            lost,
+        )
+        for (operation, status), number in self.answered.items():
+            row = ledger.latency.setdefault(operation, Latency(operation))
+            row.exchanges += number
+            row.statuses[status] = number
+        return ledger
+
+
+def _bounded(request: ClientRequest) -> ClientRequest:
+    """A request as it is kept: without the rest of a long body, and of long headers."""
+    sent = request.request
+    if len(sent.body) <= BODY and sum(len(value) for _, value in sent.headers) <= BODY:
+        return request
+    headers = [(name[:100], value[:1000]) for name, value in sent.headers[:60]]
+    return replace(request, request=Request(sent.method, sent.target[:BODY], headers, sent.body[:BODY]))
+
+
+def unanswered(response: Response) -> bool:
+    """True if a response is held back, lost, or asks to come again."""
+    return bool(response.delay) or not response.delivered or response.status in (429, 503)
+
+
+def exchange(seen: Seen) -> Exchange:
+    """A judged request as an exchange, as reports show it."""
+    request, response = seen.request, seen.response
+    sent = request.request
+    target = sent.target.decode("utf-8", "backslashreplace")
+    call = request.call or Call(None, sent.method, target, sent.body or None)
+    told = f"provoked: {', '.join(seen.provoked)}" if seen.provoked else ""
+    delivered = response.delivered
+    return Exchange(
+        number=request.number,
+        organization=request.organization.name if request.organization else "",
+        call=call,
+        purpose=told,
+        url=target,
+        method=sent.method,
+        target=target,
+        request_headers=[
+            (name.decode("latin-1"), value.decode("utf-8", "replace")) for name, value in sent.headers
+        ],
+        request_body=sent.body,
+        started=request.now,
+        status=response.status if delivered else None,
+        response_headers=[
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers
+        ],
+        response_body=response.body if delivered else b"",
+        error=None if delivered else "the sandbox lost the answer on purpose",
+    )

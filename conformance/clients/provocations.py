@@ -1,0 +1,178 @@
+"""What a conforming server may do and few tests of a client meet, to be switched on in the sandbox."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+from conformance.reference.app import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.seams.resources import KINDS
+
+#: Name -> what happens. The first four interrupt a request; the same request again is let through.
+PROVOCATIONS = {
+    "lost-answer": "the answer is lost after the work is done",
+    "late-answer": "the answer comes late",
+    "rate-limit": "429 with Retry-After",
+    "unavailable": "503 with Retry-After",
+    "unknown-fields": "fields beyond the documented ones",
+    "nulls": "null, or nothing, in fields that may be so",
+    "any-2xx": "another 2xx status than 200 and 201",
+    "id-prefixes": "account ids that begin with acct_",
+    "growing-lists": "lists that grow while they are walked",
+}
+
+INTERRUPTIONS = ("lost-answer", "rate-limit", "unavailable", "late-answer")
+
+#: Status of the interruptions that are answers.
+STATUS = {"rate-limit": 429, "unavailable": 503}
+
+#: Of every so many requests of an operation one is interrupted at most, after the first of each kind.
+PERIOD = 8
+
+#: Growths of one list.
+GROWTHS = 3
+
+#: Kinds of resources that there may be any number of.
+_GROWING = ("account", "payout_destination", "virtual_account")
+
+
+class Provocations:
+    """Which provocations are on, and when: `retry_after` and `late` are in seconds.
+
+    Without `source` each operation meets each interruption in turn, and the others always."""
+
+    def __init__(
+        self,
+        names: set[str] | frozenset[str] = frozenset(),
+        source: random.Random | None = None,
+        *,
+        retry_after: int = 1,
+        late: float = 2.0,
+    ) -> None:
+        self.names, self.source = set(names), source
+        self.retry_after, self.late = retry_after, late
+        #: Those that the present request met.
+        self.met: list[str] = []
+        self._steps: dict[str, int] = {}
+        self._interrupted: set[Hashable] = set()
+
+    def on(self, name: str) -> bool:
+        """Whether the present request meets a provocation that interrupts nothing."""
+        met = name in self.names and (self.source is None or self.source.random() < 0.5)
+        if met and name not in self.met:
+            self.met.append(name)
+        return met
+
+    def interruption(self, operation: str, identity: Hashable) -> str:
+        """The interruption of a new request; empty for none, and for one that comes again after one."""
+        self.met = []
+        there = [name for name in INTERRUPTIONS if name in self.names]
+        if not operation or not there:
+            return ""
+        if identity in self._interrupted:
+            self._interrupted.discard(identity)
+            return ""
+        step = self._steps[operation] = self._steps.get(operation, -1) + 1
+        place = step if self.source is None else self.source.randrange(PERIOD)
+        place = place if place < len(there) else place % PERIOD
+        if place >= len(there):
+            return ""
+        if len(self._interrupted) < 10_000:
+            self._interrupted.add(identity)
+        self.met = [there[place]]
+        return there[place]
+
+
+def parse(text: str) -> Provocations:
+    """The provocations of an option: all, names with commas between them, or random:SEED. Raises ValueError
+    with what is wrong."""
+    kind, _, seed = text.partition(":")
+    if kind == "random":
+        if not seed.isdecimal():
+            raise ValueError(f"{text!r}: a seed is a whole number, such as random:7.")
+        return Provocations(set(PROVOCATIONS), random.Random(int(seed[:40])))
+    names = set(PROVOCATIONS) if text == "all" else {name.strip() for name in text.split(",")}
+    if unknown := sorted(names - PROVOCATIONS.keys()):
+        raise ValueError(
+            f"there is no provocation {unknown[0][:40]!r}; there are all, random:SEED, "
+            f"{', '.join(PROVOCATIONS)}."
+        )
+    return Provocations(names)
+
+
+class Provoking(Behaviour):
+    """The reference server with the provocations that change answers."""
+
+    def __init__(self, provocations: Provocations) -> None:
+        self.provocations = provocations
+        self._grown: dict[str, int] = {}
+
+    def success_status(self, ctx: Context) -> int:
+        # Stored with the answer of a POST: a repetition has the same status.
+        return 202 if self.provocations.on("any-2xx") else super().success_status(ctx)
+
+    def success_document(self, ctx: Context) -> Any:
+        document = super().success_document(ctx)
+        if self.provocations.on("unknown-fields"):
+            document = {
+                **document,
+                "request_id": "req_sandbox",
+                "links": {"self": None},
+                "flags": [True, 0.5, {}],
+            }
+        return document
+
+    def shape(self, ctx: Context, kind: str, document: dict[str, Any]) -> Mapping[str, Any]:
+        if kind == "virtual_account" and self.provocations.on("nulls"):
+            document = {**document, "bank_details": dict.fromkeys(document["bank_details"])}
+        elif kind == "payout_destination" and self.provocations.on("nulls"):
+            nullable = ("label", "network")
+            document = {
+                name: value for name, value in document.items() if value is not None or name in nullable
+            }
+        return super().shape(ctx, kind, document)
+
+    def new_id(self, ctx: Context, kind: str) -> str:
+        identifier = super().new_id(ctx, kind)
+        if kind == "account" and self.provocations.on("id-prefixes"):
+            return identifier.replace("acc_", "acct_", 1)
+        return identifier
+
+    def list_document(self, ctx: Context) -> Any:
+        document = super().list_document(ctx)
+        listing, kind = ctx.listing, KINDS[ctx.operation]
+        if (
+            listing is not None
+            and listing.page == 1
+            and listing.total > listing.size
+            and kind in _GROWING
+            and self.provocations.on("growing-lists")
+        ):
+            self._grow(ctx, kind, listing.records[-1], listing.size)
+        return document
+
+    def _grow(self, ctx: Context, kind: str, like: Record, number: int) -> None:
+        """Puts as many elements behind a list as one page holds."""
+        parent = str(like["parent"])
+        if self._grown.setdefault(parent, 0) >= GROWTHS:
+            return
+        self._grown[parent] += 1
+        for _ in range(number):
+            record = {**like, "id": self.new_id(ctx, kind), "created": ctx.now, "updated": ctx.now}
+            ctx.store.insert(kind, record | ({"is_default": False} if "is_default" in record else {}))
+
+
+def refusal(name: str, seconds: int, date: bytes) -> Response:
+    """The answer of an interruption that is a 429 or a 503."""
+    code = name.replace("-", "_")
+    error = {"type": "api_error", "code": code, "message": "Send the request again after Retry-After."}
+    response = Response.of(STATUS[name], {"error": error}, f"provoked {name}")
+    response.headers += [
+        (b"retry-after", b"%d" % seconds),
+        (b"date", date),
+        (b"content-length", b"%d" % len(response.body)),
+    ]
+    return response

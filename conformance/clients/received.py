@@ -1,0 +1,366 @@
+"""One request of a client: read as a call, and judged by the oracle alone."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from conformance.contract import signing
+from conformance.contract.fields import request_fields
+from conformance.contract.operations import OPERATIONS
+from conformance.contract.rules import CLIENT_RULES
+from conformance.contract.signing_explained import Explanation, explained
+from conformance.contract.signing_mistakes import Parts
+from conformance.judge import queries
+from conformance.judge.oracle import ExpectedAnswer, Known, expect, own_path
+from conformance.judge.oracle.authentication import WINDOW
+from conformance.reference.messages import Request
+from conformance.reference.routes import match
+from conformance.target.file import Organization, Target
+from conformance.wire.messages import Auth, Call
+
+#: Rules that an authenticated request keeps by what it is: not for several requests together.
+_SIGNED = (
+    *("auth.missing-header", "auth.empty-header", "auth.unknown-key", "auth.timestamp-integer"),
+    *("auth.timestamp-window", "auth.nonce-replay", "auth.signature", "auth.signed-method"),
+    *(
+        "auth.signed-path",
+        "auth.signed-timestamp",
+        "auth.signed-nonce",
+        "auth.no-separators",
+        "auth.bearer-only",
+    ),
+    *("client.signature-form", "client.secret"),
+)
+
+#: Part of the signature string -> the rule that it is signed as it is sent.
+_PARTS = {
+    "method": "auth.signed-method",
+    "timestamp": "auth.signed-timestamp",
+    "nonce": "auth.signed-nonce",
+    "separators": "auth.no-separators",
+}
+
+_NONCE = re.compile("[0-9A-Fa-f]{32}")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+
+#: Bytes beside the first difference of two signature strings that are shown, on either side.
+_BESIDE = 24
+
+
+class Said(NamedTuple):
+    """A rule and what a request says of it: broken (`got`), observed (`answer` to `question`), or kept.
+
+    `remedy` is the cure of a broken one; `others` are the numbers of earlier requests that show it."""
+
+    rule: str
+    got: str = ""
+    remedy: str = ""
+    others: tuple[int, ...] = ()
+    question: str = ""
+    answer: str = ""
+
+
+@dataclass(frozen=True)
+class ClientRequest:
+    """A request as it came: `now` is the server's time in Unix seconds, `operation` is empty where it means
+    none, and `call` is None where it is no text."""
+
+    number: int
+    now: float
+    request: Request
+    headers: Mapping[str, str]
+    operation: str
+    call: Call | None
+    organization: Organization | None
+
+    @property
+    def key(self) -> str | None:
+        return self.headers.get("idempotency-key")
+
+    @property
+    def nonce(self) -> str:
+        return self.headers.get(signing.NONCE.lower(), "")
+
+    @property
+    def api_key(self) -> str:
+        return self.headers.get(signing.API_KEY.lower(), "")
+
+    @functools.cached_property
+    def identity(self) -> tuple[str, str, bytes, bytes]:
+        """What makes two requests the same but for key, nonce, timestamp and signature."""
+        request = self.request
+        return self.api_key, request.method, request.target, hashlib.sha256(request.body).digest()
+
+    @property
+    def name(self) -> str:
+        """Method and path, at most 100 characters."""
+        path = self.request.target.partition(b"?")[0].decode("ascii", "backslashreplace")
+        return f"{self.request.method} {path}"[:100]
+
+
+def read(number: int, request: Request, prefix: bytes, now: float, target: Target) -> ClientRequest:
+    """Reads a request that the sandbox received."""
+    headers: dict[str, str] = {}
+    for raw_name, raw_value in request.headers:
+        name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    path = request.target.partition(b"?")[0]
+    found = match(path[len(prefix) :]) if path.startswith(prefix) else None
+    operation = found.methods.get(request.method, "") if found else ""
+    api_key = headers.get(signing.API_KEY.lower())
+    known = (target.primary, target.secondary)
+    organization = next((one for one in known if one and one.api_key == api_key), None)
+    try:
+        text = request.target[len(prefix) :].decode("utf-8")
+    except UnicodeDecodeError:
+        operation = ""
+    call = _call(operation, request, text, headers) if operation else None
+    return ClientRequest(number, now, request, headers, operation, call, organization)
+
+
+def _call(operation: str, request: Request, target: str, headers: Mapping[str, str]) -> Call:
+    sent = {name: headers.get(name.lower()) for name in signing.HEADERS}
+    media_type = headers.get("content-type")
+    is_json = media_type is not None and media_type.partition(";")[0].strip().lower() == "application/json"
+    bearer = headers.get("authorization")
+    return Call(
+        operation,
+        request.method,
+        target,
+        request.body or None,
+        headers.get("idempotency-key"),
+        "application/json" if is_json else media_type,
+        (("Authorization", bearer),) if bearer is not None else (),
+        Auth(
+            api_key=sent[signing.API_KEY],
+            timestamp=sent[signing.TIMESTAMP],
+            nonce=sent[signing.NONCE],
+            signature=sent[signing.SIGNATURE],
+            omit=tuple(name for name, value in sent.items() if value is None),
+            empty=tuple(name for name, value in sent.items() if value is not None and not value.strip()),
+        ),
+    )
+
+
+def judged(request: ClientRequest, target: Target, used: Collection[str]) -> Iterator[Said]:
+    """What a request by itself says of the rules that bind clients; `used` are nonces used in the last 300 s.
+
+    A request that fails authentication says nothing else: nobody knows who sent it.
+    """
+    call = request.call
+    if call is None:
+        return
+    for organization in filter(None, (target.primary, target.secondary)):
+        if _holds(request, organization.secret.encode()):
+            yield Said(
+                "client.secret", "the secret in plain text", "Make a new secret: this one is known now."
+            )
+    # Whole seconds: those in which a server compares timestamps.
+    known = Known(path=own_path(request.operation), now=request.now // 1, nonces=used)
+    expected = expect(call, target, known)
+    if any(reason.rule.startswith("auth.") for reason in expected.refusals):
+        yield from (said for said in _authentication(request, expected) if said.rule in CLIENT_RULES)
+        return
+    yield from _kept_when_signed(request)
+    yield from _beside_the_body(call)
+    yield from _body(call, expected)
+
+
+def _holds(request: ClientRequest, secret: bytes) -> bool:
+    sent = request.request
+    return secret in sent.target or secret in sent.body or any(secret in value for _, value in sent.headers)
+
+
+# ---------------------------------------------------------------------- section 5
+
+
+def _authentication(request: ClientRequest, expected: ExpectedAnswer) -> Iterator[Said]:
+    """The failures of authentication; a wrong signature by the mistake that makes it."""
+    for reason in expected.refusals:
+        if reason.rule != "auth.signature":
+            remedy = ""
+            if reason.rule == "auth.timestamp-window" and len(request.headers["x-timestamp"]) >= 13:
+                remedy = "X-Timestamp is in milliseconds: divide by 1,000 and drop the fraction."
+            elif reason.rule == "auth.timestamp-window":
+                remedy = f"Set the client's clock, which may be {WINDOW} s off, and read it for each request."
+            yield Said(reason.rule, reason.what, remedy)
+            continue
+        found = explanation(request)
+        if found is None or found.is_right:
+            continue
+        if found.is_open:
+            yield Said("client.signature-form", "the right signature in capital letters")
+            continue
+        rule = _signature_rule(found, request.operation)
+        if found.mistake:
+            got = f"the signature of a client that {found.mistake.text}"
+        else:
+            got = f"another signature: {found.difference}" if found.difference else "another signature"
+        yield Said(rule, got, beside(found))
+
+
+def explanation(request: ClientRequest) -> Explanation | None:
+    """Explains the signature of a request; None where its key is unknown."""
+    call, organization = request.call, request.organization
+    if call is None or organization is None or call.auth.signature is None:
+        return None
+    origin = f"http://{request.headers.get('host', '')}".encode("utf-8", "replace")
+    parts = Parts(
+        call.method,
+        request.request.target,
+        call.auth.timestamp or "",
+        call.auth.nonce or "",
+        request.request.body,
+        organization.api_key,
+        origin,
+    )
+    return explained(parts, organization.secret, call.auth.signature)
+
+
+def _signature_rule(found: Explanation, operation: str) -> str:
+    part = found.part
+    if part == "target":
+        path = found.string.partition(b"?")[0]
+        signed_query = b"?" in found.string and (found.signed or b"").startswith(path)
+        rule = "auth.signed-query" if signed_query else "auth.signed-path"
+    elif part == "body":
+        rule = "auth.signed-body" if operation in CLIENT_RULES["auth.signed-body"].operations else ""
+        rule = rule or "auth.signed-empty-body"
+    else:
+        rule = _PARTS.get(part, "auth.signature")
+    return rule if operation in CLIENT_RULES[rule].operations else "auth.signature"
+
+
+def beside(found: Explanation) -> str:
+    """The strings that server and client signed, side by side from a little before the first difference."""
+    if found.signed is None:
+        if found.mistake:
+            return "The string that was signed is right; the key, the digest or its notation is not."
+        return (
+            "No usual mistake makes this signature: the secret is another one, or something else was signed. "
+            "Print the string that the client signs, and compare it with the one that the server signed: "
+            f"{_text(found.string[:300])}"
+        )
+    place = found.first_difference
+    start = max(place - _BESIDE, 0)
+    dots = "…" if start else ""
+
+    def window(string: bytes) -> str:
+        return dots + _text(string[start : place + _BESIDE]) + ("…" if len(string) > place + _BESIDE else "")
+
+    def byte(string: bytes) -> str:
+        return f"{string[place]:02x}" if place < len(string) else "nothing"
+
+    return (
+        f"The server signed {window(found.string)}, the client {window(found.signed)}; the first difference "
+        f"is byte {place}: {byte(found.string)} in the server's string, {byte(found.signed)} in the client's."
+    )
+
+
+def _text(string: bytes) -> str:
+    return '"' + string.decode("utf-8", "backslashreplace") + '"'
+
+
+def _kept_when_signed(request: ClientRequest) -> Iterator[Said]:
+    call = request.call
+    assert call is not None
+    yield from map(Said, _SIGNED)
+    if call.query:
+        yield Said("auth.signed-query")
+    if call.body is None:
+        yield Said("auth.signed-empty-body")
+    else:
+        yield Said("auth.signed-body")
+    good = _NONCE.fullmatch(request.nonce)
+    yield Said(
+        "client.nonce-form",
+        "" if good else f"a nonce of {len(request.nonce)} characters: {request.nonce[:40]}",
+    )
+    bearer = any(value.lower().startswith("bearer") for _, value in call.headers)
+    yield Said("client.bearer", "a bearer token beside the signature" if bearer else "")
+
+
+# ---------------------------------------------------------------------- key, query and body
+
+
+def _beside_the_body(call: Call) -> Iterator[Said]:
+    operation = OPERATIONS[str(call.operation)]
+    if operation.is_post:
+        yield Said(
+            "client.post-key", "a POST without Idempotency-Key" if call.idempotency_key is None else ""
+        )
+    else:
+        yield Said(
+            "client.key-elsewhere",
+            f"a {call.method} with Idempotency-Key" if call.idempotency_key is not None else "",
+        )
+    if operation.request_schema is not None and call.body is not None:
+        plain = call.content_type == "application/json"
+        declared = f"the Content-Type {call.content_type[:60]}" if call.content_type else "no Content-Type"
+        yield Said("client.content-type", "" if plain else declared)
+    if operation.is_list:
+        for name, value in queries.read(call.query).pairs:
+            if name in ("page", "size"):
+                most = 100 if name == "size" else 10**9
+                good = _NUMBER.fullmatch(value) and 1 <= int(value) <= most
+                yield Said(f"list.{name}-range", "" if good else f"the {name} {value[:40]!r}")
+
+
+def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Said]:
+    broken: dict[str, str] = {}
+    for reason in expected.refusals:
+        # Of several rules about one value the first is the most specific.
+        if reason.rule in CLIENT_RULES and reason.what not in broken.values():
+            broken[reason.rule] = reason.what
+    yield from (Said(rule, what) for rule, what in broken.items())
+    if OPERATIONS[str(call.operation)].is_post and call.idempotency_key is not None:
+        yield from [Said("idempotency.key-invalid")] * ("idempotency.key-invalid" not in broken)
+    document = expected.body.document
+    if document is not None:
+        for rule, occasion in _occasions(str(call.operation)):
+            if rule not in broken and occasion(document):
+                yield Said(rule)
+
+
+Occasion = Callable[[Mapping[str, Any]], bool]
+
+
+@functools.cache
+def _occasions(operation: str) -> tuple[tuple[str, Occasion], ...]:
+    """The rules of bodies that an operation may break, and which bodies could."""
+    fields = request_fields(operation)
+
+    def has(*names: str) -> Occasion:
+        return lambda document: any(name in document for name in names)
+
+    def always(document: Mapping[str, Any]) -> bool:
+        return True
+
+    coded = {code: [field.name for field in fields if field.code == code] for code in ("country", "currency")}
+    occasions = {
+        "body.malformed": always,
+        "fields.required": always,
+        "fields.required-null": always,
+        "fields.type": has(*(field.name for field in fields if field.required)),
+        "fields.optional-type": has(*(field.name for field in fields if not field.required)),
+        "fields.max-length": has(*(field.name for field in fields if field.max_length)),
+        "fields.enum": has(*(field.name for field in fields if field.choices)),
+        "fields.company-name": lambda document: document.get("beneficiary_type") == "business",
+        "fields.network": lambda document: document.get("type") == "wallet",
+        "fields.country-code": has(*coded["country"]),
+        "fields.currency-code": has(*coded["currency"]),
+        "fields.unassigned-code": has(*coded["country"], *coded["currency"]),
+        "fields.currency-kind": has("currency"),
+        "fields.amount": has("amount"),
+        "fields.payin-amount-positive": has("amount"),
+        "fields.address": has("address"),
+        "fields.address-types": lambda document: isinstance(document.get("address"), dict),
+    }
+    return tuple(
+        (rule, occasion) for rule, occasion in occasions.items() if operation in CLIENT_RULES[rule].operations
+    )

@@ -1,0 +1,1 @@
+"""What judges clients: right ones are clean under every provocation, wrong ones are caught by their rule."""

@@ -1,0 +1,191 @@
+"""A right client in this process, whose decisions wrong ones override, one each."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from conformance.clients.provocations import Provocations
+from conformance.clients.sandbox import Sandbox
+from conformance.contract import signing
+from conformance.reference.messages import Request, Response
+from conformance.reference.seed import Seeded, seed, target_tables
+from conformance.reference.store import Store
+from conformance.target.file import build
+
+BENEFICIARY = {
+    "first_name": "Ada",
+    "last_name": "Byron",
+    "display_name": "Ada Byron",
+    "email": "ada@example.com",
+    "phone": "+12025550123",
+    "country_code": "US",
+    "address": {
+        "address_line": "1 Main St",
+        "city": "Boston",
+        "region": "MA",
+        "postal_code": "02101",
+        "country": "US",
+    },
+}
+DESTINATION = {
+    "country": "US",
+    "type": "bank_account",
+    "currency": "USD",
+    "account_number": "12345678901",
+    "account_name": "Ada Byron",
+    "routing_number": "021000021",
+    "account_type": "checking",
+}
+WALLETS = [
+    {"currency": currency, "network": "solana_devnet", "label": "coins"} for currency in ("USDC", "USDT")
+]
+
+
+class Refused(Exception):
+    """The server refused a request."""
+
+
+class Clock:
+    """A time in microseconds that only the client moves."""
+
+    def __init__(self) -> None:
+        self.now = 1_900_000_000_000_000
+
+    def __call__(self) -> int:
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self.now += int(seconds * 1_000_000)
+
+
+class Rig:
+    """A sandbox in this process, its clock and its organizations."""
+
+    def __init__(self, *provoked: str) -> None:
+        self.clock = Clock()
+        self.store = Store()
+        self.seeded: Seeded = seed(self.store, 7, self.clock)
+        tables = target_tables(self.seeded, "http://127.0.0.1:8000")
+        self.provocations = Provocations(set(provoked), retry_after=3)
+        target = build(tables, "the sandbox")
+        self.sandbox = Sandbox(self.store, target, self.provocations, self.clock)
+
+    def broken(self) -> dict[str, set[str]]:
+        """Rule -> operations on which it was broken."""
+        found: dict[str, set[str]] = {}
+        for case in self.sandbox.judge.ledger().cells:
+            if case.verdict.is_violation:
+                found.setdefault(case.rule, set()).add(case.operation)
+        return found
+
+
+class Client:
+    """Signs, repeats what got no answer with the same key and bytes, waits, and reads lists to their end."""
+
+    attempts = 4
+
+    def __init__(self, rig: Rig) -> None:
+        self.rig = rig
+        self.tenant = rig.seeded.primary
+        #: How many elements each list had.
+        self.listed: list[int] = []
+
+    # ------------------------------------------------------------------ decisions
+
+    def timestamp(self) -> str:
+        return str(self.rig.clock.now // 1_000_000)
+
+    def nonce(self) -> str:
+        return secrets.token_hex(16)
+
+    def key(self, method: str) -> str | None:
+        return str(uuid.uuid4()) if method == "POST" else None
+
+    def encoded(self, document: Any) -> bytes:
+        return b"" if document is None else json.dumps(document).encode()
+
+    def changed(self, request: Request) -> Request:
+        """The last word on a request."""
+        return request
+
+    def waits(self, response: Response) -> None:
+        seconds = next((int(value) for name, value in response.headers if name == b"retry-after"), 1)
+        self.rig.clock.wait(seconds)
+
+    def pages(self, path: str, size: int) -> Iterator[Any]:
+        page, pages = 1, 1
+        while page <= pages:
+            answer = self.call("GET", f"{path}?page={page}&size={size}")
+            yield from answer["items"]
+            page, pages = page + 1, answer["pages"]
+
+    # ------------------------------------------------------------------ requests
+
+    def request(self, method: str, target: str, body: bytes, key: str | None) -> Request:
+        """A signed request."""
+        timestamp, nonce = self.timestamp(), self.nonce()
+        string = signing.signature_string(method, target.encode(), timestamp, nonce, body)
+        headers = {
+            signing.API_KEY: self.tenant.api_key,
+            signing.TIMESTAMP: timestamp,
+            signing.NONCE: nonce,
+            signing.SIGNATURE: signing.signature(self.tenant.secret, string),
+        }
+        if body:
+            headers["Content-Type"] = "application/json"
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        return Request(method, target.encode(), [(n.encode(), v.encode()) for n, v in headers.items()], body)
+
+    def call(self, method: str, target: str, document: Any = None) -> Any:
+        """The answer to a request, which is repeated until there is one."""
+        body, key = self.encoded(document), self.key(method)
+        for _ in range(self.attempts):
+            self.rig.clock.wait(0.5)
+            response = self.rig.sandbox.handle(self.changed(self.request(method, target, body, key)))
+            if not response.delivered:
+                continue
+            if response.status in (429, 503):
+                self.waits(response)
+                continue
+            if not 200 <= response.status < 300:
+                raise Refused(f"{response.status} {response.body!r}")
+            return response.document
+        raise Refused("no answer")
+
+    def work(self) -> None:
+        """Uses every operation, most of them often enough for every interruption."""
+        accounts = f"/v1/customers/{self.tenant.customer_id}/accounts"
+        for number in range(5):
+            account = self.call("POST", accounts, {"name": f"Account {number}"})
+        self.listed.append(len(list(self.pages(accounts, 2))))
+        funded = self.tenant.funded_account_id
+        for number in range(5):
+            self.call("GET", f"{accounts}/{account['id']}/balances")
+            beneficiary = self.call("POST", f"/v1/accounts/{funded}/beneficiaries", BENEFICIARY)
+            path = f"/v1/accounts/{funded}/beneficiaries/{beneficiary['id']}"
+            self.call("PATCH", path, {"note": f"note {number}"})
+            self.call("GET", path)
+            destination = self.call("POST", f"{path}/payout-destinations", DESTINATION)
+            list(self.pages(f"{path}/payout-destinations", 10))
+            payout = {
+                "beneficiary_id": beneficiary["id"],
+                "payout_destination_id": destination["id"],
+                "amount": "12.50",
+                "currency": "USD",
+            }
+            self.call("POST", f"/v1/accounts/{funded}/payouts", payout)
+            self.call("POST", f"{path}/disable")
+            virtual = {"currency": "EUR", "label": f"label {number}"}
+            made = self.call("POST", f"/v1/accounts/{funded}/virtual-accounts", virtual)
+            self.call("GET", f"/v1/accounts/{funded}/virtual-accounts/{made['id']}")
+            payin = {"amount": "1.00", "currency": "EUR", "payment_method": "card"}
+            self.call("POST", f"/v1/accounts/{funded}/payins", payin)
+        self.listed.append(len(list(self.pages(f"/v1/accounts/{funded}/virtual-accounts", 2))))
+        for wallet in WALLETS:
+            self.call("POST", f"/v1/accounts/{funded}/wallets", wallet)
+        self.listed.append(len(list(self.pages(f"/v1/accounts/{funded}/wallets", 1))))

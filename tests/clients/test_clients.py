@@ -1,0 +1,104 @@
+"""Right clients are clean, wrong ones are caught by their rule and no other."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+
+import pytest
+
+from conformance.clients.provocations import PROVOCATIONS, parse
+from conformance.contract.rules import CLIENT_RULES, Level
+from tests.clients.client import Client, Refused, Rig
+from tests.clients.wrong import CHANGES, CLIENTS, OBSERVED, Change, Mutant
+
+
+@pytest.mark.parametrize(
+    "provoked", [(), *((name,) for name in PROVOCATIONS), tuple(PROVOCATIONS)], ids="+".join
+)
+def test_a_right_client_is_clean_under_every_provocation(provoked: tuple[str, ...]) -> None:
+    rig = Rig(*provoked)
+    client = Client(rig)
+    client.work()
+    assert all(found >= made for found, made in zip(client.listed, (6, 5, 2), strict=True))
+    assert rig.broken() == {}
+    met = {name for seen in rig.sandbox.judge.recent for name in seen.provoked}
+    assert met == set(provoked)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_right_client_is_clean_under_random_provocations(seed: int) -> None:
+    rig = Rig()
+    rig.provocations.__dict__.update(parse(f"random:{seed}").__dict__)
+    Client(rig).work()
+    assert rig.broken() == {}
+
+
+ONE = [(rule, number) for rule, changes in CHANGES.items() for number in range(len(changes))]
+
+
+class _Once(Client):
+    """Changes the first request that can be changed."""
+
+    change: Change
+    done = False
+
+    def changed(self, request):  # type: ignore[no-untyped-def]
+        made = None if self.done else self.change(self, request)
+        self.done = self.done or bool(made)
+        return made or request
+
+
+@pytest.mark.parametrize(("rule", "number"), ONE)
+def test_a_wrong_request_is_caught_by_its_rule_and_no_other(rule: str, number: int) -> None:
+    rig = Rig()
+    client = _Once(rig)
+    client.change = CHANGES[rule][number]
+    with contextlib.suppress(Refused):
+        client.work()
+    assert client.done
+    assert set(rig.broken()) == {rule}
+
+
+@pytest.mark.parametrize(("rule", "wrong", "provoked"), CLIENTS)
+def test_a_wrong_client_is_caught_by_its_rule_and_no_other(
+    rule: str, wrong: type[Client], provoked: tuple[str, ...]
+) -> None:
+    rig = Rig(*provoked)
+    with contextlib.suppress(Refused):
+        wrong(rig).work()
+    assert set(rig.broken()) == {rule}
+
+
+@pytest.mark.parametrize(("rule", "client", "provoked", "answer"), OBSERVED)
+def test_what_is_open_is_observed(
+    rule: str, client: type[Client], provoked: tuple[str, ...], answer: str
+) -> None:
+    rig = Rig(*provoked)
+    client(rig).work()
+    cells = [cell for cell in rig.sandbox.judge.ledger().cells if cell.rule == rule]
+    answers = [text for cell in cells for finding in cell.findings for text in finding.observations.values()]
+    assert any(answer in text for text in answers), answers
+    assert set(rig.broken()) <= {"fields.max-length"}
+
+
+def test_every_rule_that_binds_clients_has_a_wrong_one() -> None:
+    signed = {rule for rule in CLIENT_RULES if re.fullmatch(r"auth\.(signed-.*|no-separators)", rule)}
+    caught = {*CHANGES, *(rule for rule, *_ in CLIENTS), *(rule for rule, *_ in OBSERVED)}
+    assert set(CLIENT_RULES) == caught | signed
+    levels = {rule: CLIENT_RULES[rule].level for rule, *_ in OBSERVED}
+    assert set(levels.values()) == {Level.OPEN}
+
+
+def test_each_mutation_of_half_of_a_right_clients_requests_is_named() -> None:
+    named: set[str] = set()
+    for seed in range(4):
+        rig = Rig()
+        mutant = Mutant(rig, seed)
+        mutant.work()
+        assert len(mutant.changes) > 25
+        for rule, broken in mutant.changes:
+            assert len(broken) == 1 and re.fullmatch(rule, broken[0]), (rule, broken)
+            named.update(broken)
+    assert {rule for rule in CLIENT_RULES if rule.startswith("auth.signed-")} <= named
+    assert "auth.no-separators" in named

@@ -40,6 +40,7 @@ from conformance.judge.expectations import (
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.pages import Listed
 from conformance.wire.messages import MISSING, Auth, Call, Exchange
+from conformance.wire.provenance import derive, fresh
 
 __all__ = [
     "MISSING",
@@ -69,5 +70,7 @@ __all__ = [
     "Status",
     "Unchanged",
     "check",
+    "derive",
+    "fresh",
     "predicate",
 ]

@@ -23,7 +23,8 @@ from conformance.judge.expectations import Accepted
 from conformance.judge.findings import Inconclusive, LeftOut
 from conformance.judge.oracle import Reason
 from conformance.wire.messages import Call, Exchange, to_json
-from conformance.world.account import AccountFixture, call, identifier, new_key
+from conformance.wire.provenance import new_key
+from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.bodies import OTHER_SHAPES, AcceptedBodies, Body, shape_of
 from conformance.world.cache import Key
 from conformance.world.case import Case

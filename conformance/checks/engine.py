@@ -37,6 +37,7 @@ from conformance.judge.oracle import (
     own_path,
 )
 from conformance.wire.messages import Call, Exchange, to_json
+from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, quoted, unknown_like
 from conformance.world.case import Case, call_of
 
@@ -215,9 +216,5 @@ class Engine:
 def encoded(text: str, *, lower: bool = False) -> str:
     """An id with one of its characters percent-encoded, in hexadecimal digits of that case."""
     # A code with a letter in it, so that its case shows.
-    letter = next(
-        (character for character in text if character.isascii() and not f"{ord(character):02x}".isdigit()),
-        text[0],
-    )
-    code = f"%{ord(letter):02x}" if lower else f"%{ord(letter):02X}"
-    return text.replace(letter, code, 1)
+    found = (at for at, letter in enumerate(text) if letter.isascii() and not f"{ord(letter):02x}".isdigit())
+    return derive(text, f"{'encodedlower' if lower else 'encoded'}.{next(found, 0)}")

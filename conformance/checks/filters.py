@@ -9,13 +9,14 @@ from fractions import Fraction
 
 from conformance.checks.context import CheckContext
 from conformance.checks.lists import status_filter, stocked, usable_page
-from conformance.contract.timestamps import digits, just_after, parse, whole_second
+from conformance.contract.timestamps import digits, parse
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
 from conformance.judge.pages import keeps_what_fits
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import MAX_SIZE, Page, Parameters, page_of, query
+from conformance.wire.provenance import derive
 from conformance.world.habits import eventually
 from conformance.world.samples import OTHER_CURRENCIES
 
@@ -251,19 +252,19 @@ def dates(elements: Sequence[Element]) -> list[tuple[str, str]]:
         if index < len(distinct)
     ]
     for index in dict.fromkeys((len(distinct) // 2, len(distinct) - 1)):
-        second = whole_second(distinct[index].text)
-        if second is not None and second != distinct[index].text:
+        second = derive(distinct[index].text, "second")
+        if second != distinct[index].text:
             found.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
     # The one that shows most digits, as few as one in ten lack: a date just after it is nearest.
     finest = max(
         range(len(distinct)),
         key=lambda index: (digits(distinct[index].text), -abs(index - len(distinct) // 2)),
     )
-    later = just_after(distinct[finest].text)
+    later = derive(distinct[finest].text, "after")
     # Another one shown there may have been rounded up to it.
-    if later is not None and parse(later) not in by_date:
+    if parse(later) not in by_date:
         # First, as what it shows depends least on how near to one another elements are.
         found.insert(0, ("just after the created of an element", later))
-    if distinct and (second := whole_second(distinct[0].text)):
-        found.append(("at the midnight before the first element", f"{second[:10]}T00:00:00Z"))
+    if distinct:
+        found.append(("at the midnight before the first element", derive(distinct[0].text, "day")))
     return [*found, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

@@ -14,8 +14,9 @@ from conformance.judge.expectations import SameAnswer
 from conformance.judge.expectations.groups import difference
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.provenance import derive, new_key
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call, identifier, new_key
+from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.bodies import AcceptedBodies
 
 Body = dict[str, Any]
@@ -144,24 +145,19 @@ class IdempotentRequest:
 def v4_keys() -> Iterator[tuple[str, str]]:
     """Version 4 keys of each variant digit that RFC 9562 allows."""
     for digit in "89ab":
-        yield f"a version 4 UUID of variant {digit}", _of_variant(new_key(), digit)
-
-
-def _of_variant(key: str, digit: str) -> str:
-    return f"{key[:19]}{digit}{key[20:]}"
+        yield f"a version 4 UUID of variant {digit}", new_key(variant=digit)
 
 
 def other_keys() -> Iterator[tuple[str, str]]:
     """Keys of other versions, always of the same variant, so that every run asks the same."""
-    for version in "17":
-        key = new_key()
-        yield f"a version {version} UUID", _of_variant(f"{key[:14]}{version}{key[15:]}", "a")
-    yield "a version 4 UUID in upper case", _of_variant(with_letters(), "a").upper()
+    for version in (1, 7):
+        yield f"a version {version} UUID", new_key(version=version, variant="a")
+    yield "a version 4 UUID in upper case", derive(with_letters(variant="a"), "upper")
 
 
-def with_letters() -> str:
+def with_letters(**recipe: Any) -> str:
     """A key that upper case changes."""
-    while (key := new_key()).upper() == key:
+    while (key := new_key(**recipe)).upper() == key:
         pass
     return key
 

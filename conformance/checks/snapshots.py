@@ -236,20 +236,11 @@ def snapshot_of(operation: str) -> type[Snapshot] | None:
 # ---------------------------------------------------------------------- the expectation
 
 
-def _groups(parameters: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of files of format 2: numbers of exchanges in place of their positions."""
-    counts = {name: parameters.pop(name, default) for name, default in _COUNTS}
-    ends = [0]
-    for count in counts.values():
-        ends.append(ends[-1] + int(count))
-    places = zip(counts, ends, ends[1:], strict=False)
-    return {**parameters, "groups": {name: list(range(start, end)) for name, start, end in places}}
+#: The exchanges of a judgement of effects that are no requests: looks before and after, and answered changes.
+GROUPS = ("before", "after", "answered")
 
 
-_COUNTS = (("before", 1), ("after", 1), ("answered", 0))
-
-
-@predicate(name="no-effect", sentence="no effect of {what}", effects=True, besides=("fresh",), older=_groups)
+@predicate(name="no-effect", sentence="no effect of {what}", effects=True, besides=("fresh",))
 def NoEffect(
     exchanges: Sequence[Exchange],
     operation: str,
@@ -273,8 +264,8 @@ def NoEffect(
     kind = snapshot_of(operation)
     if kind is None:
         raise CannotTell("nothing shows the effect of requests")
-    before, after, answered = ([exchanges[at] for at in groups[name]] for name, _ in _COUNTS)
-    placed = {at for name, _ in _COUNTS for at in groups[name]}
+    before, after, answered = ([exchanges[at] for at in groups[name]] for name in GROUPS)
+    placed = {at for name in GROUPS for at in groups[name]}
     sent = [exchange for at, exchange in enumerate(exchanges) if at not in placed]
     if of_refusals and any(request.succeeded for request in sent):
         raise CannotTell("not all of the requests were refused")

@@ -14,6 +14,7 @@ from conformance.judge.expectations import CannotTell, Expectation, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.json_text import all_objects, all_texts
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, identifier
 
 #: Forms of ids whose letters have no case of their own: UUIDs, ULIDs, hexadecimal digits.
@@ -30,14 +31,13 @@ def almost(known: str) -> Iterator[tuple[str, str]]:
     """Ids that share most of their characters with one that exists, for servers that compare prefixes, or
     without letter case or padding; ids so short or so regular that they may well exist are left out."""
     yield "an existing id with a space behind it", f"{known} "
-    prefix, _, rest = known.rpartition("_")
+    rest = known.rpartition("_")[2]
     if len(rest) >= 6 and rest.swapcase() != rest and not _CASELESS.fullmatch(rest):
-        other = f"{prefix}_{rest.swapcase()}" if prefix else rest.swapcase()
-        yield "an existing id in another letter case", other
+        yield "an existing id in another letter case", derive(known, "tailswapped")
     if len(rest) < 12 or rest.isdigit():
         return
     yield "an id with one character more than an existing one", known + "0"
-    yield "an id that lacks the last character of an existing one", known[:-1]
+    yield "an id that lacks the last character of an existing one", derive(known, "but.1")
 
 
 def of_another_kind(fixture: AccountFixture, name: str) -> str:

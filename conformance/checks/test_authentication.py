@@ -16,7 +16,8 @@ from conformance.judge.expectations import Refused
 from conformance.judge.findings import Inconclusive
 from conformance.judge.oracle.authentication import WINDOW
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import new_key, unknown_like
+from conformance.wire.provenance import new_key
+from conformance.world.account import unknown_like
 from conformance.world.case import Case
 
 #: Directions from now in which a timestamp may lie.

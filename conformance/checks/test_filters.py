@@ -24,11 +24,12 @@ from conformance.checks.filters import (
 )
 from conformance.checks.lists import compared, item_fields, judge_totals, judge_whole, status_filter
 from conformance.contract.rules import RULES
-from conformance.contract.timestamps import parse, with_offset
+from conformance.contract.timestamps import parse
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.pages import count_of_pages, keeps_what_fits, number_is
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, statuses, walk
+from conformance.wire.provenance import derive
 from conformance.world.habits import eventually
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
@@ -77,7 +78,7 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
             )
             continue
         for minutes in (120, -210):
-            text = with_offset(chosen.text, minutes)
+            text = derive(chosen.text, f"offset.{minutes}")
             what = f"{name} with the offset {text[-6:]}"
             sentence = f"{what}: the {len(expected)} elements of that instant in UTC, or a refusal"
             same = refused_or_kept(sentence, ids=sorted(lists.ids), kept=sorted(expected))

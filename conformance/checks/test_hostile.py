@@ -13,7 +13,8 @@ from conformance.contract.rules import OPERATION_SETS
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Accepted, Answered
 from conformance.wire.messages import Call, Exchange, Failure
-from conformance.world.account import call, new_key, unknown_like
+from conformance.wire.provenance import new_key
+from conformance.world.account import call, unknown_like
 from conformance.world.corpora import bodies as corpus
 from conformance.world.run_context import refusal_of_valid
 

@@ -10,7 +10,8 @@ from conformance.checks.idempotency import IdempotentRequest
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import At, Equal, Outcome, Refused, SameAnswer, predicate
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, new_key
+from conformance.wire.provenance import new_key
+from conformance.world.account import AccountFixture
 
 RULE = "idempotency.other-organization"
 

@@ -9,15 +9,15 @@ from conformance.contract.rules import RULES
 from conformance.contract.traits import TRAITS
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Call
-from conformance.world.account import AccountFixture, call, new_key
+from conformance.wire.provenance import derive, new_key
+from conformance.world.account import AccountFixture, call
 
 RULE = "idempotency.key-accepted"
 
 
 def resembling(key: str, place: int) -> str:
     """A key that differs from another in one place only, its first (0) or its last (-1)."""
-    other = "0" if key[place] != "0" else "1"
-    return other + key[1:] if place == 0 else key[:-1] + other
+    return derive(key, f"other.{place}")
 
 
 @check(RULE, operations=RULES["idempotency.conflict"].operations)

@@ -15,7 +15,6 @@ from conformance.checks.context import CheckContext
 from conformance.checks.idempotency import own_place
 from conformance.checks.races import Rounds
 from conformance.checks.side_effects import SideEffects
-from conformance.contract import signing
 from conformance.judge.comparison import objects
 from conformance.judge.effects import EXACT, amounts, movement
 from conformance.judge.expectations import (
@@ -28,6 +27,7 @@ from conformance.judge.expectations import (
 )
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import walk
+from conformance.wire.provenance import new_nonce
 from conformance.world.account import identifier
 
 #: Simultaneous requests, and rounds of them.
@@ -64,7 +64,7 @@ def test_one_nonce(ctx: CheckContext) -> None:
     passed = False
     rounds = Rounds(ctx, ROUNDS)
     for _ in rounds:
-        nonce = signing.new_nonce()
+        nonce = new_nonce()
         calls = [fixture.call(ctx.operation.id).signed(nonce=nonce) for _ in range(NONCES)]
         answers = rounds.race(calls, "simultaneous requests with one nonce")
         # Where nobody got through, nothing was raced for: a limiter may have used the nonce up.

@@ -16,8 +16,9 @@ from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.invariants import NoSecrets, telling_secrets
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.provenance import new_key
 from conformance.world import samples
-from conformance.world.account import AccountFixture, new_key, unknown_like
+from conformance.world.account import AccountFixture, unknown_like
 from conformance.world.cache import Key
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.

@@ -18,7 +18,8 @@ from conformance.contract.rules import RULES
 from conformance.judge.expectations import Refused
 from conformance.judge.oracle import COUSIN, FOREIGN, SIBLING
 from conformance.wire.messages import Call, Exchange
-from conformance.world.account import AccountFixture, new_key, unknown_like
+from conformance.wire.provenance import new_key
+from conformance.world.account import AccountFixture, unknown_like
 from conformance.world.case import Case
 
 FOREIGN_PARENT = "tenancy.foreign-parent"

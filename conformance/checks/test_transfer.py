@@ -11,7 +11,7 @@ from conformance.checks.context import CheckContext
 from conformance.checks.places import defective
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
-from conformance.world.account import new_key
+from conformance.wire.provenance import new_key
 
 CHARSET = "application/json; charset=utf-8"
 

@@ -17,7 +17,8 @@ from conformance.contract import signing
 from conformance.contract.rules import RULES
 from conformance.judge.expectations import SameAnswer
 from conformance.wire.messages import Auth, Exchange
-from conformance.world.account import new_key, unknown_like
+from conformance.wire.provenance import new_key
+from conformance.world.account import unknown_like
 
 #: Idempotency keys that a server must remember at the least, which sets no number.
 MANY_KEYS = 21

@@ -11,7 +11,8 @@ from conformance.checks.context import CheckContext
 from conformance.judge.comparison import identifiers, objects, same, shown
 from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate
 from conformance.wire.messages import Exchange
-from conformance.world.account import AccountFixture, new_key
+from conformance.wire.provenance import new_key
+from conformance.world.account import AccountFixture
 from conformance.world.creations import creations
 from conformance.world.habits import prepopulated
 

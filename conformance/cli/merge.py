@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from conformance.cli.main import UsageError
 from conformance.judge.ledger import Ledger
 from conformance.replay import ReplayError, load
-from conformance.replay import document as replay_files
+from conformance.replay import format as replay_files
 from conformance.report import view
 from conformance.report.building import REPLAYS, RunInfo, build
 from conformance.report.document import Document

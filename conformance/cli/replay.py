@@ -15,7 +15,7 @@ from conformance._text import one_line, printable
 from conformance.cli.main import add_base_url, add_target
 from conformance.fuzz import load_predicates
 from conformance.replay import as_python, load, perform
-from conformance.replay.document import Document, Step
+from conformance.replay.format import Document, Step
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from conformance.target.file import load as load_target
 from conformance.target.redaction import Redactor

@@ -103,12 +103,12 @@ class Worker:
         if self._confirming <= 0:
             return
         begin, alone = time.monotonic(), self.run.alone()
-        again, exchanges = run_check(check, operation, alone)
+        again, _ = run_check(check, operation, alone)
         broken = {finding.rule: finding for finding in again if finding.verdict.is_violation}
         for finding in failed:
             finding.confirmed = "confirmed" if finding.rule in broken else "not reproduced"
             if finding.rule in broken:
-                finding.replay = self._replay_of(broken[finding.rule], exchanges, alone)
+                finding.replay = self._replay_of(broken[finding.rule], alone.record, alone)
         self.run.include(alone)
         self._confirming -= time.monotonic() - begin
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from conformance.contract.operations import OPERATIONS
 from conformance.judge.expectations import from_plain
-from conformance.replay.document import Document, Step
+from conformance.replay.format import Document, Step
 from conformance.wire.messages import Exchange
 from conformance.wire.pages import Page, page_of, pages_of
 

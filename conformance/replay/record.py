@@ -1,56 +1,46 @@
-"""Writes replay files: the exchanges that a failure needs as steps, and what in them is a symbol."""
+"""Writes replay files: the exchanges that a failure depends on as steps, with symbols for the values that
+each replay has anew."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import operator
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import RULES
-from conformance.contract.traits import traits_of
 from conformance.judge.findings import Finding
-from conformance.replay.document import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
-from conformance.replay.forms import IDENTIFIER
-from conformance.replay.names import SHORTEST, Names, fresh_like, resemble
-from conformance.replay.needs import needed, request_text
+from conformance.replay.format import FORMAT, LONGEST_PAUSE, Document, Step, file_name, write
+from conformance.replay.naming import Names
 from conformance.replay.reading import PAGE
-from conformance.replay.symbols import SYMBOL, TARGET_VALUES, braced
+from conformance.replay.slice import closure
+from conformance.replay.symbols import SYMBOL
 from conformance.target.file import Target
 from conformance.wire.messages import Exchange, call_to_plain
 from conformance.wire.pages import DEFAULT_SIZE, integer, page_of, pages_of
-from conformance.world.account import new_key
+from conformance.wire.provenance import new_key, origin
 from conformance.world.run_context import RunContext
 
-#: Pauses as long as this, in seconds, belong to the failure: a check that waited for a clock.
+#: Seconds from which on a pause between two steps belongs to the failure: a check waited for a clock.
 PAUSE = 0.3
 
-#: As long as this also where requests lie between that are left out, or other checks went on meanwhile.
+#: The same where requests lie between that are left out, or other checks went on meanwhile.
 LONG_PAUSE = 5.0
 
-#: Members of an answer that later requests may name.
-_NAMED = ("id", "created", "updated")
-
-#: Pages as far as this are past the end of any list.
+#: Pages that are past the end of any list.
 FAR = 10**6
-
-#: How many elements of a list are named.
-_ELEMENTS = 100
 
 
 def save(finding: Finding, exchanges: list[Exchange], run: RunContext, folder: Path) -> Path | None:
     """Writes the replay file of a failed finding and returns its path; None where no request shows the
     failure.
 
-    `exchanges` are those of the check in their order. What they rest on and was made before, such as the
-    account that checks share, is found in the run's record. Raises OSError when the folder cannot be
-    written."""
+    `exchanges` are those of the check in their order. What they depend on and was made before is found in the
+    run's record. Raises OSError when the folder cannot be written."""
     document = document_of(finding, exchanges, run)
     if document is None:
         return None
@@ -68,22 +58,15 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
         return None
     plain = expectation.to_plain()
     told = json.dumps(plain, ensure_ascii=False)
-    kept = needed(judged, exchanges, run, told, effects=expectation.predicate.effects)
+    kept = closure(judged, exchanges, run, told, effects=expectation.predicate.effects)
     copies = _copies(judged[-1], kept[-1], expectation.times)
     judged, kept = judged + copies, kept + copies
-    steps = {str(at): exchange for at, exchange in enumerate(kept, 1)}
-    names = Names()
-    _name_target(names, run.target)
-    names.born = {value for exchange in kept for value in _born(exchange)}
-    decisive = {exchange.number for exchange in judged}
-    written = [
-        _step(identifier, exchange, names, steps, exchange.number in decisive, told, run, finding.rule)
-        for identifier, exchange in steps.items()
-    ]
-    _together(written, steps)
+    writer = _Writer(finding.rule, kept, {exchange.number for exchange in judged}, run)
+    written = [writer.step(str(at), exchange) for at, exchange in enumerate(kept, 1)]
+    _together(written, kept)
     _pauses({exchange.number: written[at] for at, exchange in enumerate(kept)}, exchanges)
-    numbers = {exchange.number: identifier for identifier, exchange in steps.items()}
-    rule = RULES[finding.rule]
+    numbers = {exchange.number: step["id"] for exchange, step in zip(kept, written, strict=True)}
+    rule, told_again = RULES[finding.rule], writer.told(plain, written)
     document = {
         "format": FORMAT,
         "rule": rule.id,
@@ -93,9 +76,9 @@ def document_of(finding: Finding, exchanges: list[Exchange], run: RunContext) ->
         "check": finding.check,
         "expected": finding.expected,
         "got": finding.got,
-        "fresh": names.fresh,
+        "fresh": dict(writer.names.fresh),
         "steps": written,
-        "expectation": _told(plain, names, written),
+        "expectation": told_again,
         "judged": [numbers[exchange.number] for exchange in judged],
     }
     redacted: Document = _redacted(document, run)
@@ -112,7 +95,7 @@ def _copies(exchange: Exchange, last: Exchange, times: int) -> list[Exchange]:
         replace(
             exchange,
             number=last.number + at,
-            call=exchange.call.but(auth=auth, idempotency_key=new_key() if fresh_like(key or "") else key),
+            call=exchange.call.but(auth=auth, idempotency_key=new_key() if origin(key or "") else key),
             started=end + at,
             elapsed=0.0,
         )
@@ -120,73 +103,62 @@ def _copies(exchange: Exchange, last: Exchange, times: int) -> list[Exchange]:
     ]
 
 
-def _told(plain: dict[str, Any], names: Names, steps: list[Step]) -> dict[str, Any]:
-    """The expectation with symbols; what the suite has sent itself it means literally, also where an answer
-    adopted it. Of what it wants to be listed, only what the steps create can be: not what the judged pages
-    themselves show."""
-    told: dict[str, Any] = names.without_echoes().data(plain)
-    if plain["predicate"] == "listed":
-        shown = {name for step in steps if step.get("decisive") for name in step.get("captures", {})}
-        told["parameters"]["ids"] = [
-            identifier
-            for identifier in told["parameters"]["ids"]
-            if (symbol := SYMBOL.search(identifier)) and symbol[1] not in shown
-        ]
-    return told
+class _Writer:
+    """Writes the steps of one file, in their order."""
+
+    def __init__(self, rule: str, kept: Sequence[Exchange], judged: set[int], run: RunContext) -> None:
+        self._rule, self._kept, self._judged, self._run = rule, kept, judged, run
+        made = (exchange.get("id") for exchange in kept if exchange.method == "POST" and exchange.succeeded)
+        self.names = Names(run.target, {value for value in made if isinstance(value, str)})
+        self._secrets = _secrets(run.target)
+
+    def step(self, identifier: str, exchange: Exchange) -> Step:
+        """One exchange as a step."""
+        names, plain = self.names, call_to_plain(exchange.call)
+        decisive = exchange.number in self._judged
+        if "auth" in plain:
+            now = int(exchange.started + self._run.clock.offset)
+            plain["auth"] = names.signing(plain["auth"], plain.get("body", ""), self._secrets, now)
+        if "headers" in plain:
+            plain["headers"] = [[name, names.text(value)] for name, value in plain["headers"]]
+        for name in ("idempotency_key", "body"):
+            if name in plain:
+                plain[name] = names.text(plain[name])
+        plain["target"] = names.target(plain["target"])
+        step: Step = {"id": identifier, "purpose": exchange.purpose, "organization": exchange.organization}
+        step |= plain
+        if decisive:
+            step["decisive"] = True
+        step["answered"] = {"status": exchange.status}
+        if exchange.names_error:
+            step["answered"]["error"] = f"{exchange.error_type}/{exchange.error_code}"
+        if past := _past(exchange, self._kept, self._rule):
+            step["answered"]["past"] = past
+        kind = OPERATIONS[exchange.operation].resource if exchange.operation else "answer"
+        names.learn(step, exchange, kind, judged=decisive)
+        return step
+
+    def told(self, plain: dict[str, Any], steps: list[Step]) -> dict[str, Any]:
+        """The expectation with symbols. Of what it wants to be listed, only what the steps create can be: not
+        what the judged pages themselves show."""
+        told: dict[str, Any] = self.names.data(plain)
+        if plain["predicate"] == "listed":
+            shown = {name for step in steps if step.get("decisive") for name in step.get("captures", {})}
+            told["parameters"]["ids"] = [
+                identifier
+                for identifier in told["parameters"]["ids"]
+                if (symbol := SYMBOL.search(identifier)) and symbol[1] not in shown
+            ]
+        return told
 
 
-# ---------------------------------------------------------------------- one step
+def _secrets(target: Target) -> dict[str, str]:
+    """The secrets of the target and their symbols."""
+    organizations = {"primary": target.primary, "secondary": target.secondary}
+    return {one.secret: f"{name}.secret" for name, one in reversed(organizations.items()) if one is not None}
 
 
-def _name_target(names: Names, target: Target) -> None:
-    for name in ("primary", "secondary"):
-        organization = getattr(target, name)
-        if organization is None:
-            continue
-        for member in TARGET_VALUES:
-            value = getattr(organization, member)
-            if value:
-                names.known.setdefault(value, f"{name}.{member}")
-
-
-def _step(
-    identifier: str,
-    exchange: Exchange,
-    names: Names,
-    steps: Mapping[str, Exchange],
-    decisive: bool,
-    told: str,
-    run: RunContext,
-    rule: str,
-) -> Step:
-    """One exchange as a step; `told` is the text of the expectation, which may name what is answered."""
-    plain = call_to_plain(exchange.call)
-    step: Step = {"id": identifier, "purpose": exchange.purpose, "organization": exchange.organization}
-    names.mark(plain.get("body", ""))
-    if "idempotency_key" in plain:
-        plain["idempotency_key"] = names.fresh_value("key", plain["idempotency_key"])
-    if "auth" in plain:
-        plain["auth"] = _auth(plain["auth"], exchange, names, run, plain.get("body", ""))
-    plain["target"] = names.symbolized(plain["target"], target=True)
-    if "headers" in plain:
-        plain["headers"] = [[name, names.symbolized(value)] for name, value in plain["headers"]]
-    if "body" in plain:
-        plain["body"] = names.symbolized(plain["body"])
-    step |= plain
-    _name_signing(identifier, exchange, names, steps.values())
-    if captures := _captures(exchange, names, steps.values(), told, decisive):
-        step["captures"] = captures
-    if decisive:
-        step["decisive"] = True
-    step["answered"] = {"status": exchange.status}
-    if isinstance(exchange.error_type, str) and isinstance(exchange.error_code, str):
-        step["answered"]["error"] = f"{exchange.error_type}/{exchange.error_code}"
-    if past := _past(exchange, steps.values(), rule):
-        step["answered"]["past"] = past
-    return step
-
-
-def _past(exchange: Exchange, steps: Iterable[Exchange], rule: str) -> int:
+def _past(exchange: Exchange, steps: Sequence[Exchange], rule: str) -> int:
     """How many pages past the last one a request for a page is; 0 where it is none of those, or its answer
     shows elements, unless that breaks the rule: then earlier answers say which page is the last."""
     asked, breaks = PAGE.search(exchange.call.query), rule == "list.page-beyond"
@@ -201,129 +173,11 @@ def _past(exchange: Exchange, steps: Iterable[Exchange], rule: str) -> int:
     return int(asked[1]) - last if 0 < last < int(asked[1]) < FAR else 0
 
 
-def _auth(
-    auth: dict[str, Any], exchange: Exchange, names: Names, run: RunContext, body: str
-) -> dict[str, Any]:
-    """How a call with this body is signed, fixed nonces and timestamps as symbols."""
-    written = {}
-    for name, value in auth.items():
-        if name in ("nonce", "signed_nonce"):
-            value = names.braced(value) or names.fresh_value("nonce", value)
-        elif name in ("timestamp", "signed_timestamp") and isinstance(value, str):
-            value = names.braced(value) or _moment(value, int(exchange.started + run.clock.offset))
-        elif name == "secret":
-            value = _secret(value, names, run.target)
-        elif name == "signed_body":
-            value = names.part(value, body)
-        elif isinstance(value, str):
-            value = names.symbolized(value, target=name == "signed_target")
-        written[name] = value
-    return written
-
-
-def _name_signing(identifier: str, exchange: Exchange, names: Names, steps: Iterable[Exchange]) -> None:
-    """Names what later requests take over of how this one was signed."""
-    later = [step.call.auth for step in steps if step.number > exchange.number]
-    for header, members in (
-        (signing.SIGNATURE, ("signature",)),
-        (signing.NONCE, ("nonce", "signed_nonce")),
-        (signing.TIMESTAMP, ("timestamp", "signed_timestamp")),
-    ):
-        value = exchange.request_header(header)
-        taken = [getattr(auth, member) for auth in later for member in members]
-        # A nonce may also be one that was changed in some places.
-        alike = resemble if header == signing.NONCE else operator.eq
-        if value and any(alike(value, other) for other in taken):
-            known = names.known.get(value, "sent_")
-            # Of several requests of one second the last one's timestamp is meant.
-            if known.startswith("sent_"):
-                names.known[value] = f"sent_{identifier}.{header.lower().removeprefix('x-')}"
-
-
-def _moment(text: str, now: int) -> str:
-    """A timestamp in seconds or milliseconds as its distance from server time; other texts as they are."""
-    if not re.fullmatch("[0-9]{9,14}", text):
-        return text
-    symbol, base = ("now", now) if len(text) <= 11 else ("now_ms", now * 1000)
-    return "{{" + symbol + format(int(text) - base, "+d") + "}}"
-
-
-def _captures(
-    exchange: Exchange, names: Names, steps: Iterable[Exchange], told: str, judged: bool
-) -> dict[str, list[str | int]]:
-    """What of an answer later requests, or the expectation, name, as symbols."""
-    later = [step for step in steps if step.number > exchange.number]
-    text = "\n".join([*map(request_text, later), told]).lower()
-    sent = [step for step in steps if step.number <= exchange.number]
-    kind = OPERATIONS[exchange.operation].resource if exchange.operation else "answer"
-    dated = bool(re.search("_date=", text))
-    leaves = set() if judged else set(re.findall(r'"([^"\\]{8,})"', told))
-    captures: dict[str, list[str | int]] = {}
-    name = ""
-    for place, value in _texts(exchange.document):
-        known = value
-        wanted = place[-1] in _NAMED and (_named(value, text) or (dated and place[-1] == "created"))
-        if not exchange.succeeded:
-            known = _identifier_in(value, text)
-            wanted = known != ""
-        elif value in leaves and re.search("[0-9]", value):
-            wanted = True
-        if not wanted or len(known) < SHORTEST or known in names.known:
-            continue
-        if exchange.method == "GET" and known in names.born:
-            continue  # the list that shows it came before the answer of what created it
-        name = name or names.number(kind)
-        symbol = f"{name}.{re.sub('[^a-z0-9_]', '', '_'.join(map(str, place)).lower())}"
-        names.known[known] = symbol if known == value else f"{symbol}|id"
-        captures[symbol] = place
-        if place[-1] in _NAMED and any(known in request_text(step) for step in sent):
-            names.echoed.add(known)
-    return captures
-
-
-def _born(exchange: Exchange) -> Iterator[str]:
-    """What the answer of a request that created something says first."""
-    if exchange.method == "POST" and exchange.succeeded and not traits_of(exchange.operation).disables:
-        yield from (value for name in _NAMED if isinstance(value := exchange.get(name), str))
-
-
-def _texts(document: Any, *place: str | int) -> Iterator[tuple[list[str | int], str]]:
-    """The texts of an answer and where they stand; of long arrays those of the first elements."""
-    if isinstance(document, str):
-        yield list(place), document
-    elif isinstance(document, dict):
-        for name, value in document.items():
-            yield from _texts(value, *place, name)
-    elif isinstance(document, list):
-        for at, value in enumerate(document[:_ELEMENTS]):
-            yield from _texts(value, *place, at)
-
-
-def _identifier_in(text: str, later: str) -> str:
-    """The id in the text of a refusal that later requests name; empty if there is none."""
-    return next((found for found in IDENTIFIER.findall(text) if found.lower() in later), "")
-
-
-def _named(value: str, text: str) -> bool:
-    """Whether a text in lower case holds a value, or the value without its last character, in any letter
-    case."""
-    return value[:-1].lower() in text
-
-
-def _secret(secret: str, names: Names, target: Target) -> str:
-    """The secret that a request is signed with: a symbol where it is one of the target's."""
-    for name in ("primary", "secondary"):
-        organization = getattr(target, name)
-        if organization is not None and organization.secret == secret:
-            return braced(f"{name}.secret")
-    return names.symbolized(secret)
-
-
-def _together(written: list[Step], steps: Mapping[str, Exchange]) -> None:
-    """Notes which steps went out together."""
+def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
+    """Notes which steps were sent at the same moment."""
     group, end = 0, 0.0
     last: Exchange | None = None
-    for at, (step, exchange) in enumerate(zip(written, steps.values(), strict=True)):
+    for at, (step, exchange) in enumerate(zip(written, kept, strict=True)):
         if last is not None and (exchange.started < end or exchange.raced == last.raced > 0):
             before = written[at - 1]
             if "together" not in before:
@@ -334,7 +188,7 @@ def _together(written: list[Step], steps: Mapping[str, Exchange]) -> None:
 
 
 def _pauses(written: Mapping[int, Step], exchanges: list[Exchange]) -> None:
-    """Notes where the check waited: before a step, or before what was sent in between and is left out."""
+    """Notes where the check waited, before a step or before requests in between that are left out."""
     waited = 0.0
     for before, exchange in itertools.pairwise(exchanges):
         pause = exchange.started - (before.started + before.elapsed)

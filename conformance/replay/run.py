@@ -13,11 +13,12 @@ from urllib.parse import unquote
 from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome, from_plain
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import Known, expect
-from conformance.replay.document import Document, ReplayError, Step, call_of
-from conformance.replay.needs import MAX_LISTED
+from conformance.replay.format import Document, ReplayError, Step, call_of
 from conformance.replay.reading import read_on, still_past
-from conformance.replay.symbols import SYMBOL, TARGET_VALUES, filled, new_value
+from conformance.replay.slice import MOST_CHANGES
+from conformance.replay.symbols import SYMBOL, TARGET_VALUES, filled
 from conformance.wire.client import NOT_SIMULTANEOUS, race, simultaneous
+from conformance.wire.forms import SameText, new_value
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import page_of
 from conformance.world.run_context import RunContext
@@ -192,6 +193,8 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
         unsent = stop.reason
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
+    except SameText as stop:
+        return Replayed(UNDECIDED, f"the request cannot be made on this server: {stop}", answers)
     outcome = _judged(document, values, answers, further, run)
     raced = [
         answers[step["id"]] for step in document["steps"] if "together" in step and step["id"] in answers
@@ -209,8 +212,8 @@ def _unread(document: Document, answers: dict[str, Exchange], further: list[Exch
     """Why it says little that a list shows all it should: it says that it has more elements than the pages
     that were read can hold, as it has grown since, or it was longer than a file makes it. Empty where neither
     is so."""
-    if sum(step["method"] == "POST" for step in document["steps"]) >= MAX_LISTED:
-        return f"the list may have been longer than the {MAX_LISTED} elements that the steps make"
+    if sum(step["method"] == "POST" for step in document["steps"]) >= MOST_CHANGES:
+        return f"the list may have been longer than the {MOST_CHANGES} elements that the steps make"
     if document["expectation"]["predicate"] != "listed":
         return ""
     read = [answers[step] for step in document["judged"] if step in answers] + further

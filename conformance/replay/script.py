@@ -7,8 +7,7 @@ import json
 from importlib.util import find_spec
 from typing import Any
 
-from conformance.judge.expectations import current
-from conformance.replay.document import Document, check
+from conformance.replay.format import Document, check
 
 #: The module that scripts are copies of, with the modules that it imports; its two empty documents are
 #: replaced.
@@ -22,7 +21,6 @@ def as_python(document: Document, base_url: str = BASE_URL) -> str:
     """The script. It takes credentials from the environment, under the names of the target file, and an
     address, too, that it prefers to the `base_url`. Raises ReplayError for what is not a replay file."""
     check(document, "the replay file")
-    document = {**document, "expectation": current(document["expectation"])}
     text = "\n".join(_pasted(TEMPLATE, set())) + "\n"
     for name, data in (
         ("DOCUMENT: dict[str, Any]", document),

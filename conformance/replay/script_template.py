@@ -23,7 +23,8 @@ import urllib.parse
 from typing import Any
 
 from conformance.contract.signing import HEADERS
-from conformance.replay.symbols import SECRET, TARGET_VALUES, filled, new_value
+from conformance.replay.symbols import SECRET, TARGET_VALUES, filled
+from conformance.wire.forms import new_value
 from conformance.wire.mutations import NAME_CASES, mutated
 
 #: The replay file, and the address of the server where the environment names none: put in where the script is
@@ -103,15 +104,17 @@ def send(step: dict[str, Any], answers: dict[str, Answer]) -> None:
 
 def answered(step: dict[str, Any]) -> Answer:
     """The answer to a step. Raises OSError, ValueError or HTTPException where none came."""
-    names = ("target", "body", "idempotency_key", "headers", "auth")
+    names = ("target", "body", "idempotency_key", "headers")
     secret = step.get("auth", {}).get("secret")
     plain = {name: filled(step[name], value_of) for name in names if name in step}
+    own = plain.get("body", "")
+    plain["auth"] = filled(step.get("auth", {}), lambda name: own if name == "body" else value_of(name))
     if secret is not None:
         plain["auth"]["secret"] = secret
     has_body = "body" in step or "body_base64" in step
     body = base64.b64decode(step["body_base64"]) if "body_base64" in step else plain.get("body", "").encode()
     target = BASE.path + plain["target"]
-    headers = headers_of(step, plain.get("auth", {}), target, body)
+    headers = headers_of(step, plain["auth"], target, body)
     for name, value in headers:
         KNOWN["sent_" + step["id"] + "." + name.lower().replace("x-", "", 1)] = value
     if has_body and step.get("content_type", "application/json") is not None:

@@ -3,22 +3,19 @@ fresh Idempotency-Key, `{{primary.customer_id}}` for a value of the target file,
 time.
 
 `+N` or `-N` after a name moves a time by seconds. Forms after it, each behind a `|`, change the text: see
-FORMS. A symbol that nothing defines stays as it is.
+conformance.wire.forms. A symbol that nothing defines stays as it is.
 """
 
 from __future__ import annotations
 
 import re
-import secrets
-import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from conformance.replay.forms import changed, moved
+from conformance.wire.forms import changed, moved
 
 SYMBOL = re.compile(
-    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12}(?:\.[0-9]{1,12})?)?"
-    r"((?:\|[a-z]+(?:\.-?[0-9A-Fa-f]{1,512})?)*)\}\}"
+    r"\{\{([a-z][a-z0-9_]*(?:\.[a-z0-9_]+)?)([+-][0-9]{1,12})?((?:\|[a-z]+(?:\.[0-9A-Za-z.-]{1,16})?)*)\}\}"
 )
 
 #: Members of an organization in the target file that symbols may stand for in a request. Its secrets only
@@ -37,17 +34,6 @@ SECRET = re.compile(r"\{\{(primary|secondary)\.secret\}\}")
 
 #: Characters that the symbols of one text may stand for together.
 LONGEST = 16 * 1024 * 1024
-
-
-def new_value(form: Mapping[str, Any]) -> str:
-    """A new random value of the form that a file describes under `fresh`."""
-    if form["kind"] == "marker":
-        return "cf" + secrets.token_hex(8)
-    if form["kind"] == "hex":
-        return secrets.token_hex((form["length"] + 1) // 2)[: form["length"]]
-    text = str(uuid.uuid4())
-    text = f"{text[:14]}{form['version']:x}{text[15:19]}{form.get('variant', 8):x}{text[20:]}"
-    return text.upper() if form.get("upper") else text
 
 
 def braced(name: str) -> str:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import threading
 
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.provenance import fresh
 
+_HEXADECIMAL = re.compile("[0-9a-f]+")
 _CLASSES = ("0123456789", "abcdef", "ABCDEF")
 
 #: Characters at the end of a nonce that are replaced in a fresh one of the same form.
@@ -46,4 +49,7 @@ def alike(nonce: str) -> str:
     def other(character: str) -> str:
         return next((secrets.choice(letters) for letters in _CLASSES if character in letters), character)
 
-    return nonce[:-_RENEWED] + "".join(map(other, nonce[-_RENEWED:]))
+    head, tail = nonce[:-_RENEWED], nonce[-_RENEWED:]
+    return head + (
+        fresh("hex", length=len(tail)) if _HEXADECIMAL.fullmatch(tail) else "".join(map(other, tail))
+    )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import secrets
-import uuid
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote
 
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange, to_json
+from conformance.wire.provenance import derive, new_key
 from conformance.world.cache import Key, RunCache
 
 if TYPE_CHECKING:
@@ -23,14 +22,6 @@ _PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_i
 
 #: The id of a beneficiary that does not exist.
 _NOBODY = Key[str]("nobody")
-
-#: Characters that RFC 3986 allows in a segment of a path besides letters, digits and `_.-~`.
-_IN_A_SEGMENT = "%!$&'()*+,;=:@"
-
-
-def new_key() -> str:
-    """A fresh Idempotency-Key: a version 4 UUID in lower case (section 4.0)."""
-    return str(uuid.uuid4())
 
 
 def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) -> Call:
@@ -49,7 +40,7 @@ def call(operation: str, ids: dict[str, str], body: Any = None, **changes: Any) 
 def quoted(identifier: str) -> str:
     """An id as a segment of a path. One that a server made up may hold anything; one that is encoded already
     stays as it is."""
-    return quote(identifier, safe=_IN_A_SEGMENT)
+    return derive(identifier, "segment")
 
 
 class AccountFixture:

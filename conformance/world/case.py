@@ -14,7 +14,7 @@ from conformance.contract.operations import OPERATIONS
 from conformance.judge.oracle import OWN
 from conformance.judge.oracle.requests import Path
 from conformance.wire.messages import Auth, Call
-from conformance.world.account import new_key
+from conformance.wire.provenance import new_key
 
 #: An Idempotency-Key that is new in each request.
 FRESH = "a new one"

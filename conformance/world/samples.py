@@ -16,6 +16,7 @@ from typing import Any
 
 from conformance.judge.effects import plain
 from conformance.target.file import Target
+from conformance.wire.provenance import register
 
 DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 
@@ -39,7 +40,7 @@ def label_run(label: str) -> None:
 
 def marker() -> str:
     """A random word that no other request carries; it begins with the label of the run."""
-    return run_label() + secrets.token_hex(5)
+    return register(run_label() + secrets.token_hex(5), kind="marker")
 
 
 def digits(count: int) -> str:

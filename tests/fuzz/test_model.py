@@ -144,4 +144,4 @@ def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[st
 def test_failures_are_shrunk() -> None:
     run = run_on(LosesFields())
     finding = broken(agrees_with_model(run, "payees", FuzzSettings(1, examples=40)))["beneficiary.update"]
-    assert len(finding.exchanges) <= 4, [run.record[number].operation for number in finding.exchanges]
+    assert len(finding.exchanges) <= 5, [run.record[number].operation for number in finding.exchanges]

@@ -20,7 +20,7 @@ from conformance.judge.findings import Finding
 from conformance.judge.invariants import INVARIANTS
 from conformance.reference.behaviour import Behaviour
 from conformance.replay import document_of, perform
-from conformance.replay.document import check as check_document
+from conformance.replay.format import check as check_document
 from conformance.replay.run import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 from conformance.wire.messages import Call
 from conformance.world.run_context import RunContext
@@ -103,20 +103,28 @@ def used_variants() -> tuple[tuple[Variant, RunContext], ...]:
     return tuple(runs)
 
 
-def first_violation(fault: Fault, run: RunContext) -> tuple[Finding, list[int]] | None:
-    """The first violation of a fault's rule on its operation, and the exchanges of the check; None if its
-    checks see none."""
+def first_violation(fault: Fault, run: RunContext) -> tuple[Finding, list[int], RunContext] | None:
+    """The first violation of a fault's rule on its operation, the exchanges that its file is made from, and
+    their run; None if its checks see none. As in a run of the suite, a failed check runs once more, alone in
+    accounts of its own, and the file is made from that run where it fails again."""
     for check in checks_of(fault.rule, fault.operation):
         findings, exchanges = run_check(check, fault.operation, run)
-        for finding in findings:
-            if finding.rule == fault.rule and finding.verdict.is_violation:
-                return finding, exchanges
+        if found := _violation(fault, findings):
+            alone = run.alone()
+            again = _violation(fault, run_check(check, fault.operation, alone)[0])
+            return (again, list(alone.record), alone) if again else (found, exchanges, run)
     if fault.rule in INVARIANTS:
         for _ in stimuli(fault, run, Outcome()):
             tally = run.invariants.tallies.get((fault.rule, fault.operation))
             if tally is not None and tally.broken:
-                return tally.finding(), list(run.record)
+                return tally.finding(), list(run.record), run
     return None
+
+
+def _violation(fault: Fault, findings: list[Finding]) -> Finding | None:
+    """The first violation of a fault's rule among findings."""
+    broken = (finding for finding in findings if finding.verdict.is_violation)
+    return next((finding for finding in broken if finding.rule == fault.rule), None)
 
 
 @hurried()
@@ -126,7 +134,7 @@ def tried(fault: Fault) -> Tried:
     found = first_violation(fault, run)
     if found is None:
         return Tried(fault.id, problem="survives")
-    finding, numbers = found
+    finding, numbers, run = found
     document = document_of(finding, [run.record[number] for number in numbers if number in run.record], run)
     if document is None:
         return Tried(fault.id, problem="no replay file")

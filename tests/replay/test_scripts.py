@@ -18,7 +18,8 @@ from conformance.reference.seed import Seeded, new_server, target_text
 from conformance.reference.serving.listener import served
 from conformance.replay import as_python, document_of, load, perform
 from conformance.wire.messages import Call
-from conformance.world.account import call, new_key
+from conformance.wire.provenance import new_key
+from conformance.world.account import call
 from conformance.world.run_context import RunContext
 from tests.replay.samples import NoNonces, finding
 from tests.support.callers import run_at

@@ -1,128 +1,177 @@
-"""Symbols of replay files: how they stand for ids, moments and new values."""
+"""Symbols of replay files: forms of texts, values by their origin, and the calls of steps."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
 from conformance.replay import ReplayError
-from conformance.replay.document import call_of
-from conformance.replay.forms import changed, moved
-from conformance.replay.names import Names, fresh_like
-from conformance.replay.symbols import new_value, rendered
-from conformance.wire.messages import Call
+from conformance.replay.format import call_of
+from conformance.replay.naming import Names
+from conformance.replay.symbols import rendered
+from conformance.wire import provenance
+from conformance.wire.forms import FORMS, SameText, changed, moved, new_value
+from conformance.wire.messages import Call, Exchange
+from conformance.wire.provenance import derive, fresh, new_key, origin, root
+from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
 
 
 def test_symbols() -> None:
-    values = {
-        "account_1.id": "acc_1 x",
-        "wallet_1.created": "2025-01-01T00:00:00.5Z",
-        "now": "1000",
-        "nonce_1": "ab",
-    }
-    assert (
-        rendered("/v1/{{account_1.id}}?d={{account_1.id|encoded.20}}", values.get)
-        == "/v1/acc_1 x?d=acc_1%20x"
-    )
+    values = {"account_1.id": "acc_1 x", "now": "1000", "nonce_1": "ab"}
+    assert rendered("/v1/{{account_1.id}}?d={{account_1.id|query}}", values.get) == "/v1/acc_1 x?d=acc_1%20x"
     assert rendered("{{now+310}} {{now-5}}", values.get) == "1310 995"
-    assert rendered("{{wallet_1.created+0.000001}}", values.get) == "2025-01-01T00:00:00.500001Z"
-    assert rendered("{{nonce_1|upper}}", values.get) == "AB"
+    assert rendered("{{nonce_1|upper|set.-1.g}}", values.get) == "Ag"
     assert rendered("{{unknown}} {{}} {{7*7}}", values.get) == "{{unknown}} {{}} {{7*7}}", (
         "others stay as they are"
     )
-    assert moved("2025-01-01T00:00:00Z", "-1") == "2024-12-31T23:59:59Z"
+    assert moved("abc", "-1") == "abc"
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["f47ac10b-58cc-4372-a567-0e02b2c3d479", "F47AC10B-58CC-1372-9567-0E02B2C3D479", "0123456789abcdef" * 2],
-)
-def test_fresh_values_keep_their_form(text: str) -> None:
-    form = fresh_like(text)
-    assert form is not None
-    made = new_value(form)
-    assert (
-        made != text
-        and len(made) == len(text)
-        and made.isupper() == text.isupper()
-        and fresh_like(made) == form
-    )
-    assert fresh_like("not-a-uuid") is None
+KEY = "0f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f"
+
+#: Value, form, and what the form makes of the value.
+MADE = [
+    (KEY, "upper", "0F3C6F0E-8D5B-4C55-9D3F-1C2B3A4D5E6F"),
+    (KEY, "but.1", KEY[:-1]),
+    (KEY, "set.16.g", "0f3c6f0e-8d5b-4cg5-9d3f-1c2b3a4d5e6f"),
+    (KEY, "other.0", "1" + KEY[1:]),
+    (KEY, "other.-1", KEY[:-1] + "0"),
+    (KEY, "bare", KEY.replace("-", "")),
+    (KEY, "shifted", "f3c6f0e-08d5b-4c55-9d3f-1c2b3a4d5e6f"),
+    ("acc_0a1B", "swapped", "ACC_0A1b"),
+    ("acc_0a1B", "tailswapped", "acc_0A1b"),
+    ("acc_0a1b", "encoded.3", "acc%5F0a1b"),
+    ("acc_0a1b", "encodedlower.-5", "acc%5f0a1b"),
+    ("abc", "reversed", "cba"),
+    ("a b/c+d", "query", "a%20b%2Fc%2Bd"),
+    ("a b+c%20", "segment", "a%20b+c%20"),
+    ("2025-01-01T01:30:00.250Z", "offset.-300", "2024-12-31T20:30:00.250-05:00"),
+    ("2025-12-31T23:59:59Z", "offset.120", "2026-01-01T01:59:59+02:00"),
+    ("2025-01-01T01:30:00.250Z", "second", "2025-01-01T01:30:00Z"),
+    ("2025-01-01T01:30:00.250Z", "after", "2025-01-01T01:30:00.26Z"),
+    ("2025-01-01T01:30:00.250Z", "day", "2025-01-01T00:00:00Z"),
+    ("1000", "iso", "1970-01-01T00:16:40Z"),
+]
 
 
-def test_computed_timestamps_become_relative() -> None:
-    names = Names()
-    names.known["2025-01-01T10:00:00.250Z"] = "wallet_1.created"
-    for text, symbol in (
-        ("2025-01-01T10%3A00%3A00.250Z", "{{wallet_1.created|encoded.3A}}"),
-        ("2025-01-01T10%3A00%3A00Z", "{{wallet_1.created|second|encoded.3A}}"),
-        ("2025-01-01T00:00:00Z", "{{wallet_1.created|day}}"),
-        ("2025-01-01T10%3A00%3A00.250001Z", "{{wallet_1.created+0.000001|encoded.3A}}"),
-        ("2025-01-01T12:00:00.250+02:00", "{{wallet_1.created|offset.120}}"),
-        ("2025-01-01T05%3A00%3A00.250-05%3A00", "{{wallet_1.created|offset.-300|encoded.3A}}"),
-        ("2025-01-01T12%3a00%3a00.250001%2b02%3a00", "{{wallet_1.created+0.000001|offset.120|encoded.3a2b}}"),
-        ("2020-01-01T10%3A00%3A00Z", "2020-01-01T10%3A00%3A00Z"),
-    ):
-        assert names.symbolized(f"?end_date={text}", target=True) == f"?end_date={symbol}"
-        assert rendered(symbol, {"wallet_1.created": "2025-01-01T10:00:00.250Z"}.get) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "symbol"),
-    [
-        ("acc_04e673dcb73f64af", "{{account_1.id}}"),
-        ("acc%5F04e673dcb73f64af", "{{account_1.id|encoded.5F}}"),
-        ("acc%5f04e673dcb73f64af", "{{account_1.id|encoded.5f}}"),
-        ("%61cc_04e673dcb73f64af", "{{account_1.id|at.0}}"),
-        ("acc_04e673dcb73f64a%66", "{{account_1.id|at.-1}}"),
-        ("ACC_04E673DCB73F64AF", "{{account_1.id|upper}}"),
-        ("acc_04E673DCB73F64AF", "{{account_1.id|cased.ffff8}}"),
-        ("acc_04e673dcb73f64a", "{{account_1.id|but.1}}"),
-        ("acc_04e673dcb73f64af0", "{{account_1.id}}0"),
-        ("acc_04e673dcb73f64ae", "acc_04e673dcb73f64ae"),
-    ],
-)
-def test_other_forms_of_ids_are_forms_of_their_symbols(text: str, symbol: str) -> None:
-    names = Names()
-    names.known["acc_04e673dcb73f64af"] = "account_1.id"
-    assert names.symbolized(f"/v1/accounts/{text}/wallets", target=True) == f"/v1/accounts/{symbol}/wallets"
-    assert rendered(symbol, {"account_1.id": "acc_04e673dcb73f64af"}.get) == text
-
-
-def test_a_value_that_is_cut_lacks_its_end() -> None:
-    names = Names()
-    names.known["cf0123456789abcdef"] = "marker_1"
-    whole = '{"name":"x cf0123456789abcdef y"}'
-    for text, written in (
-        (whole[:14], '{"name":"x {{marker_1|but.15}}'),
-        (whole[:11], '{"name":"x '),
-        (whole[:30], '{"name":"x {{marker_1}} '),
-        ('{"name":"other', '{"name":"other'),
-    ):
-        assert names.part(text, whole) == written
-        assert rendered(written, {"marker_1": "cf0123456789abcdef"}.get) == text
-
-
-def test_odd_nonces_end_in_new_digits() -> None:
-    names = Names()
-    odd = names.fresh_value("nonce", "%00 '\u0436f4dbab30e49a")
-    assert odd == "%00 '\u0436{{nonce_1}}" and names.fresh["nonce_1"] == {"kind": "hex", "length": 12}
-    assert names.fresh_value("nonce", "not a nonce") == "not a nonce"
-
-
-@pytest.mark.parametrize(
-    ("value", "form", "made"),
-    [
-        ("acc_0a1b", "cased.a0", "acc_0A1B"),
-        ("2025-01-01T01:30:00.250Z", "offset.-300", "2024-12-31T20:30:00.250-05:00"),
-        ("2025-12-31T23:59:59Z", "offset.120", "2026-01-01T01:59:59+02:00"),
-    ],
-)
+@pytest.mark.parametrize(("value", "form", "made"), MADE, ids=[form for _, form, _ in MADE])
 def test_forms(value: str, form: str, made: str) -> None:
     assert changed(value, form) == made
 
 
-def test_calls_of_steps() -> None:
+def test_each_form_is_tried() -> None:
+    assert {form.partition(".")[0] for _, form, _ in MADE} == FORMS.keys()
+
+
+def test_a_text_without_letters_has_no_other_letter_case() -> None:
+    with pytest.raises(SameText):
+        changed("acc_123", "tailswapped")
+    assert derive("12345678", "swapped") == "12345678"
+    assert changed("abc", "set.9.x|unknown|but.x") == "abc", "other forms that do not fit change nothing"
+
+
+@pytest.mark.parametrize(
+    ("recipe", "length"),
+    [
+        ({"kind": "uuid", "version": 7, "variant": "a"}, 36),
+        ({"kind": "hex", "length": 13}, 13),
+        ({"kind": "digits", "length": 30}, 30),
+        ({"kind": "marker"}, 18),
+    ],
+    ids=str,
+)
+def test_new_values_have_the_form_of_their_recipe(recipe: dict[str, Any], length: int) -> None:
+    made = new_value(recipe)
+    assert len(made) == length and made != new_value(recipe)
+    assert recipe["kind"] != "uuid" or (made[14], made[19]) == ("7", "a")
+
+
+def test_values_are_registered_where_they_are_made() -> None:
+    key = new_key(version=1)
+    made = derive(derive(key, "upper"), "but.1")
+    known = origin(key)
+    assert known is not None and known.recipe == {"kind": "uuid", "version": 1}
+    assert root(made) == key and origin("nothing of this run") is None
+
+
+def test_the_registry_forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(provenance, "_origins", {})
+    monkeypatch.setattr(provenance, "MOST", 2)
+    first, *rest = new_key(), new_key(), new_key()
+    assert origin(first) is None and all(map(origin, rest))
+
+
+# ---------------------------------------------------------------------- names
+
+
+def named(*answers: dict[str, Any], sent: bytes = b"") -> tuple[Names, list[dict[str, Any]]]:
+    """The names after steps with these answers, and the steps."""
+    names, steps = Names(run_on().target, set()), []
+    for at, answer in enumerate(answers, 1):
+        step: dict[str, Any] = {"id": str(at)}
+        exchange = Exchange(
+            at, "primary", Call("createWallet", "POST", "/x", sent), "", "", "POST", "/x", [], b""
+        )
+        exchange.status, exchange._read = 201, (answer,)
+        names.learn(step, exchange, "wallet", judged=False)
+        steps.append(step)
+    return names, steps
+
+
+def test_a_value_that_the_server_made_is_captured_where_it_came_first() -> None:
+    names, steps = named({"id": "wal_00001", "items": [{"id": "17"}]}, {"id": "wal_00001"})
+    made = derive(derive("wal_00001", "upper"), "but.1")
+    assert names.target(f"/v1/{made}/wal_00001?x=wal_00001&y=17") == (
+        "/v1/{{wallet_1.id|upper|but.1}}/{{wallet_1.id}}?x={{wallet_1.id}}&y={{wallet_1.items_0_id}}"
+    )
+    assert steps == [
+        {"id": "1", "captures": {"wallet_1.id": ["id"], "wallet_1.items_0_id": ["items", 0, "id"]}},
+        {"id": "2"},
+    ]
+
+
+def test_a_value_that_a_request_held_first_stays_literal() -> None:
+    names, steps = named({"id": "wal_own01"}, sent=b'{"id":"wal_own01"}')
+    assert names.text("wal_own01") == "wal_own01" and "captures" not in steps[0]
+
+
+def test_timestamps_are_named_by_the_form_that_made_them() -> None:
+    names, _ = named({"created": "2025-01-01T10:00:00.250Z"})
+    for form in ("second", "day", "after", "offset.120"):
+        text = derive("2025-01-01T10:00:00.250Z", form)
+        symbol = f"{{{{wallet_1.created|{form}|query}}}}"
+        encoded = changed(text, "query")
+        assert names.target(f"/x?end_date={encoded}") == f"/x?end_date={symbol}"
+        assert rendered(symbol, {"wallet_1.created": "2025-01-01T10:00:00.250Z"}.get) == encoded
+    assert names.text("2020-01-01T10:00:00Z") == "2020-01-01T10:00:00Z", "a date that nothing made"
+
+
+def test_random_values_are_made_anew() -> None:
+    names, _ = named()
+    key, nonce = new_key(), "%00 '\u0436" + fresh("hex", length=12)
+    assert names.text(derive(key, "other.-1")) == "{{key_1|other.-1}}"
+    assert names.text("{" + key + "}0") == "{{{key_1}}}0"
+    assert names.text(nonce) == "%00 '\u0436{{nonce_1}}" and names.text("not a nonce") == "not a nonce"
+    assert names.fresh == {"key_1": {"kind": "uuid"}, "nonce_1": {"kind": "hex", "length": 12}}
+
+
+def test_a_signed_part_of_a_body_is_a_form_of_the_body() -> None:
+    names, body = Names(run_on().target, set()), '{"name":"x"}'
+    half, now = derive(body, "but.6"), 1_700_000_000
+    auth = {"signed_body": half, "timestamp": f"{now - 5}.5", "signed_timestamp": derive(str(now), "iso")}
+    assert names.signing(auth, body, {}, now) == {
+        "signed_body": "{{body|but.6}}",
+        "timestamp": "{{now-5}}.5",
+        "signed_timestamp": "{{now+0|iso}}",
+    }
+
+
+# ---------------------------------------------------------------------- calls
+
+
+def test_calls_of_steps(run: RunContext) -> None:
     step = {
         "id": "1",
         "organization": "primary",
@@ -134,36 +183,7 @@ def test_calls_of_steps() -> None:
         "auth": {"omit": ["X-Nonce"], "nonce": "{{n}}"},
         "answered": {"status": 200},
     }
-    target = run_on().target
-    made = call_of(step, lambda name: {"a.id": "1", "key_1": "k"}.get(name), target)
+    made = call_of(step, lambda name: {"a.id": "1", "key_1": "k"}.get(name), run.target)
     assert made == Call(None, "POST", "/x/1", b"\xff\xfe", "k", None).signed(omit=("X-Nonce",), nonce="{{n}}")
     with pytest.raises(ReplayError, match="step 1 cannot be sent"):
-        call_of({**step, "auth": {"unknown": 1}}, lambda name: None, target)
-
-
-@pytest.mark.parametrize(
-    ("value", "other"),
-    [
-        ("0f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f", "1f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f"),
-        ("0F3C6F0E-8D5B-4C55-9D3F-1C2B3A4D5E6F", "0F3C6F0E-8D5B-4C55-9C3F-1C2B3A4D5E60"),
-        ("a3" * 16, "a3" * 8 + "0123456789abcdef"),
-    ],
-    ids=["first character", "some places, upper case", "last half"],
-)
-def test_values_that_share_a_part_share_it_in_a_replay(value: str, other: str) -> None:
-    names = Names()
-    names.fresh_value("key", value)
-    symbol = names.fresh_value("key", other)
-    assert symbol is not None and names.fresh_value("key", other) == symbol
-    fresh = new_value(names.fresh["key_1"])
-    made = rendered(symbol, {"key_1": fresh}.get)
-    same = [at for at, letter in enumerate(value) if letter == other[at]]
-    assert [at for at, letter in enumerate(fresh) if letter == made[at]] == same
-    assert fresh_like(made) == fresh_like(fresh)
-
-
-def test_two_values_that_share_a_part_with_a_third_differ() -> None:
-    names = Names()
-    value = "0f3c6f0e-8d5b-4c55-9d3f-1c2b3a4d5e6f"
-    symbols = {names.fresh_value("key", letter + value[1:]) for letter in "0123"}
-    assert len({rendered(symbol or "", {"key_1": value}.get) for symbol in symbols}) == 4
+        call_of({**step, "auth": {"unknown": 1}}, lambda name: None, run.target)

@@ -27,8 +27,9 @@ from conformance.judge.oracle import (
 )
 from conformance.target.file import build
 from conformance.wire.messages import Auth, Call, to_json
+from conformance.wire.provenance import new_key
 from conformance.world import samples
-from conformance.world.account import call, new_key
+from conformance.world.account import call
 
 TARGET = build(
     {"base_url": "http://h", "primary": {"api_key": "k", "secret": "s", "customer_id": "cus_1"}}, "test"

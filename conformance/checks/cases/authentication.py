@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
-from datetime import UTC, datetime
 
 from conformance.checks.engine import Engine
 from conformance.contract import signing
 from conformance.wire.messages import Auth
+from conformance.wire.provenance import derive, fresh
 from conformance.world.account import unknown_like
 from conformance.world.case import Case
-from conformance.world.samples import digits
 
 
 def sound(at: Engine) -> Iterator[Case]:
     """Requests that every server must let through."""
     rule = "auth.accepts-valid"
     yield at.case(rule, "a valid request")
-    nonce = "00" + digits(30)
+    nonce = "00" + fresh("digits", length=30)
     name = "a valid request whose nonce has decimal digits only, zeros first"
     yield at.case(rule, name, auth=Auth(nonce=nonce))
 
@@ -26,8 +25,8 @@ def sound(at: Engine) -> Iterator[Case]:
 def resembling_nonces(at: Engine, used: str) -> Iterator[Case]:
     """Nonces that differ from a used one in one character only, its last or its first."""
     for which, nonce in (
-        ("its last", used[:-1] + ("0" if used[-1:] != "0" else "1")),
-        ("its first", ("0" if used[:1] != "0" else "1") + used[1:]),
+        ("its last", derive(used, "other.-1")),
+        ("its first", derive(used, "other.0")),
     ):
         name = f"a valid request whose nonce differs from a used one in {which} character"
         yield at.case("auth.accepts-valid", name, auth=Auth(nonce=nonce))
@@ -85,7 +84,7 @@ def no_integers(at: Engine) -> Iterator[Case]:
         ("the timestamp abc", "abc"),
         ("a timestamp with a fraction", f"{now}.5"),
         ("a timestamp with letters after it", f"{now}abc"),
-        ("an ISO 8601 timestamp", datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")),
+        ("an ISO 8601 timestamp", derive(str(now), "iso")),
         ("the timestamp NaN", "NaN"),
         ("a timestamp with underscores between its digits", f"{now:_}"),
         ("a timestamp with a plus sign", f"+{now}"),
@@ -101,9 +100,9 @@ def unknown_keys(at: Engine) -> Iterator[Case]:
         ("an unknown API key, signed with a secret of its own", unknown_like(known), secrets.token_hex(20)),
         ("an unknown API key, signed with the right secret", unknown_like(known), None),
         ("an unknown API key, signed with an empty secret", unknown_like(known), ""),
-        ("the API key without its last character", known[:-1], None),
+        ("the API key without its last character", derive(known, "but.1"), None),
         ("the API key with one more character", f"{known}0", None),
-        ("the API key in another letter case", known.swapcase(), None),
+        ("the API key in another letter case", derive(known, "swapped"), None),
     ):
         if key != known:  # One without letters has no other case.
             yield at.case("auth.unknown-key", name, auth=Auth(api_key=key, secret=secret))

@@ -13,6 +13,7 @@ from conformance.contract import signing
 from conformance.contract.fields import Field, request_fields
 from conformance.judge.oracle import RAW
 from conformance.wire.messages import Auth, to_json
+from conformance.wire.provenance import fresh
 from conformance.world.account import parameters
 from conformance.world.case import Case
 from conformance.world.corpora import headers as header_values
@@ -70,7 +71,7 @@ def headers(at: Engine) -> Iterator[Case]:
     for value in values(header_values.API_KEYS):
         yield header(signing.API_KEY, value, auth=Auth(api_key=value))
     for value in values(header_values.NONCES):
-        yield header(signing.NONCE, value, auth=Auth(nonce=value + signing.new_nonce()[:12]))
+        yield header(signing.NONCE, value, auth=Auth(nonce=value + fresh("hex", length=12)))
     keys = values(header_values.KEYS)
     for value in keys if at.ctx.operation.is_post else keys[:1]:
         yield header("Idempotency-Key", value, key=value)

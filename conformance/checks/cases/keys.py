@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from conformance.checks.engine import Engine
-from conformance.world.account import new_key
+from conformance.wire.provenance import derive, new_key
 from conformance.world.case import Case
 
 
@@ -15,13 +15,13 @@ def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
     for name, wrong in (
         ("the key not-a-uuid", "not-a-uuid"),
         ("the key 123", "123"),
-        ("a UUID without its last character", key[:-1]),
+        ("a UUID without its last character", derive(key, "but.1")),
         ("a UUID with one character more", key + "0"),
         ("a UUID with one character before it", "0" + key),
-        ("a UUID whose first letter is g", "g" + key[1:]),
-        ("a UUID with a g in its third group", key[:16] + "g" + key[17:]),
-        ("a UUID whose last letter is g", key[:-1] + "g"),
-        ("36 hexadecimal digits without hyphens", key.replace("-", "") + "0123"),
+        ("a UUID whose first letter is g", derive(key, "set.0.g")),
+        ("a UUID with a g in its third group", derive(key, "set.16.g")),
+        ("a UUID whose last letter is g", derive(key, "set.-1.g")),
+        ("36 hexadecimal digits without hyphens", derive(key, "bare") + "0123"),
         ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),
     ):
         yield at.case("idempotency.key-invalid", name, key=wrong, body=body)

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from conformance.checks.engine import Engine
-from conformance.contract import signing
 from conformance.contract.traits import TRAITS
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
 from conformance.wire.messages import MANGLES, Auth, to_json
+from conformance.wire.provenance import derive, new_nonce
 from conformance.world.account import parameters
 from conformance.world.case import Case
 from conformance.world.samples import marker
@@ -129,14 +129,13 @@ def timestamps_and_nonces(at: Engine) -> Iterator[Case]:
     ):
         auth = Auth(timestamp=str(now), signed_timestamp=signed)
         yield at.case("auth.signed-timestamp", f"a request signed {how}", auth=auth)
-    changes: dict[str, Callable[[str], str]] = {
-        "for another nonce": lambda nonce: nonce[::-1],
-        "without its nonce": lambda nonce: "",
-        "for its nonce in upper case": str.upper,
-    }
-    for how, change in changes.items():
-        nonce = "a" + signing.new_nonce()[2:] + "b"
-        auth = Auth(nonce=nonce, signed_nonce=change(nonce))
+    for how, form in (
+        ("for another nonce", "reversed"),
+        ("without its nonce", ""),
+        ("for its nonce in upper case", "upper"),
+    ):
+        nonce = derive(derive(new_nonce(), "set.0.a"), "set.-1.b")
+        auth = Auth(nonce=nonce, signed_nonce=derive(nonce, form) if form else "")
         yield at.case("auth.signed-nonce", f"a request signed {how}", auth=auth)
 
 
@@ -174,6 +173,12 @@ def reworded(body: bytes) -> Iterator[tuple[str, bytes]]:
     yield "with a line feed after it", body + b"\n"
 
 
+def half(body: bytes) -> bytes:
+    """The first half of a body; not within a character."""
+    text, part = body.decode(), body[: len(body) // 2].decode(errors="ignore")
+    return derive(text, f"but.{len(text) - len(part)}").encode()
+
+
 def bodies(at: Engine) -> Iterator[Case]:
     """Bodies that differ from what was signed by a value, their end, white space, order or escapes only, and
     one that is declared as text and signed as empty."""
@@ -194,7 +199,7 @@ def bodies(at: Engine) -> Iterator[Case]:
     # Who reads bodies of one media type only may check the signature of others over nothing.
     name = "a body declared as text/plain, signed as empty"
     yield at.case(rule, name, content_type="text/plain", auth=Auth(signed_body=b""))
-    yield signed("a body of which half was signed", body, body[: len(body) // 2])
+    yield signed("a body of which half was signed", body, half(body))
     name = "a long body with its last byte changed after signing"
     yield signed(name, body + b" " * 9000 + b"\n", body + b" " * 9001)
     for how, other in reworded(body):

@@ -183,14 +183,14 @@ class Recorder:
 
     def _rest(self, failure: Failure) -> list[int]:
         """The exchanges of a failure's example that it rests on."""
-        from conformance.replay.needs import needed
+        from conformance.replay.slice import closure
 
         record = self.run.record
         example = [record[number] for number in failure.exchanges if number in record]
         decisive = [record[number] for number in failure.judgement.exchanges if number in record]
         if not decisive:
             return failure.exchanges
-        return [exchange.number for exchange in needed(decisive, example, self.run, "")]
+        return [exchange.number for exchange in closure(decisive, example, self.run, "")]
 
 
 def _size(exchanges: Iterable[Exchange]) -> tuple[int, int]:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from conformance.contract import signing
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.histories.history import KINDS, HistoryRecorder, event
 from conformance.fuzz.histories.linearizability import REFUSED, UNKNOWN, Event
 from conformance.wire.messages import Exchange
+from conformance.wire.provenance import new_nonce
 from conformance.world.account import AccountFixture
 
 
 def one_nonce(history: HistoryRecorder, fixture: AccountFixture) -> None:
     """Several clients send different requests with one nonce: at most one passes authentication."""
-    nonce = signing.new_nonce()
+    nonce = new_nonce()
     features = history.run.target.features
     absent = {"createPayout": not features.payouts, "createPayin": not features.payins}
     operation = history.rng.choice([name for name in OPERATIONS if not absent.get(name)])

@@ -4,7 +4,6 @@ over."""
 from __future__ import annotations
 
 import json
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from conformance.contract.traits import TRAITS
 from conformance.fuzz.schema.payees import OUT_OF_REACH
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody, own_path
 from conformance.wire.messages import to_json
+from conformance.wire.provenance import derive, new_key
 from conformance.world.case import Case
 from conformance.world.corpora import amounts, bodies, headers, ids, queries, texts
 from conformance.world.corpora import fields as corpus
@@ -34,21 +34,17 @@ KEYS: dict[str, Callable[[], str | None]] = {
     "none": lambda: None,
     "word": lambda: "not-a-uuid",
     "digits": lambda: "12345",
-    "letter": lambda: str(uuid.uuid4())[:-1] + "g",
-    "short": lambda: str(uuid.uuid4())[:-1],
-    "long": lambda: str(uuid.uuid4()) + "0",
+    "letter": lambda: derive(new_key(), "set.-1.g"),
+    "short": lambda: derive(new_key(), "but.1"),
+    "long": lambda: new_key() + "0",
     "endless": lambda: "a" * 4000,
-    "odd hyphens": lambda: _shifted(str(uuid.uuid4())),
-    "version 1": lambda: str(uuid.uuid1()),
-    "upper case": lambda: str(uuid.uuid4()).upper(),
-    "no hyphens": lambda: uuid.uuid4().hex,
-    "braces": lambda: "{" + str(uuid.uuid4()) + "}",
+    "odd hyphens": lambda: derive(new_key(), "shifted"),
+    "version 1": lambda: new_key(version=1),
+    "upper case": lambda: derive(new_key(), "upper"),
+    "no hyphens": lambda: derive(new_key(), "bare"),
+    "braces": lambda: "{" + new_key() + "}",
     "empty": lambda: "",
 }
-
-
-def _shifted(text: str) -> str:
-    return text[1:8] + "-" + text[0] + text[9:]
 
 
 # ---------------------------------------------------------------------- strategies

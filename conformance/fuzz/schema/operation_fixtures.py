@@ -16,6 +16,7 @@ from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import ENCODED, FOREIGN, RAW, SIBLING, UNKNOWN, ValidBody
 from conformance.wire.messages import Call, Exchange
+from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, call, unknown_like
 from conformance.world.accounts import purpose_of
 from conformance.world.cache import Key
@@ -175,7 +176,7 @@ class OperationFixtures:
         own = str(getattr(self.fixture, name))
         if kind == UNKNOWN:
             return unknown_like(own)
-        return own[:-1] + f"%{ord(own[-1]):02X}" if kind == ENCODED else own
+        return derive(own, "encoded.-1") if kind == ENCODED else own
 
     # ------------------------------------------------------------------ what a refusal must leave alone
 

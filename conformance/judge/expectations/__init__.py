@@ -47,7 +47,6 @@ from conformance.judge.expectations.base import (
     Expectation,
     ExpectationError,
     Outcome,
-    current,
     from_plain,
     predicate,
 )
@@ -82,7 +81,6 @@ __all__ = [
     "Sent",
     "Status",
     "Unchanged",
-    "current",
     "difference",
     "from_plain",
     "predicate",

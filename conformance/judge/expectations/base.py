@@ -71,7 +71,6 @@ class Predicate(Generic[P]):
     them may have changed; `walk`, that the last exchanges are pages of a list, which more may follow.
     `besides` are parameters that hold ids of what may have come besides, left out by a replay where they do
     not come again. `times` is the parameter with the number of times that a replay sends the judged request.
-    `older` makes the parameters from those of files of format 2, where they were others.
     """
 
     name: str
@@ -81,7 +80,6 @@ class Predicate(Generic[P]):
     walk: bool = False
     besides: tuple[str, ...] = ()
     times: str = ""
-    older: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
     def __call__(self, what: str, /, *values: P.args, **parameters: P.kwargs) -> Expectation:
         """The expectation. Raises TypeError for parameters that the judge does not have."""
@@ -110,12 +108,6 @@ def _same(value: Any, default: Any) -> bool:
 #: Name -> predicate, in the order of their definition.
 PREDICATES: dict[str, Predicate[Any]] = {}
 
-#: Name in older files -> the present name.
-RENAMED = {
-    "list_reading.shown_as_created": "lists.shown_as_created",
-    "list_reading.documented_items": "lists.documented_items",
-}
-
 
 @overload
 def predicate(judge: Judge[P]) -> Predicate[P]: ...
@@ -130,7 +122,6 @@ def predicate(
     walk: bool = False,
     besides: tuple[str, ...] = (),
     times: str = "",
-    older: Callable[[dict[str, Any]], dict[str, Any]] = dict,
 ) -> Callable[[Judge[P]], Predicate[P]]: ...
 
 
@@ -196,44 +187,15 @@ class Expectation:
 
 
 def from_plain(plain: Mapping[str, Any]) -> Expectation:
-    """The inverse of `to_plain`. Raises ExpectationError for anything else. An unknown predicate is found out
-    by judging: it may be one of a user's own."""
-    members = current(plain)
-    expectation = Expectation(members["predicate"], members["expected"], _value(members["parameters"]))
+    """The inverse of `to_plain`. Raises ExpectationError for parameters that a predicate does not have. An
+    unknown predicate is found out by judging: it may be one of a user's own."""
+    expectation = Expectation(plain["predicate"], plain["expected"], _value(plain["parameters"]))
     if expectation.name in PREDICATES:
         try:
             expectation.predicate.signature.bind(**expectation.parameters)
         except TypeError as error:
             raise ExpectationError(f"an expectation by {expectation.name[:60]}: {error}") from None
     return expectation
-
-
-def current(plain: Mapping[str, Any]) -> dict[str, Any]:
-    """The plain form of an expectation in its present form, which is {"predicate", "expected", "parameters"}.
-
-    Files of format 2 and older have {"kind", "what", …} with the parameters as further members; kind "holds"
-    has {"name", "parameters"}. Raises ExpectationError for anything else."""
-    members = dict(plain)
-    if "kind" in members:
-        kind, what = members.pop("kind"), members.pop("what", "")
-        if kind == "holds":
-            name = members.get("name")
-            own = {"predicate": RENAMED.get(str(name), name), "parameters": members.get("parameters", {})}
-            return current({**own, "expected": what})
-        if not isinstance(kind, str) or kind not in PREDICATES:
-            raise ExpectationError(f"there is no kind of expectation {str(kind)[:60]!r}")
-        try:
-            members = PREDICATES[kind].older(members)
-            told = PREDICATES[kind](what, **{name: _value(value) for name, value in members.items()})
-        except (TypeError, ValueError) as error:
-            raise ExpectationError(f"an expectation of kind {kind}: {error}") from None
-        return told.to_plain()
-    name, expected, parameters = (members.pop(key, None) for key in ("predicate", "expected", "parameters"))
-    if members or not isinstance(name, str) or not isinstance(expected, str):
-        raise ExpectationError("an expectation is a predicate, a sentence and parameters")
-    if not isinstance(parameters, dict):
-        raise ExpectationError(f"the parameters of {name[:60]} are no object")
-    return {"predicate": name, "expected": expected, "parameters": parameters}
 
 
 @dataclass(frozen=True)

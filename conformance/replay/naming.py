@@ -1,0 +1,219 @@
+"""Gives symbols to the values that a replay file must not hold literally.
+
+Three sources: the target file, the registry of values that the suite made (conformance.wire.provenance), and
+the answers of earlier steps. A value is looked up as it is; its form is never guessed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+from conformance.contract import signing
+from conformance.replay.symbols import TARGET_VALUES, braced
+from conformance.target.file import Target
+from conformance.wire.forms import FORMS
+from conformance.wire.messages import Exchange
+from conformance.wire.provenance import lengths, origin
+
+Found = TypeVar("Found")
+
+#: Shorter values are only found where they stand alone, and longer ones too.
+SHORTEST, LONGEST = 6, 80
+
+#: Members of an answer that the server makes and later requests may name.
+_MADE_BY_SERVER = ("id", "created", "updated")
+
+#: How many elements of a list are read.
+_ELEMENTS = 100
+
+#: Kind of random value -> what its symbols are called.
+_NAMES = {"uuid": "key", "hex": "nonce", "digits": "nonce", "marker": "marker"}
+
+#: Unix seconds or milliseconds within a text.
+_EPOCH = re.compile("[0-9]{9,14}")
+
+
+def found_in(
+    text: str, known: Iterable[str], meaning: Callable[[str], Found | None]
+) -> Iterator[tuple[int, str, Found]]:
+    """Position, value and meaning of each registered or `known` value in a text that has a meaning, the
+    longest where several begin."""
+    sizes = lengths().union(map(len, known))
+    widths = sorted((size for size in sizes if SHORTEST <= size <= LONGEST), reverse=True)
+    at = 0
+    while at <= len(text) - SHORTEST:
+        for width in widths:
+            value = text[at : at + width]
+            if len(value) == width and (found := meaning(value)) is not None:
+                yield at, value, found
+                at += width
+                break
+        else:
+            at += 1
+
+
+def texts_of(document: Any, *place: str | int) -> Iterator[tuple[list[str | int], str]]:
+    """The texts of an answer and where they stand; of long arrays those of the first elements."""
+    if isinstance(document, str):
+        yield list(place), document
+    elif isinstance(document, dict):
+        for name, value in document.items():
+            yield from texts_of(value, *place, name)
+    elif isinstance(document, list):
+        for at, value in enumerate(document[:_ELEMENTS]):
+            yield from texts_of(value, *place, at)
+
+
+class Names:
+    """The symbols of one file, which is written step by step."""
+
+    def __init__(self, target: Target, born: Collection[str]) -> None:
+        """`born` are the ids that steps of the file create: lists do not name them."""
+        self.fresh: dict[str, Mapping[str, Any]] = {}
+        self._known: dict[str, str] = {}
+        #: Value -> the step that answered it, what its symbol is called after, and its place.
+        self._answered: dict[str, tuple[dict[str, Any], str, list[str | int]]] = {}
+        #: The same for other members, which an expectation may name.
+        self._said: dict[str, tuple[dict[str, Any], str, list[str | int]]] = {}
+        self._stamps: dict[str, str] = {}
+        self._sent: set[str] = set()
+        self._born = born
+        self._counts: dict[str, int] = {}
+        self._of_step: dict[str, str] = {}
+        for name in ("primary", "secondary"):
+            for member in TARGET_VALUES if getattr(target, name) is not None else ():
+                if value := getattr(getattr(target, name), member):
+                    self._known.setdefault(value, f"{name}.{member}")
+
+    # ------------------------------------------------------------------ what a step adds
+
+    def learn(self, step: dict[str, Any], exchange: Exchange, kind: str, *, judged: bool) -> None:
+        """Takes how a step was signed and what it was answered, for later steps to name. `kind` is the
+        resource that it is about; of judged answers an expectation names ids and times only."""
+        for header in (signing.SIGNATURE, signing.NONCE):
+            if value := exchange.request_header(header):
+                self._known.setdefault(value, f"sent_{step['id']}.{header.lower().removeprefix('x-')}")
+        if exchange.timestamp:
+            self._stamps[exchange.timestamp] = f"sent_{step['id']}.timestamp"
+        with contextlib.suppress(ValueError, RecursionError):
+            self._sent.update(value for _, value in texts_of(exchange.call.document))
+        if not exchange.succeeded:
+            return
+        for place, value in texts_of(exchange.document):
+            if not value or value in self._sent or (exchange.method == "GET" and value in self._born):
+                continue
+            if place[-1] in _MADE_BY_SERVER:
+                self._answered.setdefault(value, (step, kind, place))
+            elif not judged and len(value) > SHORTEST and re.search("[0-9]", value):
+                self._said.setdefault(value, (step, kind, place))
+
+    # ------------------------------------------------------------------ values
+
+    def of(self, value: str) -> str | None:
+        """The symbol of a value, without braces; None for one that has none."""
+        if value in self._known:
+            return self._known[value]
+        if value in self._answered:
+            return self._captured(value, *self._answered[value])
+        known = origin(value)
+        if known is None:
+            return None
+        if known.recipe:
+            name = self._number(_NAMES[known.recipe["kind"]])
+            self.fresh[name], self._known[value] = known.recipe, name
+            return name
+        base = self.of(known.of)
+        return base and f"{base}|{known.form}"
+
+    def _captured(self, value: str, step: dict[str, Any], kind: str, place: list[str | int]) -> str:
+        """Lets a step capture a value that it was answered."""
+        name = self._of_step.setdefault(step["id"], "") or self._number(kind)
+        self._of_step[step["id"]] = name
+        symbol = f"{name}.{re.sub('[^a-z0-9_]', '', '_'.join(map(str, place)).lower())}"
+        step.setdefault("captures", {})[symbol] = place
+        self._known[value] = symbol
+        return symbol
+
+    def _number(self, kind: str) -> str:
+        """The next name of a kind: account_1, account_2, …"""
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        return f"{kind}_{self._counts[kind]}"
+
+    # ------------------------------------------------------------------ texts
+
+    def text(self, text: str) -> str:
+        """The text with its values replaced by symbols."""
+        if symbol := self.of(text):
+            return braced(symbol)
+        parts, end = [], 0
+        for at, value, symbol in found_in(text, [*self._known, *self._answered], self.of):
+            parts += [text[end:at], braced(symbol)]
+            end = at + len(value)
+        return "".join(parts) + text[end:]
+
+    def target(self, target: str) -> str:
+        """Path and query with symbols, each segment and each value of a parameter by itself."""
+        path, mark, query = target.partition("?")
+        parts = [self._part(part, "segment") for part in path.split("/")]
+        values = [
+            f"{name}{sign}{self._part(value, 'query')}"
+            for name, sign, value in (pair.partition("=") for pair in query.split("&"))
+        ]
+        return "/".join(parts) + mark + "&".join(values)
+
+    def _part(self, text: str, form: str) -> str:
+        """A part of a target, which may be a percent-encoded value."""
+        plain = unquote(text)
+        if plain != text and FORMS[form](plain, "") == text and (symbol := self.of(plain)):
+            return braced(f"{symbol}|{form}")
+        return self.text(text)
+
+    def data(self, plain: Any) -> Any:
+        """JSON data of an expectation with symbols in its texts."""
+        if isinstance(plain, str):
+            if plain in self._said and self.of(plain) is None:
+                return braced(self._captured(plain, *self._said[plain]))
+            return self.text(plain)
+        if isinstance(plain, dict):
+            return {name: self.data(member) for name, member in plain.items()}
+        return [self.data(member) for member in plain] if isinstance(plain, list) else plain
+
+    # ------------------------------------------------------------------ signing
+
+    def signing(
+        self, auth: dict[str, Any], body: str, secrets: Mapping[str, str], now: int
+    ) -> dict[str, Any]:
+        """How a call with this body was signed at server time `now`; `secrets` are those of the target, with
+        their symbols."""
+        written = {}
+        for name, value in auth.items():
+            if not isinstance(value, str):
+                written[name] = value
+            elif name in ("timestamp", "signed_timestamp"):
+                written[name] = self._moment(value, now)
+            elif name == "secret" and value in secrets:
+                written[name] = braced(secrets[value])
+            elif name == "signed_body" and (made := origin(value)) and made.of == body:
+                written[name] = braced(f"body|{made.form}")
+            elif name == "signed_target":
+                written[name] = self.target(value)
+            else:
+                written[name] = self.text(value)
+        return written
+
+    def _moment(self, text: str, now: int) -> str:
+        """A timestamp that an earlier step sent, or its distance from server time."""
+        if text in self._stamps:
+            return braced(self._stamps[text])
+        if (made := origin(text)) and made.of and _EPOCH.fullmatch(made.of):
+            return f"{self._moment(made.of, now)[:-2]}|{made.form}" + "}}"
+
+        def distance(found: re.Match[str]) -> str:
+            symbol, base = ("now", now) if len(found[0]) <= 11 else ("now_ms", now * 1000)
+            return braced(symbol + format(int(found[0]) - base, "+d"))
+
+        return _EPOCH.sub(distance, text)

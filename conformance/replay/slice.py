@@ -1,0 +1,176 @@
+"""The causal slice of a failure: the exchanges that were judged and all that they depend on.
+
+An exchange depends on those that made the resources it names, on those that used its key, nonce or signature
+before, and on those that changed the resource it is about; a judged one also on all that changed its
+account. When in doubt, an exchange is kept.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from urllib.parse import unquote
+
+from conformance.contract import signing
+from conformance.contract.traits import traits_of
+from conformance.replay.naming import found_in
+from conformance.wire.messages import Exchange
+from conformance.wire.provenance import root
+from conformance.world.cache import Key
+from conformance.world.run_context import RunContext
+
+#: Steps of a file, and of these the ones that only changed an account.
+MOST_STEPS, MOST_CHANGES = 600, 520
+
+#: How many exchanges of the record were read, id -> the exchange that created it, and resource or list ->
+#: the accepted exchanges that changed it.
+_READ = Key[tuple[int, dict[str, Exchange], dict[str, list[Exchange]]]]("what made and changed each resource")
+
+
+def closure(
+    judged: Sequence[Exchange],
+    exchanges: Sequence[Exchange],
+    run: RunContext,
+    told: str,
+    *,
+    effects: bool = False,
+) -> list[Exchange]:
+    """The judged exchanges and all that they depend on, in the order of sending, at most MOST_STEPS.
+
+    `exchanges` are those of the check, `told` is the text of the expectation, which may name resources. With
+    `effects` snapshots are compared: then every change that was asked for between them counts."""
+    record = _Dependencies(exchanges, run)
+    kept = {exchange.number: exchange for exchange in judged}
+    waiting = deque(judged)
+    first, last = min(kept), max(kept)
+    between = [
+        exchange
+        for exchange in exchanges
+        if effects and first < exchange.number < last and exchange.method != "GET"
+    ]
+    found: Iterable[Exchange] = [*between, *record.makers(told, last), *_state(judged, exchanges)]
+    while True:
+        for exchange in found:
+            if exchange.number not in kept and len(kept) < MOST_STEPS:
+                kept[exchange.number] = exchange
+                waiting.append(exchange)
+        if not waiting:
+            return _in_order(kept.values())
+        found = record.of(waiting.popleft())
+
+
+def _in_order(kept: Iterable[Exchange]) -> list[Exchange]:
+    """The exchanges by their time of sending, those of a race next to one another."""
+    exchanges = sorted(kept, key=lambda exchange: (exchange.started, exchange.number))
+    moments: dict[int, float] = {}
+    for exchange in exchanges:
+        moments.setdefault(exchange.raced, exchange.started)
+    return sorted(
+        exchanges, key=lambda exchange: moments[exchange.raced] if exchange.raced else exchange.started
+    )
+
+
+class _Dependencies:
+    """What an exchange of a run depends on."""
+
+    def __init__(self, exchanges: Sequence[Exchange], run: RunContext) -> None:
+        self._own = exchanges
+        self._made, self._changes = _read(run)
+
+    def of(self, later: Exchange) -> Iterator[Exchange]:
+        """The exchanges that one depends on directly: earlier ones, and those of its race."""
+        earlier = [exchange for exchange in self._own if exchange.number < later.number]
+        yield from self.makers(request_text(later), later.number)
+        yield from _sharing(later, earlier)
+        traits = traits_of(later.operation)
+        if not traits.others_add and (traits.once or not traits.creates):
+            changes = self._changes.get(subject(later), ())
+            yield from (change for change in reversed(changes) if change.number < later.number)
+        if later.raced:
+            yield from (exchange for exchange in self._own if exchange.raced == later.raced)
+
+    def makers(self, text: str, before: int) -> list[Exchange]:
+        """The exchanges that created the resources which a text names."""
+        found = found_in(text, self._made, lambda value: self._made.get(root(value)))
+        return [exchange for _, _, exchange in found if exchange.number < before]
+
+
+def _read(run: RunContext) -> tuple[dict[str, Exchange], dict[str, list[Exchange]]]:
+    """Reads what is new in the record."""
+    seen, made, changes = run.cache.find(_READ) or (0, {}, {})
+    for number in list(run.record)[seen:]:
+        exchange = run.record[number]
+        traits = traits_of(exchange.operation)
+        if not exchange.succeeded or exchange.method == "GET":
+            continue
+        identifier = exchange.get("id")
+        if isinstance(identifier, str) and identifier and not (traits.disables or traits.changes):
+            made.setdefault(identifier, exchange)
+        changes.setdefault(subject(exchange), []).append(exchange)
+    run.cache.put(_READ, (len(run.record), made, changes))
+    return made, changes
+
+
+def _sharing(later: Exchange, earlier: Sequence[Exchange]) -> Iterator[Exchange]:
+    """The earlier exchanges with the same key, nonce or signature, and what was accepted since: a server may
+    remember the latest only."""
+    auth, key = later.call.auth, later.call.idempotency_key
+    taken = {root(value) for value in (auth.nonce, auth.signed_nonce, auth.signature) if value}
+    if key:
+        taken.add(root(key))
+    users = [exchange for exchange in earlier if taken & _sent(exchange)]
+    if users:
+        yield from users
+        yield from (
+            exchange for exchange in earlier if exchange.number > users[0].number and exchange.succeeded
+        )
+
+
+def _sent(exchange: Exchange) -> set[str]:
+    """The key, nonce and signature of an exchange, as they were before they were derived."""
+    values = (
+        exchange.call.idempotency_key,
+        exchange.nonce,
+        exchange.call.auth.signed_nonce,
+        exchange.request_header(signing.SIGNATURE),
+    )
+    return {root(value) for value in values if value}
+
+
+def _state(judged: Sequence[Exchange], exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
+    """The exchanges of the check that changed an account before it was judged, the latest first, and the
+    first reads of each judged path and target: a server may remember an answer."""
+    last = {_account(exchange): exchange.number for exchange in sorted(judged, key=lambda one: one.number)}
+    changes = [exchange for exchange in exchanges if exchange.method != "GET" and not exchange.refused]
+    yield from itertools.islice(
+        (change for change in reversed(changes) if change.number < last.get(_account(change), 0)),
+        MOST_CHANGES,
+    )
+    reads: dict[str, Exchange] = {}
+    for exchange in exchanges:
+        if exchange.method == "GET":
+            reads.setdefault(exchange.call.path, exchange)
+            reads.setdefault(exchange.call.target, exchange)
+    for exchange in judged:
+        first = (reads.get(exchange.call.path), reads.get(exchange.call.target))
+        yield from (read for read in first if read is not None and read.number < exchange.number)
+
+
+def subject(exchange: Exchange) -> str:
+    """The resource or list that an exchange is about: its path, ids as they were before they were derived."""
+    parts = exchange.call.path.removesuffix("/disable").split("/")
+    return "/".join(root(unquote(root(part))) for part in parts)
+
+
+def _account(exchange: Exchange) -> str:
+    """The part of a path that names the account or the customer."""
+    return "/".join(subject(exchange).split("/")[:4])
+
+
+def request_text(exchange: Exchange) -> str:
+    """All of a request in which a value can stand, its target also decoded."""
+    call = exchange.call
+    body = (call.body or b"").decode("utf-8", "replace")
+    headers = " ".join(value for _, value in call.headers)
+    return f"{call.target} {unquote(call.target)} {call.auth.signed_target or ''} {body} {headers}"

@@ -1,0 +1,146 @@
+"""Text forms: each makes a text of another, the same way in a check, in a replay and in a stand-alone script.
+
+A chain of forms is written `|name.argument|name`, as it stands in a symbol of a replay file. Positions count
+from 0, or from the end when negative.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import uuid
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from conformance.contract.timestamps import just_after, parse, whole_second, with_offset
+
+#: Characters that RFC 3986 allows in a segment of a path besides letters, digits and `_.-~`; an id that is
+#: encoded already stays as it is.
+_IN_A_SEGMENT = "%!$&'()*+,;=:@"
+
+
+class SameText(ValueError):
+    """A form of letter case was asked of a text without letters, so it makes no other text of it."""
+
+
+def _recased(text: str, other: str) -> str:
+    """A text in another letter case. Raises SameText where that changes nothing."""
+    if other == text:
+        raise SameText(f"{text[:60]!r} has no other letter case")
+    return other
+
+
+def _position(text: str, argument: str) -> int:
+    """A position as an index from 0. Raises IndexError outside the text."""
+    at = int(argument)
+    if not -len(text) <= at < len(text):
+        raise IndexError(argument)
+    return at % len(text)
+
+
+def _set(text: str, argument: str) -> str:
+    """Replaces the character at a position: `0.g`."""
+    place, _, character = argument.partition(".")
+    at = _position(text, place)
+    return text[:at] + character + text[at + 1 :]
+
+
+def _other(text: str, argument: str) -> str:
+    """Replaces the character at a position by 0, or by 1 where it is 0."""
+    at = _position(text, argument)
+    return text[:at] + ("1" if text[at] == "0" else "0") + text[at + 1 :]
+
+
+def _encoded(text: str, argument: str) -> str:
+    """Percent-encodes the character at a position with upper-case digits."""
+    at = _position(text, argument)
+    codes = "".join(f"%{byte:02X}" for byte in text[at].encode())
+    return text[:at] + codes + text[at + 1 :]
+
+
+def _encoded_lower(text: str, argument: str) -> str:
+    """Percent-encodes the character at a position with lower-case digits."""
+    at = _position(text, argument)
+    return text[:at] + _encoded(text[at], "0").lower() + text[at + 1 :]
+
+
+def _tail_swapped(text: str, argument: str) -> str:
+    """Swaps the letter case behind the last underscore."""
+    head, separator, tail = text.rpartition("_")
+    return _recased(text, head + separator + tail.swapcase())
+
+
+def _offset(text: str, argument: str) -> str:
+    """A timestamp in UTC as clocks show it that are so many minutes ahead."""
+    minutes = int(argument)
+    if abs(minutes) >= 24 * 60 or parse(text) is None:
+        raise ValueError(argument)
+    return with_offset(text, minutes)
+
+
+def _iso(text: str, argument: str) -> str:
+    """Unix seconds as a timestamp in UTC."""
+    return datetime.fromtimestamp(int(text), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+#: Name -> what makes a text of another text and the argument.
+FORMS: Mapping[str, Callable[[str, str], str]] = {
+    "upper": lambda text, argument: _recased(text, text.upper()),
+    "swapped": lambda text, argument: _recased(text, text.swapcase()),
+    "tailswapped": _tail_swapped,
+    "reversed": lambda text, argument: text[::-1],
+    "shifted": lambda text, argument: text[1:8] + "-" + text[0] + text[9:],
+    "bare": lambda text, argument: text.replace("-", ""),
+    "but": lambda text, argument: text[: -int(argument)],
+    "set": _set,
+    "other": _other,
+    "encoded": _encoded,
+    "encodedlower": _encoded_lower,
+    "query": lambda text, argument: quote(text, safe=""),
+    "segment": lambda text, argument: quote(text, safe=_IN_A_SEGMENT),
+    "second": lambda text, argument: whole_second(text) or text,
+    "day": lambda text, argument: text[:10] + "T00:00:00Z",
+    "after": lambda text, argument: just_after(text) or text,
+    "offset": _offset,
+    "iso": _iso,
+}
+
+
+def changed(text: str, forms: str) -> str:
+    """A text after `|form.argument|…`; unknown forms, and arguments that do not fit, leave it as it is.
+
+    Raises SameText."""
+    for form in filter(None, forms.split("|")):
+        name, _, argument = form.partition(".")
+        try:
+            text = FORMS[name](text, argument)
+        except SameText:
+            raise
+        except (KeyError, ValueError, IndexError, OverflowError, OSError):
+            continue
+    return text
+
+
+def moved(text: str, shift: str) -> str:
+    """A number of seconds later by `+N` or earlier by `-N`; other texts stay as they are."""
+    return str(int(text) + int(shift)) if re.fullmatch("[0-9]{1,19}", text) else text
+
+
+#: The kinds of random values, and what makes one of `length` characters, or of a UUID's `version` and
+#: `variant`.
+KINDS = ("uuid", "hex", "digits", "marker")
+
+
+def new_value(recipe: Mapping[str, Any]) -> str:
+    """A new random value: a marker, a UUID, or digits, decimal or hexadecimal."""
+    kind, length = recipe["kind"], recipe.get("length", 32)
+    if kind == "marker":
+        return "cf" + secrets.token_hex(8)
+    if kind == "hex":
+        return secrets.token_hex((length + 1) // 2)[:length]
+    if kind == "digits":
+        return "".join(secrets.choice("0123456789") for _ in range(length))
+    text = str(uuid.uuid4())
+    return f"{text[:14]}{recipe.get('version', 4):x}{text[15:19]}{recipe.get('variant', text[19])}{text[20:]}"

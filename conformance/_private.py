@@ -100,25 +100,6 @@ def terminal_writer(reporter: Any) -> Any:
     return getattr(reporter, "_tw", None) or TerminalWriter()
 
 
-# ---------------------------------------------------------------------- httpx
-
-
-def sent_too_much(body: Any) -> bool:
-    """True if a server has sent more than its answer, whose body this is, which was read.
-
-    What is left over would be taken for the beginning of the next answer on the connection. Assumes how httpx
-    and httpcore nest the streams of a body, and that h11 tells its trailing data; otherwise nothing is seen.
-    """
-    connection: Any = body
-    for name in ("_httpcore_stream", "_stream", "_connection", "_h11_state"):
-        connection = getattr(connection, name, None)
-    try:
-        left, _ = connection.trailing_data
-    except (AttributeError, TypeError, ValueError):
-        return False
-    return bool(left)
-
-
 # ---------------------------------------------------------------------- Python
 
 

@@ -26,16 +26,7 @@ from conformance.wire.clock import ServerClock
 from conformance.wire.messages import MANGLES, Auth, Call, Exchange, Failure
 from conformance.wire.mutations import NAME_CASES
 from conformance.wire.nonces import Nonces
-from conformance.wire.transport import (
-    FRESH,
-    DeadlineTransport,
-    bytes_received,
-    deadline,
-    gated,
-    pass_gate,
-    seconds_held,
-    wire_target,
-)
+from conformance.wire.transport import FRESH, GATE, RECEIVED, Gate, Transport, wire_target
 
 #: Name and version of the suite, for the logs of the server.
 USER_AGENT = f"financial-accounts-conformance/{__version__}"
@@ -69,6 +60,8 @@ class Prepared:
     purpose: str
     #: Reason why it may not be sent; empty where it may, None before that was asked.
     withheld: str | None = None
+    #: Holds the request until the others of its race are ready.
+    gate: Gate | None = None
 
 
 class Client:
@@ -213,6 +206,7 @@ class Client:
         first.repeated = True
         call = self.nonces.renewed(prepared.call, first)
         again = self.prepare(call, prepared.purpose)
+        again.gate = prepared.gate
         again.request.extensions[FRESH] = True
         second = self.transmit(again, quiet=True)
         second.begun = first.started
@@ -245,23 +239,26 @@ class Client:
             exchange.started = exchange.begun = time.time()
             exchange.error, exchange.failure, exchange.attempts = prepared.withheld, Failure.WITHHELD, 0
         else:
-            self._transmit(request, exchange)
+            self._transmit(request, exchange, prepared.gate)
         if not quiet:
             self._watch(exchange)
         return exchange
 
-    def _transmit(self, request: httpx.Request, exchange: Exchange) -> None:
+    def _transmit(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
         exchange.started = exchange.begun = time.time()
         begin = time.perf_counter()
         seconds, left = self.timeouts.seconds, self.budget.left
         if last := left is not None and left < seconds:
             seconds = max(left or 0.0, 0.001)
-        request.extensions["timeout"] = httpx.Timeout(
-            seconds, connect=min(seconds, CONNECT_TIMEOUT)
-        ).as_dict()
+        request.extensions["timeout"] = {
+            "connect": min(seconds, CONNECT_TIMEOUT),
+            "read": seconds,
+            "write": seconds,
+            "pool": seconds,
+        }
+        held = 0.0 if gate is None else -gate.held
         try:
-            with deadline(seconds):
-                self._receive(request, exchange)
+            self._receive(request, exchange, gate)
         except httpx.TimeoutException as error:
             self.timeouts.timeouts += 1
             exchange.error, exchange.silent = f"{type(error).__name__}: {error}"[:300], True
@@ -270,8 +267,9 @@ class Client:
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             exchange.error = f"{type(error).__name__}: {error}"[:300]
             exchange.failure = _failure(error)
-            exchange.silent = not isinstance(error, _UNSENDABLE) and not bytes_received()
-        held = seconds_held()
+            exchange.silent = not isinstance(error, _UNSENDABLE) and RECEIVED not in request.extensions
+        if gate is not None:
+            held += gate.held
         exchange.started = exchange.begun = exchange.started + held
         exchange.elapsed = time.perf_counter() - begin - held
         if last and exchange.failure is Failure.TIMED_OUT:
@@ -279,9 +277,11 @@ class Client:
             exchange.error, exchange.failure = self.budget.over, Failure.WITHHELD
             exchange.silent = False
 
-    def _receive(self, request: httpx.Request, exchange: Exchange) -> None:
-        if not isinstance(self.transport, DeadlineTransport):
-            pass_gate()
+    def _receive(self, request: httpx.Request, exchange: Exchange, gate: Gate | None) -> None:
+        if gate is not None:
+            request.extensions[GATE] = gate
+            if not isinstance(self.transport, Transport):
+                gate.wait()
         response = self.transport.handle_request(request)
         try:
             receive(response, exchange)
@@ -343,11 +343,14 @@ def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
     for client, request in (pair for script in prepared for pair in script):
         client.admit(request, turn)
         request.request.extensions[FRESH] = True
-    gate = threading.Barrier(len(scripts))
+    barrier = threading.Barrier(len(scripts))
 
     def deliver(script: Sequence[tuple[Client, Prepared]]) -> list[list[Exchange]]:
-        with gated(gate):
+        gate = script[0][1].gate = Gate(barrier)
+        try:
             return [client.deliver(request) for client, request in script]
+        finally:
+            gate.leave()
 
     with ThreadPoolExecutor(len(scripts)) as pool:
         delivered = list(pool.map(deliver, prepared))

@@ -1,201 +1,396 @@
-"""The HTTP transport: a deadline for a whole exchange (httpx limits each read only), gates, TLS files."""
+"""HTTP/1.1 over sockets: a transport for httpx that writes a request at once, and parses by httptools.
+
+The read timeout of a request (httpx's `timeout` extension, in seconds) limits its whole exchange, connecting
+excepted where that has a limit of its own.
+"""
 
 from __future__ import annotations
 
-import contextlib
+import functools
+import re
+import select
+import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 
-import httpcore
+import httptools
 import httpx
 
-from conformance._private import sent_too_much
 from conformance.target import tls
 from conformance.target.model import NO_FILES, Tls
 
-_this_thread = threading.local()
-
-#: Extension of a request that goes out on a connection of its own, which no idle time has made stale.
+#: Request extension: the request goes out on a connection of its own, which no idle time has made stale.
 FRESH = "fresh_connection"
+
+#: Request extension: the Gate that the request waits at before it is written.
+GATE = "gate"
+
+#: Extension that the transport sets on a request: the bytes of its answer so far.
+RECEIVED = "received_bytes"
 
 #: Seconds that one thread waits at a gate for connections of others. A server may shake hands with a client
 #: only after it has answered another one.
 GATE_TIMEOUT = 1.0
 
+#: Bytes of headers, trailers or chunk extensions between two pieces of a body.
+MAX_HEAD = 100 * 1024
 
-@contextlib.contextmanager
-def deadline(seconds: float) -> Iterator[None]:
-    """Limits the network operations of this thread to `seconds` in all; later ones raise timeouts."""
-    _this_thread.end, _this_thread.seconds = time.monotonic() + seconds, seconds
-    _this_thread.received, _this_thread.held = 0, 0.0
-    try:
-        yield
-    finally:
-        _this_thread.end = None
+#: Bytes of one read.
+_READ = 64 * 1024
 
+# The syntax of requests (RFC 9110, section 5.5 and 9.1; RFC 9112, section 3.2).
+_TOKEN = re.compile(rb"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_TARGET = re.compile(rb"[\x21-\x7e]+")
+_VALUE = re.compile(rb"(?:[^\x00\s]+(?:[ \t]+[^\x00\s]+)*)?")
 
-@contextlib.contextmanager
-def gated(gate: threading.Barrier) -> Iterator[None]:
-    """Holds the first request of this thread at `gate`, once its connection is ready, until those of all
-    other threads are there; a thread that never comes lets the others go."""
-    _this_thread.gate = gate
-    try:
-        yield
-    finally:
-        if _this_thread.gate is not None:
-            _this_thread.gate = None
-            gate.abort()
+_PORTS = {"http": 80, "https": 443}
 
 
-def pass_gate() -> None:
-    """Waits at the gate of this thread, if it has one that it has not passed."""
-    gate = getattr(_this_thread, "gate", None)
-    if gate is None:
-        return
-    _this_thread.gate = None
-    with contextlib.suppress(threading.BrokenBarrierError):
-        gate.wait(GATE_TIMEOUT)
-    held = time.monotonic() - (_this_thread.end - _this_thread.seconds)
-    _this_thread.held = held
-    _this_thread.end += held
+class Gate:
+    """Holds a thread of a race until the connections of all threads are ready."""
+
+    def __init__(self, barrier: threading.Barrier) -> None:
+        self._barrier: threading.Barrier | None = barrier
+        #: Seconds for which the thread was held.
+        self.held = 0.0
+
+    def wait(self) -> float:
+        """Waits for the other threads, GATE_TIMEOUT seconds at most; the seconds that this took. Later calls
+        return 0."""
+        barrier, self._barrier = self._barrier, None
+        if barrier is None:
+            return 0.0
+        begin = time.monotonic()
+        with suppress(threading.BrokenBarrierError):
+            barrier.wait(GATE_TIMEOUT)
+        self.held = time.monotonic() - begin
+        return self.held
+
+    def leave(self) -> None:
+        """Lets the others go, unless this thread has waited."""
+        if self._barrier is not None:
+            self._barrier.abort()
 
 
-def seconds_held() -> float:
-    """Seconds from the begin of this thread's last deadline until it passed its gate; 0 without a gate."""
-    return getattr(_this_thread, "held", 0.0)
+class _Answer:
+    """Collects what httptools reads of one answer: the callbacks of its parser."""
+
+    def __init__(self) -> None:
+        self.parser = httptools.HttpResponseParser(self)
+        # Folded headers, line feeds without carriage return and a length beside chunks: read by most clients.
+        self.parser.set_dangerous_leniencies(
+            lenient_headers=True,
+            lenient_chunked_length=True,
+            lenient_data_after_close=True,
+            lenient_optional_cr_before_lf=True,
+        )
+        self.headers: list[tuple[bytes, bytes]] = []
+        self.pieces: list[bytes] = []
+        self.status: int | None = None
+        self.keep_alive = self.complete = False
+        #: More came than the answer. The rest would spoil the answer to another request on the connection.
+        self.excess = False
+
+    def on_message_begin(self) -> None:
+        self.excess = self.complete
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self.status is None:
+            self.headers.append((name, value.rstrip(b" \t")))
+
+    def on_headers_complete(self) -> None:
+        if self.complete:
+            return
+        status = self.parser.get_status_code()
+        if 100 <= status < 200 and status != 101:
+            self.headers.clear()
+        else:
+            self.status, self.keep_alive = status, self.parser.should_keep_alive()
+
+    def on_body(self, body: bytes) -> None:
+        if not self.complete:
+            self.pieces.append(body)
+
+    def on_message_complete(self) -> None:
+        self.complete = self.status is not None
+
+    @property
+    def ends_with_connection(self) -> bool:
+        """True if neither a length nor chunks tell where the body ends."""
+        names = {name.lower() for name, _ in self.headers}
+        chunked = any(
+            name.lower() == b"transfer-encoding" and value.lower().endswith(b"chunked")
+            for name, value in self.headers
+        )
+        return not chunked and (b"content-length" not in names or b"transfer-encoding" in names)
 
 
-def bytes_received() -> int:
-    """Bytes that this thread has received since its last deadline began."""
-    return getattr(_this_thread, "received", 0)
+class _Connection:
+    """One connection. `end` is the moment (time.monotonic) at which the exchange under way has to be over."""
 
+    def __init__(self, opened: socket.socket) -> None:
+        self._socket = opened
+        self._poll = select.poll()
+        self._poll.register(opened, select.POLLIN)
+        self._end = self._seconds = 0.0
 
-def _left(timeout: float | None, error: type[Exception]) -> float | None:
-    """Seconds that an operation may take; raises `error` when none are left."""
-    end = getattr(_this_thread, "end", None)
-    if end is None:
-        return timeout
-    left: float = end - time.monotonic()
-    if left <= 0:
-        raise error(f"the exchange took longer than {_this_thread.seconds:.0f} s")
-    return left if timeout is None else min(timeout, left)
+    @property
+    def stale(self) -> bool:
+        """True if an idle connection was closed by the server, or has bytes that nobody asked for."""
+        return bool(self._poll.poll(0))
 
+    def begin(self, seconds: float, end: float) -> None:
+        """Begins an exchange."""
+        self._seconds, self._end = seconds, end
 
-class _Stream(httpcore.NetworkStream):
-    def __init__(self, stream: httpcore.NetworkStream) -> None:
-        self._stream = stream
+    def write(self, data: bytes) -> None:
+        """Writes a request. One that the server stops reading may have been answered all the same."""
+        self._limit(httpx.WriteTimeout)
+        try:
+            self._socket.sendall(data)
+        except TimeoutError as error:
+            raise httpx.WriteTimeout(str(error)) from error
+        except OSError:
+            pass
 
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data = self._stream.read(max_bytes, _left(timeout, httpcore.ReadTimeout))
-        _this_thread.received = bytes_received() + len(data)
-        return data
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        pass_gate()
-        self._stream.write(buffer, _left(timeout, httpcore.WriteTimeout))
+    def read(self) -> bytes:
+        """The next bytes; none at the end. Raises httpx.ReadTimeout and httpx.ReadError."""
+        self._limit(httpx.ReadTimeout)
+        try:
+            return self._socket.recv(_READ)
+        except TimeoutError as error:
+            raise httpx.ReadTimeout(str(error)) from error
+        except OSError as error:
+            raise httpx.ReadError(str(error)) from error
 
     def close(self) -> None:
-        self._stream.close()
+        with suppress(OSError):
+            self._socket.close()
 
-    def start_tls(
-        self,
-        ssl_context: ssl.SSLContext,
-        server_hostname: str | None = None,
-        timeout: float | None = None,
-    ) -> httpcore.NetworkStream:
-        return _Stream(
-            self._stream.start_tls(ssl_context, server_hostname, _left(timeout, httpcore.ConnectTimeout))
-        )
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._stream.get_extra_info(info)
-
-
-class _Backend(httpcore.SyncBackend):
-    def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.NetworkStream:
-        left = _left(timeout, httpcore.ConnectTimeout)
-        return _Stream(super().connect_tcp(host, port, left, local_address, socket_options))
-
-
-class _Pooled(httpx.HTTPTransport):
-    """httpx's transport over connections that keep the deadline of their thread."""
-
-    def __init__(self, context: ssl.SSLContext, max_connections: int, kept: int) -> None:
-        super().__init__(verify=context)
-        self._pool = httpcore.ConnectionPool(
-            ssl_context=context,
-            max_connections=max_connections,
-            max_keepalive_connections=kept,
-            retries=1,
-            network_backend=_Backend(),
-        )
+    def _limit(self, late: type[httpx.TimeoutException]) -> None:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise late(f"the exchange took longer than {self._seconds:.0f} s")
+        self._socket.settimeout(left)
 
 
 class _Body(httpx.SyncByteStream):
-    """The body of an answer.
+    """The body of an answer; closing it gives the connection back, or ends it."""
 
-    A connection on which more came than that is not used again: the rest would spoil the answer to another
-    request, which is not to blame (a length too short). Nor is one after an answer that has no body by HTTP's
-    rules: a body that comes all the same may come later than the headers.
-    """
-
-    def __init__(self, stream: httpx.SyncByteStream, network: httpcore.NetworkStream, bodiless: bool) -> None:
-        self._stream = stream
-        self._network = network
-        self._bodiless = bodiless
+    def __init__(self, pool: deque[_Connection] | None, exchange: _Exchange) -> None:
+        self._pool, self._exchange = pool, exchange
 
     def __iter__(self) -> Iterator[bytes]:
-        yield from self._stream
+        return self._exchange.body()
 
     def close(self) -> None:
-        # Before the connection is given back, so that nobody else gets hold of it.
-        if self._bodiless or sent_too_much(self._stream):
-            self._network.close()
-        self._stream.close()
+        exchange = self._exchange
+        if self._pool is not None and exchange.reusable:
+            self._pool.append(exchange.connection)
+        else:
+            exchange.connection.close()
 
 
-class DeadlineTransport(httpx.BaseTransport):
-    """Keeps deadlines, and connections alive; requests with the FRESH extension get new connections."""
+class _Exchange:
+    """One request and its answer on a connection."""
 
-    def __init__(self, files: Tls = NO_FILES, max_connections: int = 64) -> None:
-        context = httpx.create_ssl_context()
-        tls.apply(context, files)
-        self._kept = _Pooled(context, max_connections, max_connections)
-        self._fresh = _Pooled(context, max_connections, 0)
+    def __init__(self, connection: _Connection, request: httpx.Request) -> None:
+        self.connection = connection
+        self._request = request
+        self._answer = _Answer()
+        self._bodiless = request.method == "HEAD"
+        self._unread = 0
+
+    @property
+    def reusable(self) -> bool:
+        """True if the connection may serve another request. After an answer that has no body by HTTP's rules
+        it may not: a body that comes all the same may come later than the headers."""
+        answer = self._answer
+        return answer.complete and answer.keep_alive and not answer.excess and not self._bodiless
+
+    def head(self) -> tuple[int, list[tuple[bytes, bytes]]]:
+        """Reads status and headers."""
+        answer = self._answer
+        while answer.status is None:
+            self._read()
+        if answer.status < 100:
+            raise httpx.RemoteProtocolError(f"{answer.status} is no status of HTTP")
+        self._bodiless = self._bodiless or answer.status in (204, 304)
+        return answer.status, answer.headers
+
+    def body(self) -> Iterator[bytes]:
+        """Reads the body."""
+        answer = self._answer
+        while not self._bodiless:
+            pieces, answer.pieces = answer.pieces, []
+            yield from pieces
+            if answer.complete:
+                return
+            self._read()
+
+    def _read(self) -> None:
+        """Reads once. Raises httpx.RemoteProtocolError for what is no HTTP, or is too long."""
+        data, answer = self.connection.read(), self._answer
+        if not data:
+            self._closed()
+            return
+        received = self._request.extensions
+        received[RECEIVED] = received.get(RECEIVED, 0) + len(data)
+        self._unread += len(data)
+        try:
+            answer.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            answer.complete = answer.excess = True
+        except httptools.HttpParserError as error:
+            if not answer.complete:
+                raise httpx.RemoteProtocolError(str(error)) from None
+            answer.excess = True
+        if answer.pieces or answer.complete:
+            self._unread = 0
+        elif self._unread > MAX_HEAD:
+            raise httpx.RemoteProtocolError(f"more than {MAX_HEAD:,} bytes of headers")
+
+    def _closed(self) -> None:
+        answer = self._answer
+        if not self._request.extensions.get(RECEIVED):
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+        if answer.status is None or not answer.ends_with_connection:
+            raise httpx.RemoteProtocolError("peer closed connection without sending complete message body")
+        answer.complete, answer.keep_alive = True, False
+
+
+class Transport(httpx.BaseTransport):
+    """Sends requests over connections that it keeps alive; follows no redirects, uses no proxies. Threads may
+    share one."""
+
+    def __init__(self, files: Tls = NO_FILES) -> None:
+        self._files = files
+        self._idle: dict[tuple[str, str, int], deque[_Connection]] = {}
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Sends a request and returns its response, the body of which is still to be read."""
-        transport = self._fresh if request.extensions.get(FRESH) else self._kept
-        response = transport.handle_request(request)
-        network = response.extensions.get("network_stream")
-        if network is not None and isinstance(response.stream, httpx.SyncByteStream):
-            bodiless = request.method == "HEAD" or response.status_code in (204, 304)
-            response.stream = _Body(response.stream, network, bodiless)
-        return response
+        """Sends a request and returns its response, the body of which is still to be read. Raises httpx's
+        transport errors."""
+        data = _written(request)
+        timeout: Mapping[str, float | None] = request.extensions.get("timeout", {})
+        seconds = _seconds(timeout.get("read"))
+        end = time.monotonic() + seconds
+        url = request.url
+        host = url.raw_host.decode("ascii")
+        place = url.scheme, host, url.port or _PORTS.get(url.scheme, 0)
+        fresh = bool(request.extensions.get(FRESH))
+        idle = self._idle.setdefault(place, deque())
+        connection = None if fresh else _usable(idle)
+        if connection is None:
+            connection = self._connected(place, min(seconds, _seconds(timeout.get("connect"))))
+        exchange = _Exchange(connection, request)
+        try:
+            if gate := request.extensions.get(GATE):
+                end += gate.wait()
+            connection.begin(seconds, end)
+            connection.write(data)
+            status, headers = exchange.head()
+        except BaseException:
+            connection.close()
+            raise
+        return httpx.Response(status, headers=headers, stream=_Body(None if fresh else idle, exchange))
 
     def close(self) -> None:
-        """Closes all connections."""
-        self._kept.close()
-        self._fresh.close()
+        """Closes all idle connections."""
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()
+
+    def _connected(self, place: tuple[str, str, int], seconds: float) -> _Connection:
+        """A new connection; a first failure to connect is not told."""
+        try:
+            return self._connect(place, seconds)
+        except (httpx.ConnectError, httpx.ConnectTimeout):
+            return self._connect(place, seconds)
+
+    def _connect(self, place: tuple[str, str, int], seconds: float) -> _Connection:
+        scheme, host, port = place
+        if scheme not in _PORTS:
+            raise httpx.UnsupportedProtocol(f"{scheme} is not the scheme of HTTP")
+        if seconds <= 0:
+            raise httpx.ConnectTimeout("no time was left to connect")
+        opened = None
+        try:
+            opened = socket.create_connection((host, port), seconds)
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, True)
+            if scheme == "https":
+                opened = self._context.wrap_socket(opened, server_hostname=host)
+        except OSError as error:
+            if opened is not None:
+                opened.close()
+            kind = httpx.ConnectTimeout if isinstance(error, TimeoutError) else httpx.ConnectError
+            raise kind(str(error)) from error
+        return _Connection(opened)
+
+    @functools.cached_property
+    def _context(self) -> ssl.SSLContext:
+        # Reads all authorities, which takes a while, so only for servers that speak TLS.
+        context = httpx.create_ssl_context()
+        context.set_alpn_protocols(["http/1.1"])
+        tls.apply(context, self._files)
+        return context
+
+
+def _seconds(given: float | None) -> float:
+    return 3600.0 if given is None else given
+
+
+def _usable(idle: deque[_Connection]) -> _Connection | None:
+    """The connection that was used last, unless it went stale since."""
+    while True:
+        try:
+            connection = idle.pop()
+        except IndexError:
+            return None
+        if not connection.stale:
+            return connection
+        connection.close()
+
+
+def _written(request: httpx.Request) -> bytes:
+    """The bytes of a request. Raises httpx.LocalProtocolError for what is not HTTP."""
+    method, target, body = request.method.encode(), wire_target(request), request.content
+    if not _TOKEN.fullmatch(method) or not _TARGET.fullmatch(target):
+        raise httpx.LocalProtocolError("illegal method or request target")
+    lines = [b"%s %s HTTP/1.1\r\n" % (method, target)]
+    hosts, chunked = 0, False
+    for name, value in request.headers.raw:
+        if not _TOKEN.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise httpx.LocalProtocolError(f"illegal header {name!r}")
+        lines.append(b"%s: %s\r\n" % (name, value))
+        lower = name.lower()
+        if lower == b"host":
+            hosts += 1
+        elif lower == b"content-length" and value != b"%d" % len(body):
+            raise httpx.LocalProtocolError("a Content-Length that is not that of the body")
+        elif lower == b"transfer-encoding":
+            if value.lower() != b"chunked":
+                raise httpx.LocalProtocolError("Only Transfer-Encoding: chunked is supported")
+            chunked = True
+    if hosts != 1:
+        raise httpx.LocalProtocolError("not one Host header")
+    lines.append(b"\r\n")
+    if chunked:
+        lines += [b"%x\r\n%s\r\n" % (len(body), body)] * bool(body) + [b"0\r\n\r\n"]
+    else:
+        lines.append(body)
+    return b"".join(lines)
 
 
 def wire_target(request: httpx.Request) -> bytes:
-    """Request target that httpx puts on the wire."""
+    """The request target on the wire."""
     target: bytes = request.extensions.get("target", request.url.raw_path)
     return target
 
 
 def new_transport(files: Tls = NO_FILES) -> httpx.BaseTransport:
-    """The transport for live servers: keep-alive, no redirects, no proxies from the environment; `files` are
-    those of the target's [tls]."""
-    return DeadlineTransport(files)
+    """The transport for live servers; `files` are those of the target's [tls]."""
+    return Transport(files)

@@ -28,9 +28,9 @@ class Run:
 def suite(target: Path | str, *options: str) -> Run:
     """Runs the suite on a target. Raises RuntimeError where it does not end well."""
     with tempfile.TemporaryDirectory() as folder:
-        begin, before = time.perf_counter(), _processor()
+        begin, before = time.perf_counter(), processor_seconds()
         outcome = run("--target", str(target), *options, folder=Path(folder), timeout=1800)
-        seconds, processor = time.perf_counter() - begin, _processor() - before
+        seconds, processor = time.perf_counter() - begin, processor_seconds() - before
         if outcome.status not in (0, 5):
             raise RuntimeError(f"exit status {outcome.status}:\n{outcome.output[-3000:]}")
         results: dict[str, Any] = outcome.results if "--collect-only" not in options else {}
@@ -52,6 +52,7 @@ def command(arguments: Sequence[str], folder: Path = ROOT) -> float:
     return time.perf_counter() - begin
 
 
-def _processor() -> float:
+def processor_seconds() -> float:
+    """Processor seconds of all processes that were waited for."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

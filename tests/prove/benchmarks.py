@@ -1,9 +1,10 @@
 """Measures what the suite costs; proves nothing.
 
 Prints a Markdown table of ratios, a row as soon as it is measured. What is compared is measured in turns, in
-one run, so that a busy machine changes both. Parts: near (the suite's own time), whole (the default run on a
-server that answers after 30 ms), growth (memory and report), prism (the reference server beside Prism),
-throughput (generated cases beside plain `st run`); only where they are named: lanes (seconds by lanes and
+one run, so that a busy machine changes both. Parts: commands (whole commands beside a bare client), near
+(the suite's own time within one process), whole (the default run on a server that answers after 30 ms),
+growth (memory and report), prism (the reference server beside Prism), throughput (generated cases beside
+plain `st run`); only where they are named: profile (seconds of a run by phase), lanes (seconds by lanes and
 latency) and detection (which faults are found by whom, and how soon). tests/benchmarks/README.md says what
 each takes, and how to narrow it.
 """
@@ -15,12 +16,12 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from conformance.contract.operations import OPERATIONS
-from tests.benchmarks import detection, far, growth, near, prism, throughput
+from tests.benchmarks import commands, detection, far, growth, near, prism, throughput
 from tests.benchmarks.table import HEAD, Row
 from tests.prove import selection
 
-PARTS = ("near", "whole", "growth", "prism", "throughput")
-FURTHER = ("lanes", "detection")
+PARTS = ("commands", "near", "whole", "growth", "prism", "throughput")
+FURTHER = ("profile", "lanes", "detection")
 
 
 def prove(options: argparse.Namespace) -> bool:
@@ -28,6 +29,9 @@ def prove(options: argparse.Namespace) -> bool:
     parts: list[str] = options.only or list(PARTS)
     for number, row in enumerate(_rows(parts, options)):
         print("\n".join([*([] if number else HEAD), row.markdown]), flush=True)
+    if "profile" in parts:
+        for line in commands.profile(_narrowed(options)):
+            print(line, flush=True)
     if "lanes" in parts:
         for line in far.lanes(_narrowed(options) or far.REDUCED, options.lanes, options.latencies):
             print(line, flush=True)
@@ -38,6 +42,8 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
+    if "commands" in parts:
+        yield from commands.report(options.rounds, _narrowed(options))
     if "near" in parts:
         yield from near.report(options.rounds, options.operation or ())
     if "whole" in parts:

@@ -113,13 +113,15 @@ def test_race_goes_on_without_a_request_that_is_never_written() -> None:
 
 def test_gate_lets_go_of_those_that_wait_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transport, "GATE_TIMEOUT", 0.05)
-    gate = threading.Barrier(2)
+    barrier = threading.Barrier(2)
     with wire() as server:
         client = connect(server)
-        with transport.gated(gate):
-            exchange = client.send(list_accounts())
-            again = client.send(list_accounts())
-    assert (exchange.status, again.status, gate.broken) == (200, 200, True)
+        request = client.prepare(list_accounts())
+        request.gate = transport.Gate(barrier)
+        exchange = client.transmit(request)
+        again = client.transmit(request)
+    assert (exchange.status, again.status, barrier.broken) == (200, 200, True)
+    assert exchange.elapsed < 0.05 <= request.gate.held
 
 
 def test_redirects_are_not_followed() -> None:

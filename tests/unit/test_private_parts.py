@@ -6,14 +6,12 @@ import ast
 import importlib
 import inspect
 import re
-import socket
 import sys
 import threading
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import pytest
 from _pytest.assertion import AssertionState
 from hypothesis import given
@@ -21,7 +19,6 @@ from hypothesis import strategies as st
 from hypothesis.internal.reflection import function_digest
 
 from conformance import _private
-from tests.support.wire import wire
 
 PACKAGE = Path(_private.__file__).parent
 
@@ -116,24 +113,10 @@ def test_hypothesis_tells_functions_apart_by_the_digest_that_is_added() -> None:
     assert first == again != second
 
 
-@pytest.mark.parametrize(("more", "told"), [(b"", False), (b"and more", True)])
-def test_the_connection_of_an_answer_tells_what_was_left_over(more: bytes, told: bool) -> None:
-    def reply(connection: socket.socket, index: int) -> None:
-        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}" + more)
-
-    with wire(reply) as server, httpx.HTTPTransport() as transport:
-        response = transport.handle_request(httpx.Request("GET", server.url))
-        assert b"".join(response.stream) == b"{}"  # type: ignore[arg-type]
-        assert _private.sent_too_much(response.stream) is told
-        response.close()
-    assert _private.sent_too_much(iter(())) is False
-
-
 def test_nothing_else_uses_private_parts() -> None:
     """No import of a private module of others, and no private member by its known name."""
     known = re.compile(
-        r"\b(_pytest|_hypothesis\w+|_tw|_set_main_color|_rootpath|_inipath|_inicfg|_inicache"
-        r"|_httpcore_stream|_h11_state)\b"
+        r"\b(_pytest|_hypothesis\w+|_tw|_set_main_color|_rootpath|_inipath|_inicfg|_inicache)\b"
     )
     for path in PACKAGE.rglob("*.py"):
         if path == Path(_private.__file__):

@@ -1,0 +1,113 @@
+"""Measures where a run's time goes, as a pytest plugin: `-p tests.benchmarks.phases`.
+
+Writes JSON to the file that BENCHMARK_PHASES names: seconds by phase, and the Unix times of the first test
+and of the last answer. BENCHMARK_BEGAN is the Unix time at which the command was started. Only the main
+thread is measured, so the run needs one lane and one process.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: The phases in the order of a run. `waited` is time in sockets and sleeps, `end` what follows the last test
+#: without the reports; the parent process adds the seconds after pytest's last hook to it.
+PHASES = ("start", "collection", "waited", "client", "judging", "handing on", "pytest", "reports", "end")
+
+
+class Clock:
+    """Attributes each moment to the innermost phase that is under way."""
+
+    def __init__(self, began: float) -> None:
+        self.seconds: dict[str, float] = dict.fromkeys(PHASES, 0.0)
+        self.seconds["start"] = time.time() - began
+        self.times: dict[str, float] = {}
+        self._stack = ["start"]
+        self._last = time.perf_counter()
+
+    def mark(self) -> None:
+        """Books the time since the last mark."""
+        now = time.perf_counter()
+        self.seconds[self._stack[-1]] += now - self._last
+        self._last = now
+
+    def follow(self, phase: str) -> None:
+        """Replaces the outermost phase."""
+        self.mark()
+        self._stack[0] = phase
+
+    def patch(self, owner: Any, name: str, phase: str) -> None:
+        """Books the time of a function as a phase."""
+        function: Callable[..., Any] = getattr(owner, name)
+
+        @functools.wraps(function)
+        def timed(*arguments: Any, **named: Any) -> Any:
+            if threading.get_ident() != _MAIN:
+                return function(*arguments, **named)
+            self.mark()
+            self._stack.append(phase)
+            if phase == "judging":
+                self.times.setdefault("first test", time.time())
+            try:
+                return function(*arguments, **named)
+            finally:
+                self.mark()
+                self._stack.pop()
+                if phase == "waited":
+                    self.times["last answer"] = time.time()
+
+        setattr(owner, name, timed)
+
+
+_MAIN = threading.get_ident()
+CLOCK = Clock(float(os.environ.get("BENCHMARK_BEGAN", time.time())))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection() -> None:
+    """Begins with the collection."""
+    CLOCK.follow("collection")
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtestloop() -> Generator[None, Any, Any]:
+    """Patches what is measured; all of it was imported before."""
+    from conformance.plugin import controller, execution, worker
+    from conformance.wire import client
+
+    for owner, name, phase in (
+        (socket.socket, "recv", "waited"),
+        (socket.socket, "connect", "waited"),
+        (time, "sleep", "waited"),
+        (client.Client, "send", "client"),
+        (client.Client, "transmit", "client"),
+        (client.Client, "race", "client"),
+        (client.Client, "_watch", "judging"),
+        (execution.Executor, "run", "judging"),
+        (worker.Worker, "payload", "handing on"),
+        (worker.Worker, "totals", "handing on"),
+        (controller.Controller, "take", "handing on"),
+        (controller.Controller, "take_totals", "handing on"),
+        (controller.Controller, "finish", "reports"),
+    ):
+        CLOCK.patch(owner, name, phase)
+    CLOCK.follow("pytest")
+    result = yield
+    CLOCK.follow("end")
+    return result
+
+
+def pytest_unconfigure() -> None:
+    """Writes the figures."""
+    CLOCK.mark()
+    figures = {"seconds": CLOCK.seconds, **CLOCK.times, "written": time.time()}
+    Path(os.environ["BENCHMARK_PHASES"]).write_text(json.dumps(figures), "utf-8")

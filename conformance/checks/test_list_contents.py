@@ -32,7 +32,7 @@ from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
 from conformance.world.account import AccountFixture, identifier
 from conformance.world.habits import describe_delay, eventually, only_own, prepopulated
-from conformance.world.lists import SMALL
+from conformance.world.lists import SMALL, listed_customer
 from conformance.world.run_context import refusal_of_valid
 
 _SCHEMA_RULES = ("list.envelope", "list.item-fields", "list.wallet-items")
@@ -92,7 +92,7 @@ def test_list_shows_what_was_created(ctx: CheckContext) -> None:
 @check("list.complete", "read.delay", operations=("listAccounts",))
 def test_new_account_shows(ctx: CheckContext) -> None:
     """Walks the accounts before and after one is added: all that were there, and the new one."""
-    fixture = ctx.account()
+    fixture = listed_customer(ctx.run)
     listing = fixture.call("listAccounts")
     ctx.accept(listing, "the list")
     before = walk(ctx.send, listing)

@@ -11,10 +11,11 @@ from conformance.checks.cases import fields as cases
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
 from conformance.checks.members import judge_member
-from conformance.checks.side_effects import UNTOUCHED
+from conformance.checks.side_effects import UNTOUCHED, SideEffects
 from conformance.contract.resources import initial_state
 from conformance.contract.rules import RULES
 from conformance.judge.comparison import show
+from conformance.judge.effects import EXACT
 from conformance.judge.expectations import At, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
@@ -158,10 +159,30 @@ def _available(ctx: CheckContext, fixture: AccountFixture, currency: str) -> Dec
     return None
 
 
-@check("payout.insufficient-funds")
+@check("payout.insufficient-funds", UNTOUCHED, operations=RULES["payout.insufficient-funds"].operations)
 def test_payout_beyond_the_funds(ctx: CheckContext) -> None:
-    """Records if a new account, which has no funds, may pay out."""
+    """Records if a new account, which has no funds, may pay out. Where it may not, a payout of more
+    than the named account has is refused as well, and leaves the balances as they are."""
     answer = ctx.send(ctx.run.account(fresh=True).call("createPayout"), "a payout from a new account")
     if ctx.usable("payout.insufficient-funds", answer):
         shown = "accepted" if answer.succeeded else answer.described()
         ctx.observe("payout.insufficient-funds", "a payout from a new account without funds", shown, answer)
+    funded = ctx.target.primary.funded_account_id
+    if not answer.refused or funded is None:
+        ctx.not_exercised(UNTOUCHED, "no payout was refused for lack of funds")
+        return
+    fixture = ctx.account()
+    currency = fixture.body("createPayout")["currency"]
+    funds = _available(ctx, fixture, currency)
+    if funds is None or funds < 0:
+        ctx.not_exercised(UNTOUCHED, f"the funded account shows no funds in {currency}")
+        return
+
+    def beyond() -> Exchange:
+        body = fixture.body("createPayout")
+        amount = format(EXACT.add(funds, Decimal(body["amount"])), "f")
+        return ctx.send(fixture.call("createPayout", {**body, "amount": amount}), "a payout beyond the funds")
+
+    with SideEffects(ctx, fixture) as effects:
+        refused = [beyond()]
+        effects.judge_refused("payouts beyond the funds", refused, "payout.insufficient-funds", beyond)

@@ -240,6 +240,7 @@ def _observe(
     "auth.nonce-form",
     "auth.signature-upper-case",
     "auth.bearer-beside",
+    "auth.body-on-get",
     "auth.precedence",
     "auth.unspecified-codes",
 )
@@ -267,6 +268,8 @@ def test_open_choices(ctx: CheckContext) -> None:
     )
     bearer = probes.call().but(headers=(("Authorization", "Bearer beside"),))
     _observe(ctx, "auth.bearer-beside", "Authorization: Bearer beside a valid signature", bearer)
+    unsigned = probes.call().but(body=b"{}", auth=Auth(signed_body=b""))
+    _observe(ctx, "auth.body-on-get", "a body that is not signed", unsigned)
     used = ctx.send(probes.call(), "a valid request, whose nonce is used again").nonce
     unknown = unknown_like(ctx.target.primary.api_key)
     for question, call in (

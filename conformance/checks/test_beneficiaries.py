@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from conformance.checks.beneficiaries import (
@@ -16,6 +16,7 @@ from conformance.checks.beneficiaries import (
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
 from conformance.checks.members import judge_member, judge_members, judge_not_back, look_for, mismatches
+from conformance.checks.races import Rounds
 from conformance.contract.fields import documented
 from conformance.contract.resources import NULLABLE, stated
 from conformance.judge.comparison import MOVING, alike, document, identifiers, objects, shown
@@ -34,6 +35,9 @@ _KINDS = {0: "default", 1: "wallet", 2: "IBAN", 3: "IBAN alone", 4: "unlabelled"
 
 #: More destinations than a list shows on a page by default.
 MANY = 11
+
+#: Rounds in which destinations are made while their beneficiary is changed.
+MEANWHILE = 2
 
 
 @check("format.nullable", operations=("getBeneficiary", "updateBeneficiary", "disableBeneficiary"))
@@ -196,6 +200,43 @@ def _judge_many_destinations(ctx: CheckContext) -> None:
     answer = eventually(ctx.run.cache, ctx.operation.id, lambda: ctx.send(reading, what), shows_all)
     if ctx.usable(rule, answer) and answer.succeeded:
         ctx.judge(rule, holds_destinations(f"{what}: all of them", ids=sorted(many.created)), answer)
+
+
+@check(
+    "beneficiary.destinations", "beneficiary.update", operations=("updateBeneficiary", "disableBeneficiary")
+)
+def test_destinations_made_meanwhile(ctx: CheckContext) -> None:
+    """Destinations made while their beneficiary is changed or disabled are among its destinations, and the
+    change is not lost either."""
+    fixture, disables = ctx.account(fresh=True), ctx.operation.traits.disables
+    rounds = Rounds(ctx, MEANWHILE)
+    for _ in rounds:
+        owner, note = Beneficiary(ctx, fixture), samples.marker()
+        change = call(ctx.operation.id, owner.ids, None if disables else {"note": note})
+        creates = [
+            call("createPayoutDestination", owner.ids, ctx.run.bank_account(fixture)) for _ in range(2)
+        ]
+        changed, *answers = rounds.race(
+            [change, *creates], "a beneficiary changed while destinations are made"
+        )
+        made = {str(answer.get("id")): answer for answer in answers if answer.succeeded}
+        if not changed.succeeded or not made:
+            continue
+        what, expected = "a beneficiary after that", {} if disables else {"note": note}
+
+        def shows_all(answer: Exchange, made: Collection[str] = tuple(made), kept: Any = expected) -> bool:
+            held = identifiers(answer.get("payout_destinations")) or ()
+            return answer.succeeded and {*held} >= {*made} and not mismatches(answer, kept)
+
+        reading = functools.partial(ctx.send, call("getBeneficiary", owner.ids), what)
+        answer = eventually(ctx.run.cache, "getBeneficiary", reading, shows_all)
+        if ctx.usable("beneficiary.destinations", answer) and answer.succeeded:
+            holds = holds_destinations(f"{what}: all destinations that were made", ids=sorted(made))
+            ctx.judge("beneficiary.destinations", holds, answer, changed, *made.values())
+            for name, value in expected.items():
+                judge_member(ctx, "beneficiary.update", answer, name, value, what)
+    if not any(entry.judged for entry in ctx.entries.values()):
+        raise Inconclusive("no destination was made while its beneficiary was changed")
 
 
 @predicate

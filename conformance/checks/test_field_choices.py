@@ -60,7 +60,8 @@ def test_lenient_values(ctx: CheckContext) -> None:
 
 @check("fields.null-optional")
 def test_optional_field_null(ctx: CheckContext) -> None:
-    """Records if an optional field may be sent as null, for those that a response shows as null."""
+    """Records if null for an optional field empties it, is ignored or refused, where a response shows it
+    as null."""
     invalid = DefectiveBodies(ctx)
     shown = response_schema("getBeneficiary")["properties"]
     for field in request_fields(ctx.operation.id):
@@ -68,7 +69,11 @@ def test_optional_field_null(ctx: CheckContext) -> None:
             body = {field.name: None}
             if ctx.operation.traits.creates == "beneficiary":
                 body = {**invalid.valid(), **body}
-            _observe(ctx, "fields.null-optional", f"{field.name} null", invalid, body)
+            answer = ctx.send(call(ctx.operation.id, invalid.ids, body), f"{field.name} null")
+            if ctx.usable("fields.null-optional", answer):
+                taken = "emptied" if answer.get(field.name) is None else "ignored"
+                seen = taken if answer.succeeded else "refused"
+                ctx.observe("fields.null-optional", f"{field.name} null", seen, answer)
 
 
 def _nullable(schema: Any) -> bool:

@@ -4,6 +4,7 @@ and read alike."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +16,12 @@ from conformance.contract.operations import response_rules
 from conformance.contract.resources import NULLABLE, PARENTS, initial_state, sent, stated
 from conformance.contract.rules import OPERATION_SETS, RULES
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
-from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, show
+from conformance.judge.comparison import MOVING, document, found_again, normalized, objects, same, show
 from conformance.judge.expectations import Accepted, At, CannotTell, Documented, Equal, predicate
 from conformance.judge.expectations.answers import NOTHING_SHOWN
 from conformance.judge.findings import Inconclusive
 from conformance.judge.timeliness import untimely
-from conformance.wire.messages import Exchange
+from conformance.wire.messages import MISSING, Exchange
 from conformance.world.account import AccountFixture, call, identifier
 from conformance.world.creations import CreatedResource, created_in, creations
 from conformance.world.habits import describe_delay, eventually
@@ -101,6 +102,18 @@ def test_initial_state(ctx: CheckContext) -> None:
     for made in creations(ctx.run, operation):
         expected = initial_state(operation, made.body)
         judge_members(ctx, "create.initial-state", made.exchange, expected, f"newly created with {made.kind}")
+
+
+@check("create.assigned")
+def test_assigned_values_are_its_own(ctx: CheckContext) -> None:
+    """Records if two resources share a value that the server assigns."""
+    made = [creation.exchange for creation in creations(ctx.run, ctx.operation.id)]
+    for name in ("bank_details", "reference", "provider_reference_id", "addresses"):
+        values = [exchange.get(name) for exchange in made]
+        if len(made) > 1 and MISSING not in values:
+            alike = any(same(value, other) for value, other in itertools.combinations(values, 2))
+            answer = "shared" if alike else "of its own"
+            ctx.observe("create.assigned", f"{name} of another resource", answer, *made)
 
 
 @check("format.nullable", operations=tuple(NULLABLE))

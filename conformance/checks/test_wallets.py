@@ -3,17 +3,19 @@ account."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
-from conformance.judge.comparison import identifiers, objects, same, shown
-from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate
+from conformance.judge.comparison import identifiers, objects, same, show, shown
+from conformance.judge.effects import by_id
+from conformance.judge.expectations import Accepted, CannotTell, Refused, SameAnswer, predicate, unusable
 from conformance.wire.messages import Exchange
 from conformance.wire.provenance import new_key
 from conformance.world.account import AccountFixture
-from conformance.world.creations import creations
+from conformance.world.creations import CreatedResource, creations
 from conformance.world.habits import prepopulated
 
 #: Networks on which dollars are had, by the examples of section 2.7.
@@ -46,8 +48,9 @@ def _is_address(address: object) -> bool:
 @check("wallet.duplicate")
 def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
     """In an account with a wallet of each pair, each is created again under keys of its own, with the same
-    label and with another: refused, while the list holds the first wallets only and their keys still bring
-    the first answers. Another pair is no duplicate, be it of the same currency or the same network."""
+    label, with another and with the pair in another spelling: refused, while the list holds the first wallets
+    only and their keys still bring the first answers. Another pair, of the same currency or network, is
+    none."""
     rule, sample = "wallet.duplicate", creations(ctx.run, "createWallet")[0]
     made = [creation for creation in creations(ctx.run, "createWallet") if creation.fixture is sample.fixture]
     refused: list[Exchange] = []
@@ -64,6 +67,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
             answer = ctx.send(duplicate.but(idempotency_key=new_key()), what)
             if ctx.judge(rule, Refused(what), answer):
                 refused.append(answer)
+    made += _other_spellings(ctx, sample)
     _judge_list(ctx, sample.fixture, [creation.exchange for creation in made])
     for creation in made:
         what = f"the key of the first wallet of {_pair(creation.body)}, after refused duplicates"
@@ -77,6 +81,44 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
 
 def _pair(body: Mapping[str, Any]) -> str:
     return f"{body['currency']} on {body['network']}"
+
+
+def _other_spellings(ctx: CheckContext, first: CreatedResource) -> list[CreatedResource]:
+    """The first pair in the other letter case and with a space: open, but for a second wallet that shows the
+    same pair. Returns the wallets that came of it."""
+    made, pair = [], {name: first.body[name] for name in ("currency", "network")}
+    for name, spelling in (
+        ("currency", pair["currency"].swapcase()),
+        ("currency", f" {pair['currency']}"),
+        ("network", pair["network"].swapcase()),
+    ):
+        what = f"a wallet of the {name} {show(spelling)} beside one of {_pair(pair)}"
+        body = {**ctx.run.samples.wallet(), **pair, name: spelling}
+        answer = ctx.send(first.fixture.call("createWallet", body), what)
+        expected = f"{what}: refused, or of another pair"
+        ctx.judge("wallet.duplicate", refused_or_another_pair(expected), answer, first.exchange)
+        if answer.succeeded:
+            made.append(CreatedResource(what, body, first.fixture, answer))
+    return made
+
+
+@predicate
+def refused_or_another_pair(exchanges: Sequence[Exchange]) -> str:
+    """The first of two creates is refused, or shows another currency or network than the second."""
+    answer, first = exchanges
+    if reason := unusable(answer):
+        raise reason
+    pairs = [_shown_pair(made.document) for made in (answer, first) if made.succeeded]
+    twice = len(pairs) == 2 and pairs[0] is not None and pairs[0] == pairs[1]
+    return f"{answer.status}, {pairs[0]} once more" if twice else ""
+
+
+def _shown_pair(wallet: Any) -> str | None:
+    """The pair of a wallet as an answer shows it; None where it does not."""
+    texts = isinstance(wallet, dict) and all(
+        isinstance(wallet.get(name), str) for name in ("currency", "network")
+    )
+    return _pair(wallet) if texts else None
 
 
 def _judge_other_network(ctx: CheckContext, body: Mapping[str, Any], duplicates: list[Exchange]) -> None:
@@ -145,10 +187,13 @@ def only_these_wallets(exchanges: Sequence[Exchange], furnished: bool = False) -
     items = objects(listing.get("items"))
     extra = [item for item in items if item["id"] not in [create.get("id") for create in made]]
     if furnished:
-        pairs = [(create.get("currency"), create.get("network")) for create in made]
-        extra = [item for item in extra if (item.get("currency"), item.get("network")) in pairs]
+        own = [(create.get("currency"), create.get("network")) for create in made]
+        extra = [item for item in extra if (item.get("currency"), item.get("network")) in own]
     if extra:
         return f"{len(extra)} more"
+    pairs = Counter(_shown_pair(item) for item in by_id(items).values())
+    if twice := [pair for pair, count in pairs.items() if pair and count > 1]:
+        return f"two of {twice[0]}"
     labels = {create.get("id"): create.get("label") for create in made}
     for item in items:
         label, now = labels.get(item.get("id")), item.get("label")

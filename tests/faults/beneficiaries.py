@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,42 @@ from conformance.reference.refusals import Refusal
 from .catalogue import Faulty, fault, faults, refuse, seam
 from .completeness import ELEMENTS
 from .formats import document
+from .races import pause
 from .resources import other
+
+
+class KeepsOneDocument(Faulty):
+    """Beneficiaries and their destinations are saved by requests that have read them a while before."""
+
+    everywhere = True
+
+    def transaction(self, ctx: Context) -> contextlib.AbstractContextManager[Any]:
+        changes = ctx.operation in (self.operation, "createPayoutDestination")
+        return contextlib.nullcontext() if changes else super().transaction(ctx)
+
+    def slow(self, ctx: Context) -> bool:
+        """Whether a request reads first and saves last."""
+        return self.here(ctx)
+
+    def act(self, ctx: Context) -> None:
+        if ctx.operation in (self.operation, "createPayoutDestination"):
+            pause(2 if self.slow(ctx) else 0.5)
+        super().act(ctx)
+
+
+@fault("beneficiary.destinations", operations=("updateBeneficiary", "disableBeneficiary"))
+class SavesOldDestinations(KeepsOneDocument):
+    """A change saves the destinations with the beneficiary as they were when it was read."""
+
+    def create_destination(self, ctx: Context) -> None:
+        super().create_destination(ctx)
+        with ctx.store.transaction():
+            owner = ctx.store.get("beneficiary", self.parent(ctx)["id"]) or {}
+            ctx.store.update({**owner, "held": [*owner.get("held", ()), (ctx.record or {})["id"]]})
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        return [shown for shown in super().destinations(ctx, record) if shown["id"] in record.get("held", ())]
+
 
 #: Kind -> which of a beneficiary's destinations are shown.
 DESTINATIONS: dict[str, Callable[[list[Any]], list[Any]]] = {

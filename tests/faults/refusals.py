@@ -14,6 +14,7 @@ from conformance.reference.fields import FIELDS
 from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from conformance.reference.store import Answer, Balance
+from tests.variants.resources import FundsDemanded
 
 from .catalogue import Faulty, fault, faults, seam
 from .replays import do_again, seen
@@ -229,6 +230,15 @@ faults["refusal.changes-nothing"] |= {
         each=WHERE,
     ),
 }
+
+
+@fault("refusal.changes-nothing", operations=("createPayout",))
+class KeepsTheReservation(FundsDemanded, Faulty):
+    """A payout beyond the funds is refused, and its money stays set aside."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "insufficient_funds":
+            self.reserve_funds(ctx)
 
 
 def _is_text(value: Any) -> bool:

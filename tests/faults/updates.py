@@ -7,12 +7,24 @@ from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ADDRESS
 
-from .beneficiaries import fields_of_beneficiary
+from .beneficiaries import KeepsOneDocument, fields_of_beneficiary
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import succeeded
 from .creation import KEPT_TEXTS, changed_address, rows_of_texts
 from .formats import document
 from .resources import free_texts, other, showing
+
+
+@fault("beneficiary.update")
+class SavesTheOldBeneficiary(KeepsOneDocument):
+    """A new destination saves its beneficiary as it was when it was read."""
+
+    def slow(self, ctx: Context) -> bool:
+        return not self.here(ctx)
+
+    def create_destination(self, ctx: Context) -> None:
+        super().create_destination(ctx)
+        ctx.store.update(self.parent(ctx))
 
 
 @fault("beneficiary.update", each=fields_of_beneficiary)

@@ -99,6 +99,14 @@ class SignaturesInAnyCase(Behaviour):
         return super().signatures_equal(ctx, expected, presented.lower())
 
 
+@choice("auth.body-on-get")
+class NoBodiesOnGet(Behaviour):
+    """The body of a GET is neither read nor signed."""
+
+    def signed_body(self, ctx: Context) -> bytes:
+        return b"" if ctx.request.method == "GET" else super().signed_body(ctx)
+
+
 @choice("auth.bearer-beside")
 class NoBearerBeside(Behaviour):
     """An Authorization header is refused even beside a valid signature."""

@@ -265,6 +265,21 @@ class FundsDemanded(Behaviour):
         super().check_funds(ctx)
 
 
+@choice("create.assigned")
+class SharedBankDetails(Behaviour):
+    """All virtual accounts have one IBAN, and all wallets one address."""
+
+    def assigned(self, ctx: Context) -> dict[str, Any]:
+        made = super().assigned(ctx)
+        details = {"iban": "DE89370400440532013000", "bic": "DEUTDEFF", "bank_name": "Example Bank"}
+        known = {
+            "bank_details": details,
+            "reference": "REF0001",
+            "addresses": [{"address": "4Nd1mYvTkE1UyYJzq6GVCL9i5XKYv6tYYj9m1Kq9Zt7p", "tag": "7"}],
+        }
+        return {name: known.get(name, value) for name, value in made.items()}
+
+
 @choice("wallet.pair-elsewhere")
 class PairOncePerOrganization(Behaviour):
     """A pair can be had once, in whatever account."""

@@ -101,7 +101,8 @@ class Resources(Base):
         return {"status": "active"}
 
     def assigned(self, ctx: Context) -> dict[str, Any]:
-        """Values that the server assigns to a new resource once and for all."""
+        """Values that the server assigns to a new resource once and for all; no two share any (open:
+        create.assigned)."""
         match ctx.operation:
             case "createPayoutDestination":
                 return {"payout_method": self.payout_method(ctx)}

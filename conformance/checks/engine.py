@@ -40,6 +40,7 @@ from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.provenance import derive
 from conformance.world.account import AccountFixture, quoted, unknown_like
 from conformance.world.case import Case, call_of
+from conformance.world.run_context import refusal_of_valid
 
 P = ParamSpec("P")
 
@@ -197,7 +198,7 @@ class Engine:
                 or (answer.refused_authentication and valid.refused_authentication)
             ):
                 told = f"{case.name} was answered {answer.described()}, the valid one {valid.described()}"
-                ctx.skip_judgement(reason.rule, told, answer, valid)
+                ctx.skip_judgement(reason.rule, told, answer, valid, stop=refusal_of_valid(valid))
                 return True
         if reason.kind is Kind.REFUSED and not of_authentication and locked_out(ctx, reason.rule, answer):
             return True

@@ -192,7 +192,7 @@ class SideEffects(Watch):
         organization = owner(fixture)
 
         def look(request: Call, purpose: str) -> Exchange:
-            return ctx.send(request, purpose, organization)
+            return ctx.shown(request, purpose, organization)
 
         super().__init__(ctx.run, look, fixture, operation or ctx.operation.id, ids)
 

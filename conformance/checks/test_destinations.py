@@ -310,7 +310,7 @@ def _defaults(
 
     reading = fixture.call("listPayoutDestinations")
     purpose = "the destinations, and which of them is the default"
-    return eventually(ctx.run.cache, reading.operation or "", lambda: ctx.send(reading, purpose), good)
+    return eventually(ctx.run.cache, reading.operation or "", lambda: ctx.shown(reading, purpose), good)
 
 
 def _shown_defaults(answer: Exchange) -> dict[str, bool]:

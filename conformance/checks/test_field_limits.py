@@ -24,6 +24,7 @@ from conformance.world.corpora.fields import (
     longest,
     plain,
 )
+from conformance.world.run_context import refusal_of_valid
 
 #: Letters of a short text.
 SHORT = 8
@@ -79,7 +80,8 @@ def _judge_longest(ctx: CheckContext, invalid: DefectiveBodies, field: Field, va
             shorter = shorter.with_field("amount", answer.call.document["amount"])
         control = ctx.send(shorter, "the same body with a shorter value")
         if not control.succeeded:
-            ctx.skip_judgement(rule, f"{what} was refused, but so was a shorter one", answer, control)
+            reason = f"{what} was refused, but so was a shorter one"
+            ctx.skip_judgement(rule, reason, answer, control, stop=refusal_of_valid(control))
             return
         if field.name in FORMED:
             return

@@ -29,6 +29,7 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.provenance import derive, new_key
+from conformance.world.run_context import refusal_of_valid
 
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 INVALID = "invalid_idempotency_key"
@@ -102,7 +103,7 @@ def test_valid_keys(ctx: CheckContext) -> None:
             ctx.judge(rule, Accepted(answer.purpose), answer)
         elif ctx.usable(rule, answer):
             reason = f"the valid {ctx.operation.id} was answered {answer.described()} with every key"
-            ctx.skip_judgement(rule, reason, answer)
+            ctx.skip_judgement(rule, reason, answer, stop=refusal_of_valid(answer))
 
 
 def _accepted_with_another(ctx: CheckContext, refused: Exchange) -> bool:

@@ -164,7 +164,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         "the active ones of an empty list": (DEFAULT_SIZE, query(1, DEFAULT_SIZE, active(ctx))),
     }
     for what, (size, parameters) in probes.items():
-        exchange = ctx.send(listing.with_query(parameters), what)
+        exchange = ctx.shown(listing.with_query(parameters), what)
         if (page := page_of(exchange)) and page.items and prepopulated(ctx.run, ctx.operation.id):
             what = f"{what}, by a date before all elements"
             exchange = ctx.send(listing.with_query([*parameters, *end_date(FAR_PAST)]), what)
@@ -176,7 +176,8 @@ def test_new_elements_show(ctx: CheckContext) -> None:
     for body in _two_bodies(ctx):
         created = ctx.send(fixture.call(ADDS_TO[ctx.operation.id], body), "an element to be listed")
         if not created.succeeded:
-            ctx.skip_judgement("list.complete", refusal_of_valid(created).reason, created)
+            stop = refusal_of_valid(created)
+            ctx.skip_judgement("list.complete", stop.reason, created, stop=stop)
             break
         made[str(created.get("id"))] = created
         what = f"the list after {len(made)} of its elements"
@@ -184,7 +185,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         exchange = eventually(
             ctx.run.cache,
             ctx.operation.id,
-            functools.partial(ctx.send, looking, what),
+            functools.partial(ctx.shown, looking, what),
             lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
         )
         found = usable_page(ctx, "list.complete", exchange, what)
@@ -207,7 +208,7 @@ def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, 
     exchange = eventually(
         ctx.run.cache,
         ctx.operation.id,
-        functools.partial(ctx.send, fixture.call(ctx.operation.id), what),
+        functools.partial(ctx.shown, fixture.call(ctx.operation.id), what),
         lambda answer: (page := page_of(answer)) is None or made.keys() <= set(page.ids),
     )
     if page_of(exchange) is not None:

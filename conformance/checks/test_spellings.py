@@ -27,7 +27,7 @@ _UNSIGNED = (
 def guarded(exchanges: Sequence[Exchange], members: Sequence[str]) -> str:
     """An answer shows no resource: not two of the documented members of one."""
     answer = exchanges[0]
-    if reason := unusable(answer):
+    if reason := unusable(answer, documented=False):
         raise reason
     if not answer.succeeded or not isinstance(answer.document, dict):
         return ""
@@ -41,7 +41,7 @@ def silent(exchanges: Sequence[Exchange]) -> str:
     does not exist, shows."""
     known, unknown = exchanges[:2]
     for answer in (known, unknown):
-        if reason := unusable(answer):
+        if reason := unusable(answer, documented=False):
             raise reason
     if unknown.refused_authentication and not known.refused_authentication and not known.succeeded:
         raise CannotTell(f"{known.purpose} was answered {known.described()}")

@@ -105,11 +105,11 @@ def test_foreign_parent(ctx: CheckContext) -> None:
 
 
 def _owner_reads(ctx: CheckContext, fixture: AccountFixture, owner: str) -> None:
-    """Has the owner read an address right before the other organization asks for it: a cache that knows
-    addresses only would now have the answer."""
+    """Has the owner read an address, until it is shown, right before the other organization asks for it: a
+    cache that knows addresses only would now have the answer."""
     if ctx.operation.method == "GET":
         call = fixture.call(ctx.operation.id)
-        ctx.send(call, "the owner reads what another organization will ask for", owner)
+        ctx.shown(call, "the owner reads what another organization will ask for", owner)
 
 
 def judge_leak(ctx: CheckContext, facts: PrivateData, answer: Exchange) -> None:

@@ -12,6 +12,7 @@ from conformance.checks.places import defective
 from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.wire.provenance import new_key
+from conformance.world.run_context import refusal_of_valid
 
 CHARSET = "application/json; charset=utf-8"
 
@@ -25,7 +26,7 @@ def _judge_accepted(ctx: CheckContext, rule: str, what: str, **changes: Any) -> 
         control: Exchange = ctx.send(again, "the same request in the usual form")
         if not control.succeeded:
             reason = f"in its usual form it was answered {control.described()}, too"
-            ctx.skip_judgement(rule, reason, answer, control)
+            ctx.skip_judgement(rule, reason, answer, control, stop=refusal_of_valid(control))
             return
     ctx.judge(rule, Accepted(what), answer)
 

@@ -72,7 +72,7 @@ def _judge(ctx: CheckContext, answer: Exchange, made: Exchange, members: Sequenc
 def hides(exchanges: Sequence[Exchange], identifier: str, members: Sequence[str]) -> str:
     """An answer does not show the resource of an id: no object with that id and another documented member."""
     answer = exchanges[0]
-    if reason := unusable(answer):
+    if reason := unusable(answer, documented=False):
         raise reason
     for shown in all_objects(answer.document) if answer.succeeded else ():
         if shown.get("id") == identifier:

@@ -1,9 +1,13 @@
-"""Causes of no answer, or of an answer by something else than the API, at the base URL."""
+"""Diagnoses of a base URL at which nothing answers, or something other than the API."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 from urllib.parse import urlsplit
 
+from conformance._text import one_line
 from conformance.contract import signing
 from conformance.diagnosis.model import SECONDS, Examination
 from conformance.wire.answers import MAX_BODY
@@ -12,6 +16,16 @@ from conformance.wire.messages import MISSING, NO_SERVER, Auth, Call, Exchange, 
 
 #: Failures that keep a connection from being made.
 UNREACHABLE = (*NO_SERVER, Failure.NOT_CONNECTED)
+
+#: Character encodings in which an answer is looked for, and members by which it is known.
+_ENCODINGS = ("utf-8", "utf-16-le", "utf-16-be")
+_MEMBERS = frozenset(("items", "id", "error"))
+
+#: Bytes of a body that a sentence shows.
+_SEEN = 60
+
+_OBJECT = re.compile(r'\{\s*"')
+_DECODER = json.JSONDecoder()
 
 
 def unreachable(examination: Examination, exchange: Exchange) -> None:
@@ -55,7 +69,7 @@ def no_http(examination: Examination, exchange: Exchange) -> None:
 
 
 def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> bool:
-    """Sentence that names a server at the address which is not the API; empty if none answers."""
+    """True if something other than the API answers, which is then named."""
     answers = (listed, created)
     base_url = examination.target.base_url
     if all(_redirects(answer) for answer in answers):
@@ -80,10 +94,10 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
             "base_url.",
         )
         return True
-    if all(answer.document is MISSING and answer.response_body for answer in answers):
+    if all(_foreign(answer) for answer in answers):
         examination.found(
             "no JSON",
-            f"{base_url} {_instead(listed)} (status {listed.status}): this does not look like the "
+            f"{base_url} {_instead(listed)} (status {listed.status}): that is not the "
             "Financial Accounts API. Check base_url; it holds everything before /v1, a path prefix included."
             f"{_better_base(examination)}",
         )
@@ -96,14 +110,33 @@ def elsewhere(examination: Examination, listed: Exchange, created: Exchange) -> 
     return False
 
 
+def _foreign(exchange: Exchange) -> bool:
+    """True for a body that is not an answer of the API in any form."""
+    return exchange.document is MISSING and bool(exchange.response_body) and not _legible(exchange)
+
+
+def _legible(exchange: Exchange) -> bool:
+    """True if a body holds an object of the API, whatever the rules say of its form: in another character
+    encoding, behind a byte order mark or other text, with NaN. Checks then name the rule."""
+    for encoding in _ENCODINGS:
+        text = exchange.response_body.decode(encoding, "replace")
+        begin = _OBJECT.search(text)
+        with contextlib.suppress(ValueError, RecursionError):
+            if begin and not _MEMBERS.isdisjoint(_DECODER.raw_decode(text, begin.start())[0]):
+                return True
+    return False
+
+
 def _instead(exchange: Exchange) -> str:
-    """Description of the answer of a server that sends no JSON."""
+    """The part of a sentence that says what a server answers in the place of JSON."""
     if exchange.truncated:
         return f"answers a list with more than {MAX_BODY:,} bytes, of which no more were read"
     kind = (exchange.header("content-type") or "no content type")[:60]
+    body = one_line(exchange.response_body[:_SEEN].decode("utf-8", "replace"))
+    seen = f'that begins "{body}"'
     if kind.partition(";")[0].strip().lower() == "application/json":
-        return f"says {kind}, but answers what is no JSON"
-    return f"does not answer JSON but {kind}"
+        return f"says {kind}, but answers what is no JSON and {seen[5:]}"
+    return f"answers {kind} {seen}"
 
 
 def _redirects(exchange: Exchange) -> bool:

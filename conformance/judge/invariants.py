@@ -226,9 +226,7 @@ class Invariants:
         if operation is None:
             return
         if exchange.document is MISSING:
-            got = f"{exchange.status} with " + (
-                "a body that is not JSON" if exchange.response_body else "no body"
-            )
+            got = f"{exchange.status} with {exchange.unread}"
             self._judge("http.success-json", exchange, got, "a 2xx answer with a JSON body")
             return
         self._judge("http.success-json", exchange)
@@ -259,9 +257,7 @@ class Invariants:
     def _problems(self, exchange: Exchange, rule: str, find: Callable[[], list[Problem]]) -> None:
         problems = find() if exchange.document is not MISSING else None
         if problems is None:
-            self._judge(
-                rule, exchange, f"{exchange.status} with a body that is not JSON", RULES[rule].statement
-            )
+            self._judge(rule, exchange, f"{exchange.status} with {exchange.unread}", RULES[rule].statement)
         elif problems:
             first = problems[0]
             self._judge(

@@ -300,7 +300,7 @@ def where(operations: Sequence[str], document: Document) -> str:
 
 @dataclass(frozen=True)
 class Missing:
-    """A reason why cases are inconclusive, its remedy, and the cases."""
+    """Inconclusive cases of one remedy, and their commonest reason."""
 
     reason: str
     remedy: str
@@ -308,26 +308,38 @@ class Missing:
 
 
 def inconclusive(document: Document) -> list[Missing]:
-    """The reasons why cases are inconclusive, the commonest first.
+    """Groups inconclusive cases by remedy, and by reason where there is none, the largest group first.
 
     Cases that a violation kept from being judged are not among them: they stand with its cause.
     """
+    absent = listed((record.operation for record in document.missing), 3)
+    unheard = f"no check could judge this without {absent}" if document.missing else "no check judged this"
     blocked = {case.key for cause in document.causes for case in cause.took_along}
     levels = {rule.id: rule.level for rule in document.rules}
-    groups: dict[tuple[str, str], list[Case]] = {}
+    groups: dict[str, list[Case]] = {}
+    reasons: dict[str, Counter[str]] = {}
+
+    def take(case: Case, reason: str, remedy: str = "") -> None:
+        groups.setdefault(remedy or reason, []).append(case)
+        reasons.setdefault(remedy or reason, Counter())[reason] += 1
+
     for case in document.cells:
         if case.key in blocked:
             continue
         if case.verdict is Verdict.INCONCLUSIVE:
-            groups.setdefault((case.summary, case.decisive.remedy), []).append(case)
+            take(case, case.summary, case.decisive.remedy)
         elif (
             case.verdict is Verdict.NOT_RUN
             and not document.run.selection
             and levels[case.rule] in gating(document.verdict.fail_on)
         ):
-            groups.setdefault(("no check came to run", ""), []).append(case)
-    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
-    return [Missing(reason, remedy, tuple(found)) for (reason, remedy), found in ordered]
+            take(case, case.summary or unheard)
+    found = []
+    for key, cases in sorted(groups.items(), key=lambda item: -len(item[1])):
+        (reason, _), *others = reasons[key].most_common()
+        more = f" (and {count(len(others), 'similar reason')})" if others else ""
+        found.append(Missing(reason + more, cases[0].decisive.remedy, tuple(cases)))
+    return found
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Python's own parser takes all of those, and raises other errors than ValueError 
 
 from __future__ import annotations
 
+import codecs
 import itertools
 import json
 import re
@@ -13,6 +14,8 @@ from typing import Any, NoReturn
 
 #: Nesting beyond which a text is taken for no JSON; answers of the API nest four deep.
 MAX_DEPTH = 100
+
+_CONSTANTS = ("NaN", "Infinity", "-Infinity")
 
 #: Digits of an integer that is read exactly; longer ones become floats.
 _EXACT_DIGITS = 4000
@@ -38,6 +41,22 @@ def parse(body: bytes) -> Any:
     except ValueError:
         # Python reads no integer of more digits than its own limit; RFC 8259 has none.
         return json.loads(text, parse_constant=_refuse, parse_int=_integer)
+
+
+def defect(body: bytes) -> str:
+    """Describes a body that `parse` does not take: "a body that begins with a byte order mark"."""
+    if body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "a body that begins with a byte order mark"
+    try:
+        parse(body)
+    except UnicodeDecodeError as error:
+        return f"a body that is not UTF-8 (byte {error.start + 1:,} is 0x{body[error.start]:02X})"
+    except json.JSONDecodeError as error:
+        if error.doc in _CONSTANTS:
+            return f"a body that is not JSON, as it holds {error.doc}"
+    except ValueError as error:
+        return f"a body that is not JSON, as it is {error}"
+    return "a body that is not JSON"
 
 
 def depth(body: bytes) -> int:

@@ -301,6 +301,13 @@ class Exchange:
         """True for an authentication failure: 401, or a 4xx of type authentication_error."""
         return self.status == 401 or (self.refused and self.error_type == "authentication_error")
 
+    @property
+    def unread(self) -> str:
+        """Describes the body of an answer whose document is MISSING."""
+        if self.truncated:
+            return f"a body of more than {len(self.response_body):,} bytes"
+        return json_text.defect(self.response_body) if self.response_body else "no body"
+
     def described(self) -> str:
         """Describes the answer: `409 idempotency_error/idempotency_key_conflict`."""
         if self.status is None:
@@ -309,11 +316,7 @@ class Exchange:
         if isinstance(kind, str) and isinstance(code, str):
             return writable(f"{self.status} {kind[:60]}/{code[:60]}")
         if self.document is MISSING:
-            return (
-                f"{self.status} with a body that is not JSON"
-                if self.response_body
-                else f"{self.status} without a body"
-            )
+            return f"{self.status} with {self.unread}"
         return (
             f"{self.status} with a JSON body"
             if self.succeeded

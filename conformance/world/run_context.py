@@ -33,6 +33,7 @@ from conformance.world.samples import Samples
 
 #: What to do when a sample is refused, named in the report.
 SAMPLE_REMEDIES = {
+    "createAccount": "[samples.account]",
     "createBeneficiary": "[samples.beneficiary]",
     "createPayoutDestination": "[samples.payout_destination.bank_account] or "
     "[samples.payout_destination.wallet]",
@@ -359,6 +360,6 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
     elif operation in SAMPLE_REMEDIES:
         remedy = (
             "If the server is right to refuse it, say in the target file what it accepts: "
-            f"{SAMPLE_REMEDIES[operation]}."
+            f"{SAMPLE_REMEDIES[operation]}. If it takes only so many, or so much a day, raise that limit."
         )
     return Inconclusive(f"the valid {operation} was answered {exchange.described()}", remedy, cause)

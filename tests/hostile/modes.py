@@ -45,7 +45,7 @@ _AT_ONCE = (
     Mode("another protocol", UNUSABLE, "does not answer HTTP", does.another_protocol),
     Mode("a body alone", UNUSABLE, "does not answer HTTP", does.body_alone),
     Mode("no JSON", UNUSABLE, "answers what is no JSON", does.changed(does.broken_off)),
-    Mode("pages", UNUSABLE, "does not answer JSON but text/html", does.page(200)),
+    Mode("pages", UNUSABLE, "answers text/html that begins", does.page(200)),
     Mode("502 at first", UNUSABLE, "status 502", does.page(502), does.at_first),
     Mode("redirect to another host", UNUSABLE, "redirects to .* not sent on", does.redirected),
     Mode("redirect in circles", UNUSABLE, "redirects to", does.redirected_in_circles),

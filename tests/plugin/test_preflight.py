@@ -6,6 +6,7 @@ import shutil
 import ssl
 import subprocess
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -19,6 +20,8 @@ from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import Target, TargetError, build
+from conformance.world.account import call
+from conformance.world.run_context import RunContext
 from tests.variants.surroundings import Between
 
 
@@ -121,11 +124,15 @@ def test_unreachable() -> None:
     [
         (
             httpx.Response(200, headers={"content-type": "text/html"}, content=b"<h1>It works</h1>"),
-            "not answer JSON but text/html",
+            'answers text/html that begins "<h1>It works</h1>"',
         ),
         (
             httpx.Response(404, headers={"content-type": "text/html"}, content=b"<h1>Not Found</h1>"),
-            "not answer JSON but text/html",
+            "(status 404)",
+        ),
+        (
+            httpx.Response(200, headers={"content-type": "application/xml"}, content=b"<items/>"),
+            'answers application/xml that begins "<items/>"',
         ),
         (
             httpx.Response(301, headers={"location": "https://elsewhere.test/\x1b[31m"}),
@@ -138,6 +145,52 @@ def test_something_else_answers(response: httpx.Response, named: str) -> None:
     target, _ = reference()
     text = complaint(target, Answering(response))
     assert named in text and "\x1b" not in text
+
+
+class Written(Between):
+    """Writes every body otherwise."""
+
+    def __init__(self, inner: httpx.BaseTransport, change: Callable[[bytes], bytes], media_type: str) -> None:
+        super().__init__(inner)
+        self.change, self.media_type = change, media_type
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = super().handle_request(request)
+        headers = {**response.headers, "content-type": self.media_type}
+        headers.pop("content-length", None)
+        return httpx.Response(response.status_code, headers=headers, content=self.change(response.read()))
+
+
+@pytest.mark.parametrize(
+    ("change", "media_type", "rule"),
+    [
+        (lambda body: b"\xef\xbb\xbf" + body, "application/json", "http.success-json"),
+        (
+            lambda body: b'{"via":"caf\xe9",' + body[1:],
+            "application/json; charset=iso-8859-1",
+            "http.success-json",
+        ),
+        (lambda body: body.decode().encode("utf-16"), "application/json", "http.success-json"),
+        (
+            lambda body: b"<b>Notice</b>: undefined index {id}\n" + body,
+            "application/json",
+            "http.success-json",
+        ),
+        (lambda body: b'{"rate":NaN,' + body[1:], "application/json", "http.success-json"),
+        (bytes, "text/json", "http.content-type"),
+        (bytes, "text/html", "http.content-type"),
+    ],
+    ids=["byte order mark", "ISO 8859-1", "UTF-16", "a notice before", "NaN", "text/json", "text/html"],
+)
+def test_answers_of_the_api_in_another_form_are_judged(
+    change: Callable[[bytes], bytes], media_type: str, rule: str
+) -> None:
+    target, transport = reference()
+    written = Written(transport, change, media_type)
+    preflight(target, written)
+    run = RunContext(target, written)
+    run.client().send(call("listAccounts", {"customer_id": target.primary.customer_id}), "a list")
+    assert run.invariants.tallies[rule, "listAccounts"].broken
 
 
 def test_certificate_that_nobody_trusts(tmp_path: Path) -> None:

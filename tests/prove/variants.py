@@ -38,27 +38,31 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Judges the servers; whether none is blamed."""
+    """Judges the servers; true if none is blamed and each inconclusive verdict has a remedy."""
     jobs = selection.some(list(_jobs(options)), "run")
     if 0 < options.sample < len(jobs):
         print(f"{options.sample} of {len(jobs)} runs: --seed {options.seed} draws them again")
         jobs = random.Random(options.seed).sample(jobs, options.sample)
-    blamed = sent = 0
+    blamed = incurable = sent = 0
     inconclusive: set[tuple[str, str, str]] = set()
     for job, judged in pool.mapped(_run, jobs, options.processes, "runs"):
         sent += judged.sent
         for summary in judged.blamed:
             blamed += 1
             print(f"blamed: {summary}\n  again: {_command(job)}", flush=True)
+        for rule, operation, reason in judged.incurable:
+            incurable += 1
+            print(f"no remedy on {job[0]}: {rule} on {operation}: {reason}", flush=True)
         for rule, operation, reason in judged.inconclusive if options.inconclusive else ():
             if (job[0], rule, operation) not in inconclusive:
                 print(f"inconclusive on {job[0]}: {rule} on {operation}: {reason}", flush=True)
             inconclusive.add((job[0], rule, operation))
     servers = len({job[0] for job in jobs})
     print(
-        f"{servers} servers, {len(jobs)} runs, {sent} requests: {blamed} verdicts blame a conforming server"
+        f"{servers} servers, {len(jobs)} runs, {sent} requests: {blamed} verdicts blame a conforming server, "
+        f"{incurable} inconclusive ones have no remedy"
     )
-    return not blamed
+    return not blamed and not incurable
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[Job]:

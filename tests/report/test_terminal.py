@@ -103,6 +103,21 @@ def test_inconclusive_rules_are_grouped_by_reason_with_the_cure() -> None:
     assert lines[start + 1] == "   remedy     Fill in [secondary]."
 
 
+def test_reasons_with_one_cure_are_one_entry() -> None:
+    rules = ("auth.accepts-valid", "auth.nonce-replay", "body.malformed")
+    found = [
+        finding(rule, "createPayout", Verdict.INCONCLUSIVE, summary=summary, remedy="Give it funds.")
+        for rule, summary in zip(
+            rules, ("refused: funds", "refused: funds", "an odd one, refused"), strict=True
+        )
+    ]
+    cells = {(rule, "createPayout"): Verdict.INCONCLUSIVE for rule in rules}
+    lines = lines_of(whole_run(cells, *found))
+    start = lines.index("   3 cases: refused: funds (and 1 similar reason)")
+    assert lines[start + 1] == "   remedy     Give it funds."
+    assert not any("an odd one" in line for line in lines)
+
+
 # ---------------------------------------------------------------------- GitHub
 
 

@@ -56,3 +56,18 @@ def test_text_of_quotes_is_read_in_one_pass() -> None:
     with pytest.raises(ValueError):
         json_text.parse(b"[" * 200 + b'"' + b'\\"' * 500_000)
     assert time.perf_counter() - begin < 5
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"\xef\xbb\xbf{}", "a body that begins with a byte order mark"),
+        (b'{"a":"caf\xe9"}', "a body that is not UTF-8 (byte 10 is 0xE9)"),
+        (b'{"a":NaN}', "a body that is not JSON, as it holds NaN"),
+        (b"[" * 101, "a body that is not JSON, as it is nested more than 100 deep"),
+        (b"<h1>", "a body that is not JSON"),
+    ],
+    ids=["mark", "latin", "constant", "nested", "page"],
+)
+def test_defect_of_a_body_is_named(body: bytes, told: str) -> None:
+    assert json_text.defect(body) == told

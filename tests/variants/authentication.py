@@ -262,3 +262,24 @@ class ForeignAccountForbidden(Behaviour):
         if kind == "account" and not self.owned(ctx, record):
             return self.on_foreign_parent(ctx, kind, record)
         return super().on_child_elsewhere(ctx, kind, record, parent)
+
+
+@choice("auth.precedence", "auth.nonce-after-failure")
+class NonceFirst(Behaviour):
+    """The nonce is looked at before everything else, whoever sends it; the timestamp last."""
+
+    def authentication_steps(self, ctx: Context) -> Sequence[Step]:
+        return (
+            self.check_headers_present,
+            self.check_headers_filled,
+            self.check_nonce,
+            self.check_key,
+            self.check_signature,
+            self.check_timestamp,
+        )
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return "everybody"
+
+    def nonce_expiry(self, ctx: Context) -> int:
+        return ctx.now + (self.nonce_window + self.nonce_margin) * 1_000_000

@@ -261,3 +261,11 @@ class OptionalTypesIgnored(Behaviour):
         except Refusal as refusal:
             if refusal.code != "wrong_type" or field.required or required or field.kind == "enum":
                 raise
+
+
+@choice("http.validation-status")
+class NullErrors(Behaviour):
+    """The body of a validation failure is null."""
+
+    def error_document(self, ctx: Context, refusal: Refusal) -> Any:
+        return None if refusal.kind in VALIDATION else super().error_document(ctx, refusal)

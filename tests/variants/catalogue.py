@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ from typing import Any
 
 import httpx
 
+from conformance.contract.operations import OPERATIONS
 from conformance.reference.app import system_clock
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import Seeded
@@ -21,12 +23,26 @@ from tests.variants.surroundings import (
     OneAtATime,
     PlainNotFound,
     RateLimited,
+    aged,
     crowded_customer,
     crowded_neighbour,
     vetted_payee,
 )
 
-from . import answers, bodies, demands, jobs, lists, networks, oddities, policies, resources
+from . import (
+    answers,
+    bodies,
+    databases,
+    demands,
+    jobs,
+    lists,
+    networks,
+    oddities,
+    payments,
+    policies,
+    resources,
+    routing,
+)
 from . import authentication as auth
 from .choice import BREAKS, CHOICES, compose
 
@@ -51,7 +67,7 @@ class Variant:
     change: Callable[[Tables], Tables] | None = None
     unreached: tuple[str, ...] = ()
     limits: dict[str, Any] = field(default_factory=dict)
-    fill: Fill | None = None
+    fill: Fill = aged
 
     def behaviour(self) -> Behaviour:
         return compose(*self.choices)
@@ -317,6 +333,58 @@ VARIANTS: tuple[Variant, ...] = (
         ),
         wrap=MethodsNotImplemented,
     ),
+    Variant(
+        "autoincrement",
+        (
+            databases.SerialIds,
+            databases.DatabaseAhead,
+            databases.LastChangedFirst,
+            databases.UnchangedStays,
+            databases.DisabledStays,
+            databases.EmptyKeyIsNone,
+            routing.SpellingsServed,
+            payments.EmptyIsNull,
+            payments.FeesTaken,
+            lists.DatesInUtc,
+        ),
+    ),
+    Variant(
+        "what is there",
+        (
+            databases.AccountsFound,
+            databases.PeopleFound,
+            databases.VirtualAccountsFound,
+            databases.DatabaseBehind,
+            databases.NanosecondsThenMicroseconds,
+            databases.ByName,
+            databases.KeysEverywhere,
+            routing.UndocumentedReads,
+            payments.ReservedOnApproval,
+            payments.OtherWordsForMethods,
+            auth.NonceFirst,
+        ),
+    ),
+    Variant("gets from a replica", (databases.GetsFromReplica,)),
+    Variant(
+        "bank",
+        (
+            payments.BankDetailsChecked,
+            payments.FittingFieldsOnly,
+            payments.AddressesChecked,
+            payments.AsciiTexts,
+            payments.WalletCodesInAnyCase,
+            payments.SeveralAddresses,
+            payments.DollarsInCents,
+            routing.PathsNotImplemented,
+            bodies.NullErrors,
+        ),
+    ),
+    Variant(
+        "quotas",
+        (payments.FewPeople, payments.FewVirtualAccounts, payments.FewPayouts),
+        unreached=("createPayout", "updateBeneficiary", "getAccountBalances"),
+    ),
+    Variant("few accounts", (payments.FewAccounts,), unreached=tuple(OPERATIONS)),
     Variant("furnished", (jobs.AccountsFurnished,)),
     Variant("furnished later", (jobs.AccountsFurnishedLater,)),
     Variant("first default stays", (demands.FirstDefaultStays,)),
@@ -340,26 +408,58 @@ EXCLUSIVE = (
         "MillisecondsRounded",
         "SecondsInLists",
         "DigitsByMethod",
+        "NanosecondsThenMicroseconds",
     },
-    {"ListsSoon", "ListsLate", "ListsInTurn"},
-    {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn"},
+    {"ListsSoon", "ListsLate", "ListsInTurn", "GetsFromReplica", "DatabaseAhead"},
+    {"ReadsFromReplicas", "ReadsBehind", "ReadsInTurn", "GetsFromReplica", "DatabaseAhead"},
     {"SeveralDefaults", "SecondDefaultRefused", "FirstDefaultStays"},
     {"AccountsFurnished", "AccountsFurnishedLater"},
-    {"UuidIds", "NumericIds", "UlidIds", "LongOddIds"},
+    {"UuidIds", "NumericIds", "UlidIds", "LongOddIds", "SerialIds"},
+    {"NewestFirst", "OrderOfHashes", "LastChangedFirst", "ByName"},
+    {"StatusesWithCommas", "StatusesInBrackets"},
+    # Authentication in another order, and bodies of errors in another form.
+    {"SignatureBeforeTimestamp", "NonceBeforeSignature", "NonceFirst"},
+    {"ErrorsByField", "TerseErrors", "NullErrors"},
+    # Stages in another order.
+    {"ValidatesFirst", "KeyFirst", "KeysBeforeResources"},
 )
 
-#: Choices that go with another target file.
-DECLARED = {"StatusesWithCommas", "StatusesInBrackets", "PairOncePerOrganization"}
+#: Choice -> the change of the target file that goes with it.
+DECLARED = {"StatusesWithCommas": _style("comma"), "StatusesInBrackets": _style("brackets")}
 
-#: Choices by which a server takes fewer requests of a kind than a run makes.
-SPARING = {"SamePayoutOnce"}
+#: What may stand between the suite and a drawn server.
+BETWEEN: dict[str, Wrap] = {
+    **networks.BETWEEN,
+    "folded": Folded,
+    "rate limited": RateLimited,
+    "one at a time": OneAtATime,
+    "plain not found": PlainNotFound,
+    "methods not implemented": MethodsNotImplemented,
+}
 
 
 def drawn(seed: int) -> Variant:
-    """A server that makes choices at random, several of which nobody may have thought of together."""
+    """A server that makes three to eight choices at random, behind up to two things that stand between."""
     source = random.Random(seed)
-    names = set(CHOICES) - DECLARED - SPARING - {choice.__name__ for choice, rules in BREAKS.items() if rules}
+    names = set(CHOICES)
     for group in EXCLUSIVE:
         names -= group - {source.choice(sorted(group))}
-    chosen = tuple(CHOICES[name] for name in source.sample(sorted(names), 14))
-    return Variant(f"drawn from {seed}: " + ", ".join(choice.__name__ for choice in chosen), chosen)
+    chosen = source.sample(sorted(names), source.randint(3, 8))
+    between = source.sample(sorted(BETWEEN), source.choice((0, 0, 1, 2)))
+    changes = [DECLARED[name] for name in chosen if name in DECLARED]
+    if source.random() < 0.2:
+        changes.append(_payins_off)
+
+    def wrap(inner: httpx.BaseTransport) -> httpx.BaseTransport:
+        return functools.reduce(lambda wrapped, name: BETWEEN[name](wrapped), between, inner)
+
+    def change(tables: Tables) -> Tables:
+        return functools.reduce(lambda changed, one: one(changed), changes, tables)
+
+    return Variant(
+        f"drawn from {seed}: " + ", ".join([*chosen, *between]),
+        tuple(CHOICES[name] for name in chosen),
+        wrap=wrap,
+        ahead=source.choice((0.0, 0.0, 0.0, 40.0, -40.0)),
+        change=change,
+    )

@@ -26,12 +26,14 @@ BLAMED = (Verdict.FAILED, Verdict.WARNING, Verdict.ERROR)
 class Judged:
     """What the suite said of a server.
 
-    `blamed` are the summaries of violations, `inconclusive` rule, operation and reason; `verdicts` by rule
-    and operation, `requests` by check and operation, `sent` all requests.
+    `blamed` are the summaries of violations, `inconclusive` rule, operation and reason, `incurable` those of
+    them without a remedy; `verdicts` by rule and operation, `requests` by check and operation, `sent` all
+    requests.
     """
 
     blamed: list[str] = field(default_factory=list)
     inconclusive: list[tuple[str, str, str]] = field(default_factory=list)
+    incurable: list[tuple[str, str, str]] = field(default_factory=list)
     verdicts: dict[tuple[str, str], Verdict] = field(default_factory=dict)
     requests: dict[tuple[str, str], int] = field(default_factory=dict)
     sent: int = 0
@@ -40,8 +42,7 @@ class Judged:
 def new_run(variant: Variant, clock: Callable[[], int] | None = None) -> RunContext:
     """A run against a new server of a variant, with another clock if one is given."""
     server, seeded = new_server(variant.behaviour(), clock or variant.clock)
-    if variant.fill:
-        variant.fill(server.store, seeded)
+    variant.fill(server.store, seeded)
     transport = InProcessTransport(server)
     tables = target_tables(seeded, "http://variant.test")
     target = build(variant.change(tables) if variant.change else tables, variant.name)
@@ -91,7 +92,7 @@ def _judged(variant: Variant, run: RunContext, results: Ledger) -> Judged:
         if tally.broken:
             verdicts[rule, operation] = Verdict.FAILED
             blamed.append(f"{rule} on {operation}: {tally.violations[0].sentence}")
-    inconclusive = [
-        (cell.rule, cell.operation, cell.summary) for cell in results.with_verdict(Verdict.INCONCLUSIVE)
-    ]
-    return Judged(blamed, inconclusive, verdicts, sent=run.sent)
+    cells = results.with_verdict(Verdict.INCONCLUSIVE)
+    inconclusive = [(cell.rule, cell.operation, cell.summary) for cell in cells]
+    incurable = [(cell.rule, cell.operation, cell.summary) for cell in cells if not cell.decisive.remedy]
+    return Judged(blamed, inconclusive, incurable, verdicts, sent=run.sent)

@@ -102,3 +102,14 @@ class FirstParameterCounts(Behaviour):
     def parameter(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> str | None:
         values = query.get(name)
         return values[0] if values else None
+
+
+@choice()
+class DatesInUtc(Behaviour):
+    """A date in a filter is written with Z or without a time; one with an offset is refused."""
+
+    def date(self, ctx: Context, query: Mapping[str, list[str]], name: str) -> int | None:
+        text = self.parameter(ctx, query, name) or ""
+        if "T" in text and not text.endswith("Z"):
+            raise self.invalid_parameter(ctx, name, "is not in UTC")
+        return super().date(ctx, query, name)

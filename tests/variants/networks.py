@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -230,6 +231,49 @@ class LikeAllAnswers(Behaviour):
         return response.with_document({**document, **common})
 
 
+class ShortHeaders(httpx.BaseTransport):
+    """A web server that refuses a header field of more than 4,096 bytes with a page of its own."""
+
+    LONGEST = 4096
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if any(len(name) + len(value) + 2 > self.LONGEST for name, value in request.headers.raw):
+            return _page(431, "Request Header Fields Too Large")
+        return self.inner.handle_request(request)
+
+
+class Compressing(httpx.BaseTransport):
+    """A front end that compresses answers for clients that take gzip."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        response = self.inner.handle_request(request)
+        if "gzip" not in request.headers.get("accept-encoding", ""):
+            return response
+        headers = {**response.headers, "content-encoding": "gzip", "vary": "Accept-Encoding"}
+        headers.pop("content-length", None)
+        packed = gzip.compress(response.read())
+        return httpx.Response(response.status_code, headers=headers, stream=httpx.ByteStream(packed))
+
+
+class LimitedWithoutWord(httpx.BaseTransport):
+    """A gateway limits the rate and does not say when to come back."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self.inner = inner
+        self._allowance = Allowance(RATE)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not self._allowance.take():
+            return httpx.Response(429, headers={"Content-Type": "text/plain"}, content=b"Too Many Requests")
+        return self.inner.handle_request(request)
+
+
 Wrapped = Callable[[httpx.BaseTransport], httpx.BaseTransport]
 
 #: Name -> what stands between, where it is no choice of the server's own.
@@ -239,5 +283,8 @@ BETWEEN: dict[str, Wrapped] = {
     "front end": FrontEnd,
     "short targets": ShortTargets,
     "firewall": Firewall,
+    "short headers": ShortHeaders,
+    "compressing": Compressing,
+    "limited without a word": LimitedWithoutWord,
     "gateway": lambda inner: Router(Storms(GatewayDate(inner))),
 }

@@ -26,8 +26,7 @@ def serving(variant: Variant, number: int | None = None) -> Iterator[dict[str, A
     """Serves a new server of a variant from threads of this process while the context lasts; gives the tables
     of the target file that goes with it. `number` chooses the ids of what is in it."""
     server, seeded = new_server(variant.behaviour(), variant.clock, number=number)
-    if variant.fill:
-        variant.fill(server.store, seeded)
+    variant.fill(server.store, seeded)
     front: contextlib.AbstractContextManager[str] = (
         _between(variant.wrap(InProcessTransport(server))) if variant.wrap else served(server, threads=True)
     )

@@ -114,6 +114,22 @@ class Folded(Between):
 
 # ---------------------------------------------------------------------- what is there before
 
+#: Microseconds since which a server has what it begins with.
+DAY = 86_400_000_000
+
+
+def aged(store: Store, seeded: Seeded) -> None:
+    """Makes what a new server begins with a day old."""
+    with store.transaction():
+        for (kind,) in store.query("SELECT DISTINCT kind FROM resources"):
+            for record in store.select(kind, None):
+                instants = {name: record[name] - DAY for name in ("created", "updated")}
+                store.update({**record, **instants})
+                store.change(
+                    "UPDATE resources SET created = ? WHERE id = ?", instants["created"], record["id"]
+                )
+
+
 #: More accounts than a check reads to the end.
 CROWD = 25_000
 

@@ -12,11 +12,15 @@ from conformance.wire.messages import Exchange
 NOTHING_SHOWN = "no answer holds a value that the rule is about"
 
 
-def unusable(exchange: Exchange) -> CannotTell | None:
-    """The reason that an answer says nothing about a rule: throttled, not answered, 5xx. None if it does."""
+def unusable(exchange: Exchange, *, documented: bool = True) -> CannotTell | None:
+    """The reason that an answer says nothing about a rule: throttled, not answered, 5xx; None if it does.
+
+    Where the specification does not have the path or method, 501 is an answer (RFC 9110, 15.6.2)."""
     probe = exchange.purpose or f"{exchange.method} {exchange.call.target}"[:120]
     if exchange.throttled:
         return CannotTell(f"{probe} was still answered {exchange.status} after waiting")
+    if exchange.status == 501 and not documented:
+        return None
     if exchange.status is None or exchange.status >= 500:
         cause = "" if exchange.unsent else "http.no-server-error"
         return CannotTell(f"{probe} was answered {exchange.described()}", cause)

@@ -1,0 +1,221 @@
+"""What a payment system checks of bank details and texts, and what it adds, beyond the specification."""
+
+from __future__ import annotations
+
+import re
+from decimal import ROUND_UP, Decimal
+from typing import Any
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.codes import COUNTRIES
+from conformance.reference.context import Context
+from conformance.reference.fields import Field
+from conformance.reference.refusals import Refusal
+from conformance.reference.seams.resources import KINDS
+from conformance.reference.seams.validation import EXACT
+
+from .choice import choice
+
+_FORMS = {
+    "swift_code": r"[A-Z]{6}[A-Z0-9]{2}([A-Z0-9]{3})?",
+    "account_number": r"[0-9]{4,18}",
+    "wallet_address": r"0x[0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{26,44}|(bc|tb)1[a-z0-9]{20,80}",
+    "network": r"[a-z]+(_[a-z]+)*",
+}
+
+
+def _iban_holds(text: str) -> bool:
+    """Whether the check digits of an IBAN are right (ISO 13616)."""
+    if not re.fullmatch("[A-Z]{2}[0-9]{2}[A-Z0-9]{11,30}", text):
+        return False
+    return int("".join(str(int(sign, 36)) for sign in text[4:] + text[:4])) % 97 == 1
+
+
+def _routing_number_holds(text: str) -> bool:
+    """Whether the check digit of an American routing number is right."""
+    if not re.fullmatch("[0-9]{9}", text):
+        return False
+    return sum(int(digit) * weight for digit, weight in zip(text, (3, 7, 1) * 3, strict=True)) % 10 == 0
+
+
+@choice()
+class BankDetailsChecked(Behaviour):
+    """Bank details have the form of their kind, and right check digits."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value)
+        if not isinstance(value, str) or ctx.operation != "createPayoutDestination":
+            return
+        form = _FORMS.get(field.name)
+        wrong = form is not None and not re.fullmatch(form, value)
+        wrong = wrong or (field.name == "iban" and not _iban_holds(value))
+        wrong = wrong or (field.name == "routing_number" and not _routing_number_holds(value))
+        if wrong:
+            raise self.invalid(ctx, field, "malformed", "is malformed")
+
+
+@choice()
+class FittingFieldsOnly(Behaviour):
+    """A destination has no fields of another type, and a bank account not both a number and an IBAN."""
+
+    of_banks = frozenset(
+        ("account_number", "account_name", "routing_number", "account_type", "iban", "swift_code")
+    )
+    of_wallets = frozenset(("network", "wallet_address"))
+
+    def check_destination_details(self, ctx: Context) -> None:
+        super().check_destination_details(ctx)
+        sent = {name for name, value in ctx.values.items() if value is not None}
+        wrong = sent & (self.of_banks if ctx.values.get("type") == "wallet" else self.of_wallets)
+        if wrong or {"account_number", "iban"} <= sent:
+            raise Refusal("invalid_field", "These fields do not go together.", code="fields_do_not_fit")
+
+
+@choice("fields.address-members")
+class AddressesChecked(Behaviour):
+    """An address names an assigned country, and each of its members is short."""
+
+    def check_address(self, ctx: Context, field: Field, value: dict[str, Any]) -> None:
+        super().check_address(ctx, field, value)
+        texts = [value[name] for name in field.members if isinstance(value.get(name), str)]
+        if value.get("country") not in (None, *COUNTRIES) or any(len(text) > 70 for text in texts):
+            raise self.invalid(ctx, field, "malformed", "is malformed")
+
+
+@choice(breaks=("fields.other-scripts", "create.text-exact"))
+class AsciiTexts(Behaviour):
+    """Every text is written in ASCII."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value)
+        texts = value.values() if isinstance(value, dict) else (value,)
+        if any(isinstance(text, str) and not text.isascii() for text in texts):
+            raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
+
+
+@choice("fields.lenient-values")
+class EmptyIsNull(Behaviour):
+    """An empty text counts as null, as some frameworks have it."""
+
+    def check_field(self, ctx: Context, field: Field) -> None:
+        if ctx.body.get(field.name) == "":
+            ctx.body = {**ctx.body, field.name: None}
+        super().check_field(ctx, field)
+
+
+@choice()
+class WalletCodesInAnyCase(Behaviour):
+    """Codes of wallets and networks are taken in any letter case and kept in the usual one."""
+
+    def kept_value(self, ctx: Context, field: Field, value: Any) -> Any:
+        value = super().kept_value(ctx, field, value)
+        if ctx.operation == "createWallet" and isinstance(value, str):
+            return {"currency": value.upper, "network": value.lower}.get(field.name, lambda: value)()
+        return value
+
+
+@choice()
+class SeveralAddresses(Behaviour):
+    """A wallet has two addresses, of which one has a tag."""
+
+    def addresses(self, ctx: Context) -> list[dict[str, Any]]:
+        more = super().addresses(ctx) + super().addresses(ctx)
+        return [{**more[0], "tag": "1004711", "format": "classic"}, more[1]]
+
+
+@choice()
+class OtherWordsForMethods(Behaviour):
+    """Methods of payment and types of currencies have names of the server's own."""
+
+    def payout_method(self, ctx: Context) -> str:
+        return f"SEPA Instant/{super().payout_method(ctx)}"
+
+    def balance(self, ctx: Context, balance: Any) -> dict[str, Any]:
+        return {**super().balance(ctx, balance), "currency_type": "E_MONEY"}
+
+
+@choice()
+class FeesTaken(Behaviour):
+    """A payout takes a fee beside its amount."""
+
+    fee = Decimal("0.35")
+
+    def reserve_funds(self, ctx: Context) -> None:
+        super().reserve_funds(ctx)
+        for balance in ctx.store.balances(self.parent(ctx)["id"]):
+            if balance.currency == ctx.values.get("currency"):
+                left = format(EXACT.subtract(Decimal(balance.available), self.fee), "f")
+                ctx.store.set_balance(self.parent(ctx)["id"], balance._replace(available=left))
+
+
+@choice()
+class ReservedOnApproval(Behaviour):
+    """A payout takes nothing before it is approved."""
+
+    def reserve_funds(self, ctx: Context) -> None:
+        return None
+
+
+@choice()
+class DollarsInCents(Behaviour):
+    """Other currencies are shown in dollars and cents, rounded up."""
+
+    def amount_in_usd(self, ctx: Context) -> str:
+        exact = super().amount_in_usd(ctx)
+        if ctx.values.get("currency") == "USD" or len(exact) > 20:
+            return exact
+        return format(Decimal(exact).quantize(Decimal("0.01"), ROUND_UP), "f")
+
+
+# ---------------------------------------------------------------------- quotas
+
+
+class _Quotas(Behaviour):
+    """Of some kinds there are so many in one place and no more."""
+
+    def quotas(self) -> dict[str, tuple[int, int]]:
+        """Kind of resource -> the most there are under one parent, and the status of the refusal."""
+        return {}
+
+    def check_state(self, ctx: Context) -> None:
+        super().check_state(ctx)
+        kind = KINDS[ctx.operation]
+        if not ctx.operation.startswith("create") or kind not in self.quotas():
+            return
+        most, status = self.quotas()[kind]
+        if ctx.store.count(kind, self.parent(ctx)["id"]) >= most:
+            refusal = Refusal("invalid_field", "There are enough of them.", code="quota_exceeded")
+            refusal.status = status
+            raise refusal
+
+
+@choice()
+class FewPeople(_Quotas):
+    """An account has at most 9 beneficiaries, and each of them at most 11 destinations."""
+
+    def quotas(self) -> dict[str, tuple[int, int]]:
+        return {**super().quotas(), "beneficiary": (9, 403), "payout_destination": (11, 403)}
+
+
+@choice()
+class FewVirtualAccounts(_Quotas):
+    """An account has at most 12 virtual accounts."""
+
+    def quotas(self) -> dict[str, tuple[int, int]]:
+        return {**super().quotas(), "virtual_account": (12, 409)}
+
+
+@choice()
+class FewAccounts(_Quotas):
+    """A customer has at most 12 accounts."""
+
+    def quotas(self) -> dict[str, tuple[int, int]]:
+        return {**super().quotas(), "account": (12, 422)}
+
+
+@choice("payout.insufficient-funds")
+class FewPayouts(_Quotas):
+    """An account makes at most 30 payouts."""
+
+    def quotas(self) -> dict[str, tuple[int, int]]:
+        return {**super().quotas(), "payout": (30, 402)}

@@ -1,0 +1,112 @@
+"""Paths and methods beyond the documented ones that are served, to authenticated requests only."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from conformance.contract.operations import OPERATIONS
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Record
+from conformance.reference.messages import Response
+from conformance.reference.pipeline import run
+from conformance.reference.refusals import Refusal
+from conformance.reference.routes import match
+
+from .choice import choice
+
+#: Words of documented paths: those between ids.
+_WORDS = frozenset(
+    word
+    for operation in OPERATIONS.values()
+    for word in operation.path.split("/")
+    if not word.startswith("{")
+)
+
+_UNDOCUMENTED = ("unknown_path", "unknown_method")
+
+
+@choice()
+class SpellingsServed(Behaviour):
+    """A slash at the end, doubled slashes, capitals and HEAD are served like the documented spelling."""
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        usual = _usual(ctx.path)
+        method = "GET" if ctx.request.method == "HEAD" else ctx.request.method
+        found = match(usual) if refusal.kind in _UNDOCUMENTED else None
+        operation = found.methods.get(method) if found else None
+        if found is None or operation is None or (usual, method) == (ctx.path, ctx.request.method):
+            return super().render_refusal(ctx, refusal)
+        ctx.operation, ctx.params = operation, found.params
+        with self.transaction(ctx):
+            response = run(self, ctx)
+        return Response(response.status, response.headers) if ctx.request.method == "HEAD" else response
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        finished = super().finish(ctx, response)
+        return Response(finished.status, finished.headers) if ctx.request.method == "HEAD" else finished
+
+
+def _usual(path: bytes) -> bytes:
+    """A path in the documented spelling."""
+    words = re.sub(b"//+", b"/", path).removesuffix(b"/").decode("latin-1").split("/")
+    return "/".join(word.lower() if word.lower() in _WORDS else word for word in words).encode("latin-1")
+
+
+#: Collection in paths -> kind of resource.
+_COLLECTIONS = {
+    "accounts": "account",
+    "beneficiaries": "beneficiary",
+    "payout-destinations": "payout_destination",
+    "payouts": "payout",
+    "virtual-accounts": "virtual_account",
+    "wallets": "wallet",
+    "payins": "payin",
+}
+
+
+@choice()
+class UndocumentedReads(Behaviour):
+    """Single resources, and lists that only have a POST, can be read by the organization that owns them."""
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        place = _collection(ctx.path) if refusal.kind in _UNDOCUMENTED else None
+        if place is None or ctx.request.method != "GET":
+            return super().render_refusal(ctx, refusal)
+        try:
+            with self.transaction(ctx):
+                self.authenticate(ctx)
+                return Response.of(200, self._undocumented(ctx, *place))
+        except Refusal as other:
+            return super().render_refusal(ctx, other)
+
+    def _undocumented(self, ctx: Context, parent: str, kind: str, identifier: str) -> Any:
+        if not identifier:
+            records = [record for record in ctx.store.select(kind, parent) if self.owned(ctx, record)]
+            return {"items": [self._shown(ctx, kind, record) for record in records], "total": len(records)}
+        record = ctx.store.get(kind, identifier)
+        if record is None or not self.owned(ctx, record):
+            raise Refusal("missing_child")
+        return self._shown(ctx, kind, record)
+
+    def _shown(self, ctx: Context, kind: str, record: Record) -> Mapping[str, Any]:
+        return self.resource(ctx, kind, record)
+
+
+def _collection(path: bytes) -> tuple[str, str, str] | None:
+    """The parent's id, kind of resource and id (or empty) that an undocumented path names."""
+    words = path.decode("latin-1").split("/")
+    if words[-1] in _COLLECTIONS and len(words) > 3:
+        return words[-2], _COLLECTIONS[words[-1]], ""
+    if len(words) > 3 and words[-2] in _COLLECTIONS:
+        return "", _COLLECTIONS[words[-2]], words[-1]
+    return None
+
+
+@choice()
+class PathsNotImplemented(Behaviour):
+    """Paths that the specification does not have are answered 501."""
+
+    def refusal_status(self, ctx: Context, refusal: Refusal) -> int:
+        return 501 if refusal.kind == "unknown_path" else super().refusal_status(ctx, refusal)

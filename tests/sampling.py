@@ -26,6 +26,7 @@ DAYS = {
     "tests/ecosystem": 2,
     "tests/fuzz": 4,
     "tests/hostile": 5,
+    "tests/load": 3,
     "tests/plugin": 5,
     "tests/reference/test_serve.py": 4,
     "tests/replay": 3,

@@ -23,6 +23,7 @@ COMMANDS: dict[str, str] = {
     "doctor": "say whether a target can be judged, and what is wrong with it",
     "init": "write a target file, by asking or from options",
     "test": "judge a server: pytest on the suite, with pytest's options",
+    "load": "judge a server under load: many users at once, with Locust's options",
     "serve": "run the reference server, a sandbox for clients",
     "report": "make the reports of a run anew from its results.json",
     "merge": "put the parts of one run together (--shard)",
@@ -83,8 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = cast(Command, importlib.import_module(f"conformance.cli.{words[0].replace('-', '_')}"))
         subparsers.choices[words[0]].description = (module.__doc__ or "").partition("\n\n")[2]
         module.add_arguments(subparsers.choices[words[0]])
-    # Every other option of `test` is pytest's.
-    options = argparse.Namespace(words=words[1:]) if words[:1] == ["test"] else parser.parse_args(words)
+    # All options of `test` are pytest's, and most of `load` are Locust's.
+    options = (
+        argparse.Namespace(words=words[1:]) if words[:1] in (["test"], ["load"]) else parser.parse_args(words)
+    )
     assert module is not None
     try:
         return module.run(options)

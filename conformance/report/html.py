@@ -148,6 +148,7 @@ class _Page:
             "observed": list(view.observations(document)),
             "overview": overview.values(document),
             "axis": plots.axis(),
+            "course": plots.course(document.moments),
             "latencies": [plots.row(row) for row in document.latency],
             "facts": overview.run_facts(document),
             "kept": self._kept(len(kept)),

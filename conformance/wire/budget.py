@@ -58,6 +58,13 @@ class Budget:
         self._lock = threading.Lock()
         self._ended = ""
 
+    def limit(self, rate: float, requests: int | None, reason: str) -> None:
+        """Changes the requests a second (0: no limit) and in all (None: no limit), and the reason to give
+        when those are used up."""
+        self.interval = 1.0 / rate if rate else 0.0
+        if requests is not None:
+            self._most[Kind.REQUESTS] = requests, reason
+
     @property
     def ended(self) -> str:
         """Reason why nothing more is sent; empty while something may be."""

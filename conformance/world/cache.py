@@ -56,6 +56,12 @@ class RunCache:
         self._values[key] = value
         return value
 
+    def copy(self) -> RunCache:
+        """A cache with the same values, which changes by itself."""
+        other = RunCache()
+        other._values = dict(self._values)
+        return other
+
     def forget(self, key: Key[Any]) -> None:
         """Lets the value be made anew when it is next asked for."""
         self._values.pop(key, None)

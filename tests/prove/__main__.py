@@ -22,6 +22,7 @@ NAMES = (
     "equality",
     "hostile",
     "answers",
+    "load",
     "judgements",
     "mutations",
     "quick",

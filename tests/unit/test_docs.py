@@ -76,8 +76,8 @@ def test_snippets_are_valid(document: Path) -> None:
 
 
 #: Not run one by one: the first two need what stands beside them and have tests of their own; checks and
-#: faults would be registered a second time.
-NOT_ALONE = {"own-rules.md", "signing.md", "CONTRIBUTING.md"}
+#: faults would be registered a second time; a locustfile would make this process cooperative.
+NOT_ALONE = {"own-rules.md", "signing.md", "CONTRIBUTING.md", "load.md"}
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def called(command: str, folder: Path) -> int:
     return done.returncode
 
 
-#: Commands with tests of their own: they need a failure, or do not end.
-ELSEWHERE = ("conformance replay", "conformance serve")
+#: Commands with tests of their own: they need a failure or an extra, or do not end.
+ELSEWHERE = ("conformance load", "conformance replay", "conformance serve")
 
 #: What is given where a document leaves a person to answer.
 ANSWERS = " --force --base-url http://127.0.0.1:8000 --primary-api-key key_1 --primary-customer-id cus_1"

@@ -68,18 +68,25 @@ def ids(exchange: Exchange) -> frozenset[str]:
     return frozenset(str(item.get("id")) for item in objects(exchange.get("items")))
 
 
-class HistoryRecorder:
-    """Records histories into a recorder and judges them."""
+#: Runs scripts simultaneously, as `concurrently` does.
+Concurrently = Callable[[RunContext, Sequence[Script], str], list[Named]]
 
-    def __init__(self, run: RunContext, recorder: Recorder, rng: random.Random) -> None:
-        self.run, self.recorder, self.rng = run, recorder, rng
+
+class HistoryRecorder:
+    """Records histories into a recorder and judges them. `send` runs the scripts: those of a load run may be
+    sent by several processes."""
+
+    def __init__(
+        self, run: RunContext, recorder: Recorder, rng: random.Random, send: Concurrently = concurrently
+    ) -> None:
+        self.run, self.recorder, self.rng, self._send = run, recorder, rng, send
         self.record: list[Exchange] = []
         #: At least two requests were under way at one moment; without that only violations count.
         self.concurrent = False
 
     def perform(self, scripts: Sequence[Script], purpose: str, *, whole: bool = False) -> list[Named]:
         """Runs scripts simultaneously. Raises Throttled where the history needs the `whole` of them."""
-        done = concurrently(self.run, scripts, purpose)
+        done = self._send(self.run, scripts, purpose)
         exchanges = [exchange for _, exchange in done]
         self.concurrent = simultaneous(exchanges) > 1
         self.record += exchanges

@@ -32,7 +32,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
 
     recorder = Recorder(run, check)
     others = elsewhere(run)
-    valid = _valid_bodies(run)
+    valid = valid_bodies(run)
     allowed = budget(settings)
 
     def start() -> Driver:
@@ -58,7 +58,7 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
     return recorder.findings(settings.replay_folder)
 
 
-def _valid_bodies(run: RunContext) -> dict[str, ValidBody]:
+def valid_bodies(run: RunContext) -> dict[str, ValidBody]:
     """The bodies that the server is known to take; what it refuses the machines leave out."""
     valid = {}
     for operation in OPERATION_SETS["body"]:

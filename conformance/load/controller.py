@@ -1,0 +1,172 @@
+"""Adds up what the load processes report, compares what several of them saw, and writes the report."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from conformance._text import printable
+from conformance.judge.exchanges import exchange_record
+from conformance.judge.findings import EVERY_RESPONSE
+from conformance.judge.invariants import Invariant
+from conformance.judge.latency import Latency
+from conformance.judge.ledger import Entry, Ledger, judge
+from conformance.load.process import Report
+from conformance.load.settings import Settings
+from conformance.replay.format import write
+from conformance.replay.record import save
+from conformance.report.building import RunInfo, build
+from conformance.report.document import Document, MomentRecord
+from conformance.report.terminal import summary
+from conformance.report.write import write_all
+from conformance.wire.messages import Exchange
+from conformance.world.run_context import RunContext
+
+#: Ids that are remembered, the latest; created resources that the report lists, the first.
+IDS, LISTED = 200_000, 2_000
+
+#: Seconds of a moment.
+MOMENT = 5.0
+
+#: Finds exchanges again: worker and number of each -> those that are still kept there.
+Find = Callable[[Sequence[tuple[str, int]]], list[Exchange]]
+
+
+class LoadController:
+    """The run as a whole: one ledger, and what was seen by whom. `find` asks a process for exchanges."""
+
+    def __init__(self, settings: Settings, find: Find) -> None:
+        self.settings, self.target = settings, settings.target
+        self.folder = Path(settings.folder)
+        self.started = time.time()
+        self.ledger = Ledger.of_catalogue(self.target)
+        self.ledger.narrowed = [settings.told]
+        self.unable: Counter[str] = Counter()
+        self.moments: list[MomentRecord] = []
+        self.problems: list[str] = []
+        self.document: Document | None = None
+        #: Requests that each worker has sent; its last word on why the server was lost.
+        self.sent: Counter[str] = Counter()
+        self._lost: dict[str, str] = {}
+        self._find = find
+        self._created = 0
+        self._ids: dict[str, tuple[str, int, int]] = {}
+        self._compared: Counter[str] = Counter()
+
+    # ------------------------------------------------------------------ taking in
+
+    def take(self, data: bytes, worker: str, users: int) -> None:
+        """Takes in a report of a worker; `users` run at this moment."""
+        report = msgspec.msgpack.decode(data, type=Report)
+        ledger, self._lost[worker] = report.ledger, report.ledger.lost
+        ledger.lost = ""
+        self._moment(ledger, users)
+        self.sent[worker] += ledger.sent
+        self.unable.update(report.unable)
+        ledger.created = self._listed(ledger)
+        self.ledger.merge(ledger)
+        for name, document in report.replays.items():
+            path = self.folder / "replays" / name
+            if not path.exists():
+                write(document, path)
+        for identifier, number, origin in report.ids:
+            self._seen(identifier, worker, number, origin)
+        named = {
+            number for case in self.ledger.cells for found in case.findings for number in found.exchanges
+        }
+        self.ledger.exchanges = {
+            number: shown for number, shown in self.ledger.exchanges.items() if number in named
+        }
+
+    def _listed(self, ledger: Ledger) -> list[Any]:
+        """The created resources that the report lists; all go to a file of their own."""
+        if ledger.created:
+            with (self.folder / "created.jsonl").open("ab" if self._created else "wb") as file:
+                file.writelines(msgspec.json.encode(made) + b"\n" for made in ledger.created)
+        first, self._created = self._created, self._created + len(ledger.created)
+        return ledger.created[: max(0, LISTED - first)]
+
+    def _moment(self, ledger: Ledger, users: int) -> None:
+        """Adds what a report counts to the moment at hand."""
+        at = (time.time() - self.started) // MOMENT * MOMENT
+        answers = Latency("")
+        for row in ledger.latency.values():
+            answers.merge(row)
+        last = self.moments[-1] if self.moments else None
+        if last is None or last.at < at:
+            last = MomentRecord(at, MOMENT, users, answers, ledger.waits, _violations(ledger))
+            self.moments.append(last)
+        else:
+            last.answers.merge(answers)
+            last.waits, last.violations = last.waits + ledger.waits, last.violations + _violations(ledger)
+            last.users = max(last.users, users)
+
+    # ------------------------------------------------------------------ comparing
+
+    def _seen(self, identifier: str, worker: str, number: int, origin: int) -> None:
+        """A resource was created: an id of two requests is judged by their exchanges."""
+        self._compared["format.id-unique"] += 1
+        first = self._ids.setdefault(identifier, (worker, number, origin))
+        if len(self._ids) > IDS:
+            del self._ids[next(iter(self._ids))]
+        if first[2] == origin:
+            return
+        exchanges = self._find([first[:2], (worker, number)])
+        if len(exchanges) == 2:
+            operation = str(exchanges[1].operation)
+            rule = "format.id-unique"
+            expectation = Invariant("an id that no other resource has", rule, operation)
+            self.judge(Entry(rule, operation, EVERY_RESPONSE), expectation, exchanges)
+
+    def judge(self, entry: Entry, expectation: Any, exchanges: Sequence[Exchange]) -> None:
+        """Judges exchanges of several processes; a violation is kept with its evidence and replay file."""
+        judgement = judge(expectation, exchanges, self.target)
+        if judgement.outcome.good is None:
+            return
+        good, finding, run = entry.take(judgement), entry.finding(), RunContext(self.target)
+        if not good:
+            run.record = {exchange.number: exchange for exchange in exchanges}
+            finding.exchanges = list(dict.fromkeys([*finding.exchanges, *run.record]))
+            path = save(finding, list(exchanges), run, self.folder / "replays")
+            finding.replay = f"replays/{path.name}" if path else ""
+            self.ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in exchanges}
+        self.ledger.add(finding, run.redactor.text)
+
+    # ------------------------------------------------------------------ the end
+
+    def finish(self, interrupted: str, workers: int) -> int:
+        """Writes the report and says on the terminal what it says; the exit status of the run."""
+        self.ledger.lost = next(filter(None, self._lost.values()), "")
+        info = RunInfo(
+            started=self.started,
+            ended=time.time(),
+            options=dict(self.settings.options),
+            interrupted=interrupted,
+            workers=workers,
+            fail_on=self.settings.fail_on,
+            folder=self.folder,
+            label=self.settings.label,
+        )
+        self.document = msgspec.structs.replace(
+            build(self.ledger, self.target, info), moments=tuple(self.moments)
+        )
+        written = write_all(self.document, self.folder)
+        problems = [str(problem) for problem in written if isinstance(problem, Exception)]
+        for text, _ in summary(self.document, folder=self.folder, width=100, verbose=False):
+            print(printable(text))
+        for reason, times in self.unable.most_common(3):
+            print(printable(f"conformance: {times} sessions could not go on: {reason}"))
+        for problem in problems:
+            print(printable(problem), file=sys.stderr)
+        status = self.document.verdict.exit_status
+        return 3 if problems and status == 0 else status
+
+
+def _violations(ledger: Ledger) -> int:
+    return sum(finding.violations for finding in ledger.findings)

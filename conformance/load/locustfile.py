@@ -1,0 +1,253 @@
+"""The locustfile of `conformance load`: the four users, and a controller in Locust's master or only process.
+
+Reports, limits, questions and races go through Locust's own messages, as plain data.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any, cast
+
+import gevent
+import locust  # noqa: F401 - its import makes the standard library cooperative, before anything else uses it
+from gevent.event import AsyncResult
+from locust import events
+from locust.env import Environment
+from locust.runners import MasterRunner, WorkerRunner
+
+from conformance.fuzz.histories.history import Named, Script
+from conformance.judge.findings import Inconclusive, NotApplicable
+from conformance.load.controller import LoadController
+from conformance.load.process import LoadProcess, unpacked
+from conformance.load.session import RACES, Session
+from conformance.load.settings import Settings
+from conformance.load.users import Administrator, Careless, ConformanceUser, Payer, Reader, steps
+from conformance.wire.messages import Exchange, call_to_plain
+from conformance.world.run_context import RunContext
+from conformance.world.samples import label_run
+
+__all__ = ["Administrator", "Careless", "ConformanceUser", "Payer", "Reader", "Session", "steps"]
+
+#: Seconds between two reports of a process, that an answer of a worker is waited for, and between two races.
+REPORTS, PATIENCE, BETWEEN_RACES = 1.0, 10.0, 1.0
+
+#: Names of messages.
+REPORT, ASK, ANSWER, SHARE = (f"conformance.{word}" for word in ("report", "ask", "answer", "share"))
+
+
+class Users:
+    """The side of a process that has users: it reports, and answers what the controller asks."""
+
+    def __init__(self, environment: Environment, settings: Settings) -> None:
+        self.environment, self.settings = environment, settings
+        self.runner = cast(Any, environment.runner)
+        self.process: LoadProcess | None = None
+        self._share: dict[str, Any] = {}
+        self.runner.register_message(ASK, self._asked, concurrent=True)
+        self.runner.register_message(SHARE, self._shared)
+        environment.events.test_start.add_listener(self.start)
+        gevent.spawn(self._report)
+
+    def start(self, **_: Any) -> None:
+        """A run starts: only now a worker knows its number."""
+        self.process = LoadProcess(self.settings.target, max(self.runner.worker_index, 0) + 1, [self._count])
+        ConformanceUser.process = self.process
+        self._take_share()
+
+    def _shared(self, msg: Any, **_: Any) -> None:
+        self._share = msg.data
+        self._take_share()
+
+    def _take_share(self) -> None:
+        if self.process is not None and self._share:
+            label_run(self._share["label"])
+            self.process.limit(self._share["rate"], self._share["requests"])
+
+    def _count(self, exchange: Exchange) -> None:
+        """Tells Locust's statistics of an exchange. A failure is no answer, or a status above 499."""
+        failed = exchange.status is None or (exchange.status >= 500 and not exchange.throttled)
+        self.environment.events.request.fire(
+            request_type=exchange.method,
+            name=exchange.operation or "other",
+            response_time=exchange.elapsed * 1000,
+            response_length=len(exchange.response_body),
+            exception=RuntimeError(exchange.described()) if failed else None,
+            context={},
+        )
+
+    def _report(self) -> None:
+        while True:
+            gevent.sleep(REPORTS)
+            if self.process is not None:
+                self.runner.send_message(REPORT, {"data": self.process.report()})
+
+    def _asked(self, msg: Any, **_: Any) -> None:
+        """Answers a question: the name of a method of LoadProcess, and what it is given."""
+        if self.process is not None:
+            answer = getattr(self.process, msg.data["what"])(*msg.data["given"])
+            self.runner.send_message(ANSWER, {"ask": msg.data["ask"], "data": answer, "time": time.time()})
+
+
+class Control:
+    """The side of Locust's master, or of its only process: it shares limits out, asks and decides."""
+
+    def __init__(self, environment: Environment, settings: Settings) -> None:
+        self.environment, self.settings = environment, settings
+        self.runner = cast(Any, environment.runner)
+        self.controller: LoadController | None = None
+        self._early = False
+        self._asks = itertools.count()
+        self._waiting: dict[int, AsyncResult[Any]] = {}
+        #: The workers when limits were first shared out, and when they last were.
+        self._first: list[str] = []
+        self._last: list[str] = []
+        self.runner.register_message(REPORT, self._reported)
+        self.runner.register_message(ANSWER, self._answered)
+        environment.events.test_start.add_listener(self.start)
+        environment.events.test_stopping.add_listener(self.stopping)
+        environment.events.quitting.add_listener(self.quitting)
+
+    @property
+    def workers(self) -> list[str]:
+        """The processes with users."""
+        if not isinstance(self.runner, MasterRunner):
+            return ["local"]
+        return [worker.id for worker in self.runner.clients.all if worker.state != "missing"]
+
+    def start(self, **_: Any) -> None:
+        """A run begins; in Locust's web page a second one may."""
+        self.controller, self._first, self._last = LoadController(self.settings, self.find), [], []
+        gevent.spawn(self._share, self.controller)
+        if isinstance(self.runner, MasterRunner):
+            gevent.spawn(self._race, self.controller)
+
+    def _share(self, controller: LoadController) -> None:
+        """Shares out the limits whenever a worker comes or goes, with a part for this process where it races.
+        One that comes later takes part in the rate, and gets none of the requests: those are the others'."""
+        limits = self.settings.target.limits
+        while controller is self.controller and not controller.document:
+            if (workers := self.workers) != self._last and workers:
+                self._first, self._last = self._first or workers, workers
+                rate, most = limits.requests_per_second / self._parts(workers), limits.max_requests
+                share = None if most is None else most // self._parts(self._first)
+                for worker in workers:
+                    requests = share if worker in self._first else most and 0
+                    data = {"rate": rate, "requests": requests, "label": self.settings.label}
+                    self.runner.send_message(SHARE, data, worker)
+            gevent.sleep(REPORTS)
+
+    def _parts(self, workers: Sequence[str]) -> int:
+        return len(workers) + isinstance(self.runner, MasterRunner)
+
+    # ------------------------------------------------------------------ messages
+
+    def _reported(self, msg: Any, **_: Any) -> None:
+        if self.controller is not None and not self.controller.document:
+            self.controller.take(msg.data["data"], msg.node_id, self.runner.user_count)
+
+    def _answered(self, msg: Any, **_: Any) -> None:
+        if (waiting := self._waiting.pop(msg.data["ask"], None)) is not None:
+            # How far this clock is ahead of the worker's, as far as the message tells.
+            waiting.set((msg.node_id, msg.data["data"], time.time() - msg.data["time"]))
+
+    def ask(self, what: str, given: dict[str, list[Any]]) -> list[tuple[str, bytes, float]]:
+        """Asks workers, each with arguments of its own: worker, answer and offset of its clock in seconds, of
+        those that answer in time."""
+        asked = []
+        for worker, arguments in given.items():
+            number = next(self._asks)
+            self._waiting[number] = waiting = AsyncResult()
+            self.runner.send_message(ASK, {"ask": number, "what": what, "given": arguments}, worker)
+            asked.append((number, waiting))
+        gevent.joinall([gevent.spawn(waiting.wait) for _, waiting in asked], timeout=PATIENCE)
+        for number, _ in asked:
+            self._waiting.pop(number, None)
+        return [waiting.value for _, waiting in asked if waiting.ready()]
+
+    def find(self, wanted: Sequence[tuple[str, int]]) -> list[Exchange]:
+        """Exchanges by worker and number, in the order of their sending; those that are gone are left out."""
+        given = {each: [[number for worker, number in wanted if worker == each]] for each, _ in wanted}
+        found = [exchange for _, data, _ in self.ask("find", given) for exchange in unpacked(data)]
+        return sorted(found, key=lambda exchange: exchange.begun)
+
+    # ------------------------------------------------------------------ races of several processes
+
+    def _race(self, controller: LoadController) -> None:
+        """Lets the workers race with one another for keys, nonces, fields and wallets."""
+        process = LoadProcess(self.settings.target, 0)
+        while controller is self.controller and not controller.document:
+            gevent.sleep(BETWEEN_RACES)
+            if len(self._first) < 2:
+                continue
+            limits, parts = self.settings.target.limits, self._parts(self._first)
+            process.limit(
+                limits.requests_per_second / parts, limits.max_requests and limits.max_requests // parts
+            )
+            try:
+                process.ready()
+                session = Session(process)
+                for _ in range(RACES):
+                    session.race(random.choice(("keys", "nonces", "beneficiaries", "wallets")), self.across)
+                    if session.lost or controller.document:
+                        break
+                process.end(session)
+            except (Inconclusive, NotApplicable) as stop:
+                process.unable(stop.reason)
+            except Exception as error:
+                process.error(error)
+            if not controller.document:
+                controller.take(process.report(), "controller", self.runner.user_count)
+
+    def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
+        """Runs scripts at once, each in one of the workers. Raises Inconclusive where one gives no answer."""
+        workers = self.workers
+        random.shuffle(workers)
+        plain = [[[name, call_to_plain(request)] for name, request in script] for script in scripts]
+        given: dict[str, list[Any]] = {
+            worker: [plain[at :: len(workers)], purpose] for at, worker in enumerate(workers[: len(plain)])
+        }
+        answers = self.ask("race", given)
+        if len(answers) < len(given):
+            raise Inconclusive("a worker gave no answer in a race")
+        done = []
+        for _, packed, ahead in answers:
+            for exchange in unpacked(packed):
+                exchange.started, exchange.begun = exchange.started + ahead, exchange.begun + ahead
+                run.record[exchange.number] = exchange
+                done.append((exchange.purpose.removeprefix(f"{purpose}: "), exchange))
+        return sorted(done, key=lambda pair: pair[1].begun)
+
+    # ------------------------------------------------------------------ the end
+
+    def stopping(self, **_: Any) -> None:
+        """The users are about to be stopped: what they found until now is taken in, and the run decided."""
+        controller = self.controller
+        if controller is None or controller.document:
+            return
+        for worker, data, *_offset in self.ask("finished", {worker: [] for worker in self.workers}):
+            controller.take(data, worker, 0)
+        interrupted = "by the user or the system" if self._early else ""
+        self.environment.process_exit_code = controller.finish(interrupted, max(1, len(self._first)))
+
+    def quitting(self, **_: Any) -> None:
+        """The process ends: before its time, where a run with a run time has not been stopped yet."""
+        self._early = bool(getattr(self.environment.parsed_options, "run_time", None))
+        with suppress(gevent.GreenletExit):
+            self.stopping()
+        if self.controller is None:
+            print("conformance load: no run was started, so nothing was judged.", file=sys.stderr)
+
+
+@events.init.add_listener
+def _begin(environment: Environment, **_: Any) -> None:
+    settings = Settings.from_environment()
+    if not isinstance(environment.runner, MasterRunner):
+        environment.process_exit_code = 0
+        Users(environment, settings)
+    if not isinstance(environment.runner, WorkerRunner):
+        Control(environment, settings)

@@ -1,0 +1,284 @@
+"""What the users of one process share: the budget, valid bodies, used keys and nonces, and the ledger."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from conformance._text import clean
+from conformance.contract.traits import traits_of
+from conformance.fuzz.histories.history import concurrently
+from conformance.fuzz.schema.operation_fixtures import pairs_are_free
+from conformance.fuzz.stateful.executor import elsewhere
+from conformance.fuzz.stateful.explore import valid_bodies
+from conformance.fuzz.stateful.model import Document, Post
+from conformance.judge.exchanges import exchange_record
+from conformance.judge.findings import Finding, Inconclusive, NotApplicable
+from conformance.judge.invariants import INVARIANTS
+from conformance.judge.ledger import CreatedRecord, Entry, Ledger
+from conformance.target.file import Target
+from conformance.wire.budget import Budget, Retry
+from conformance.wire.messages import Call, Exchange, call_from_plain
+from conformance.world.account import AccountFixture
+from conformance.world.made import MadeList
+from conformance.world.run_context import RunContext
+
+if TYPE_CHECKING:
+    from conformance.load.session import Session
+
+#: Numbers of exchanges that each process has for its own.
+NUMBERS = 10**9
+
+#: Kept for later users: accepted POSTs, and accepted requests, of which one in so many is kept. Together they
+#: reach back over so many requests.
+POSTS, ACCEPTED, ONE_IN = 400, 1500, 15
+
+#: Creates whose exchanges are kept, in case another resource turns out to have the same id.
+CREATES = 2000
+
+#: Replay files of one process, and errors of the suite that are told.
+REPLAYS, ERRORS = 60, 20
+
+
+class Report(msgspec.Struct, omit_defaults=True):
+    """What a process tells the controller: the ledger of all that is new, replay files by name, and of each
+    new resource its id, the number of the exchange that made it, and what tells its request from others.
+    `unable` counts why sessions could not go on."""
+
+    ledger: Ledger
+    unable: dict[str, int] = {}
+    replays: dict[str, dict[str, Any]] = {}
+    ids: list[tuple[str, int, int]] = []
+
+
+class LoadProcess:
+    """The users of one process, the `index`th. `watchers` see each exchange. Sends nothing before `prepare`.
+
+    Limits hold over all processes: each has its share of the budget.
+    """
+
+    def __init__(
+        self, target: Target, index: int = 0, watchers: Sequence[Callable[[Exchange], None]] = ()
+    ) -> None:
+        self.target = target
+        self.budget = Budget(requests_per_second=target.limits.requests_per_second)
+        self.watchers = list(watchers)
+        self.setup = RunContext(target, first_number=index * NUMBERS + 1, budget=self.budget)
+        self.prepared = False
+        self.sessions: set[Session] = set()
+        self.valid: dict[str, Any] = {}
+        self.elsewhere: dict[str, AccountFixture] = {}
+        self.funded: set[str] = set()
+        self.payment: Callable[[], Call] | None = None
+        self.posts: deque[tuple[Post, list[Exchange]]] = deque(maxlen=POSTS)
+        self.accepted: deque[Exchange] = deque(maxlen=ACCEPTED)
+        self.creates: dict[int, Exchange] = {}
+        #: False sends the same requests and judges nothing: to measure what judging costs.
+        self.judging = True
+        #: Why the latest session ended, where the server could no longer be reached.
+        self.lost = ""
+        self._lock, self._admitted = threading.Lock(), threading.Event()
+        self._counter = itertools.count()
+        self._saved: set[str] = set()
+        self._report = Report(Ledger())
+
+    def limit(self, rate: float, requests: int | None) -> None:
+        """Takes this process's share of the limits: requests a second (0: none), and in all (None: any)."""
+        self._admitted.set()
+        self.budget.limit(rate, requests, "the requests that the run may send were used up (--max-requests)")
+
+    # ------------------------------------------------------------------ preparing
+
+    def prepare(self) -> None:
+        """Finds out which bodies the server takes, and makes what all users share. Raises Inconclusive where
+        it does not let that be made."""
+        run = self.setup
+        run.client().watchers.append(self._watch)
+        self.valid = valid_bodies(run)
+        self.elsewhere = elsewhere(run)
+        with suppress(Inconclusive, NotApplicable):
+            run.client("secondary").watchers.append(self._watch)
+        pairs_are_free(run)
+        if run.target.features.payouts:
+            with suppress(Inconclusive, NotApplicable):
+                fixture = run.account("payouts")
+                run.payee(fixture)
+                self.funded = {fixture.account_id}
+                self.payment = lambda: fixture.call("createPayout")
+        self.prepared = True
+
+    def ready(self) -> None:
+        """Prepares once, when the share of the limits is known; the first user does, the others wait. Raises
+        Inconclusive as `prepare`."""
+        self._admitted.wait()
+        with self._lock:
+            if not self.prepared:
+                self.prepare()
+
+    def begin(self) -> RunContext:
+        """The run of a new session: it shares connections, budget, clock and numbers with all others."""
+        run = self.setup.alone()
+        run.made = MadeList(self.budget)
+        run.retry = Retry(self.budget, self.target.limits.retry_seconds)
+        run.cache = self.setup.cache.copy()
+        run.record |= self.setup.record
+        for organization in ("primary", "secondary") if self.target.secondary else ("primary",):
+            run.client(organization).watchers.append(self._watch)
+        run.lost = ""
+        return run
+
+    def fresh(self, operation: str) -> Document:
+        """A sample with unique values of its own."""
+        samples = self.setup.samples
+        made = {
+            "createBeneficiary": samples.beneficiary,
+            "createVirtualAccount": samples.virtual_account,
+            "createWallet": samples.wallet,
+            "createAccount": samples.account,
+            "createPayoutDestination": lambda: samples.bank_accounts()[0],
+        }
+        return made[operation]() if operation in made else {}
+
+    # ------------------------------------------------------------------ watching
+
+    def _watch(self, exchange: Exchange) -> None:
+        ledger = self._report.ledger
+        if exchange.attempts:
+            ledger.sent += exchange.attempts
+            ledger.measure(exchange)
+        for watcher in self.watchers:
+            watcher(exchange)
+        if not exchange.succeeded:
+            return
+        if next(self._counter) % ONE_IN == 0:
+            self.accepted.append(exchange)
+        identifier = exchange.get("id") if _creates(exchange) else None
+        if isinstance(identifier, str):
+            # The same key may bring the same resource again.
+            self._report.ids.append((identifier, exchange.number, _origin(exchange)))
+            self.creates[exchange.number] = exchange
+            if len(self.creates) > CREATES:
+                del self.creates[next(iter(self.creates))]
+
+    # ------------------------------------------------------------------ reporting
+
+    def end(self, session: Session) -> None:
+        """Takes in what a session has found, once."""
+        if session not in self.sessions:
+            return
+        self.sessions.discard(session)
+        # A number that a broken answer shows may stop this; what was judged before counts.
+        with suppress(Exception):
+            session.inspect()
+        self._take(session.run, session.recorder.entries.values())
+        foundation = [exchange for exchange in session.run.record.values() if _creates(exchange)]
+        for post in random.sample(session.model.posts, min(2, len(session.model.posts))):
+            self.posts.append((post, foundation))
+
+    def _take(self, run: RunContext, entries: Iterable[Entry]) -> None:
+        ledger = self._report.ledger
+        own = [entry for entry in entries if entry.rule not in INVARIANTS]
+        for entry in [*own, *run.invariants.tallies.values()]:
+            ledger.add(self._finding(entry, run), run.redactor.text)
+        ledger.created += [
+            CreatedRecord(one.organization, one.operation, clean(one.id), clean(one.path))
+            for one in run.made.resources
+        ]
+        ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
+        self.lost = run.redactor.text(run.lost)
+
+    def _finding(self, entry: Entry, run: RunContext) -> Finding:
+        """The finding of an entry with its evidence and, the first time, its replay file."""
+        finding = entry.finding()
+        finding.exchanges = finding.exchanges if finding.violations else []
+        if finding.violations:
+            finding.replay = self._replay(finding, run)
+            shown = [run.record[number] for number in finding.exchanges if number in run.record]
+            self._report.ledger.exchanges |= {one.number: exchange_record(one, run.redactor) for one in shown}
+        return finding
+
+    def _replay(self, finding: Finding, run: RunContext) -> str:
+        # Imported with the first failure: most runs have none.
+        from conformance.replay.format import file_name
+        from conformance.replay.record import document_of
+
+        name = file_name(finding.rule, finding.operation, finding.check)
+        if name not in self._saved and len(self._saved) < REPLAYS:
+            document = document_of(finding, list(run.record.values()), run)
+            if document is None:
+                return ""
+            self._saved.add(name)
+            self._report.replays[name] = document
+        return f"replays/{name}" if name in self._saved else ""
+
+    def unable(self, reason: str) -> None:
+        """Counts a session that could not go on, by the reason."""
+        told = self.setup.redactor.text(reason)[:200]
+        if told in self._report.unable or len(self._report.unable) < ERRORS:
+            self._report.unable[told] = self._report.unable.get(told, 0) + 1
+
+    def error(self, error: BaseException) -> None:
+        """Takes down a mistake of the suite itself."""
+        if len(self._report.ledger.errors) < ERRORS:
+            self._report.ledger.errors.append(f"{type(error).__name__}: {str(error)[:500]}")
+
+    # ------------------------------------------------------------------ what the controller asks
+
+    def report(self) -> bytes:
+        """All that is new since the last report, as plain data without credentials."""
+        report, self._report = self._report, Report(Ledger())
+        report.ledger.lost = self.lost
+        return msgspec.msgpack.encode(report)
+
+    def finished(self) -> bytes:
+        """Ends all sessions; the last report."""
+        for session in list(self.sessions):
+            self.end(session)
+        return self.report()
+
+    def find(self, numbers: Iterable[int]) -> bytes:
+        """The exchanges of these numbers that are still kept."""
+        return self._packed(self.creates[number] for number in numbers if number in self.creates)
+
+    def race(self, scripts: Sequence[Sequence[tuple[str, dict[str, Any]]]], purpose: str) -> bytes:
+        """Runs scripts of requests, each with its name, at once; their exchanges."""
+        run = self.begin()
+        calls = [[(name, call_from_plain(plain)) for name, plain in script] for script in scripts]
+        done = concurrently(run, calls, purpose)
+        self._take(run, ())
+        return self._packed(exchange for _, exchange in done)
+
+    def _packed(self, exchanges: Iterable[Exchange]) -> bytes:
+        """Exchanges as plain data, credentials abbreviated."""
+        redacted = self.setup.redactor.headers
+        return msgspec.msgpack.encode(
+            [
+                replace(exchange, request_headers=redacted(exchange.request_headers), _read=None)
+                for exchange in exchanges
+            ]
+        )
+
+
+def unpacked(data: bytes) -> list[Exchange]:
+    """The exchanges that `find` and `race` answer with."""
+    return msgspec.msgpack.decode(data, type=list[Exchange])
+
+
+def _origin(exchange: Exchange) -> int:
+    """What tells a request from others in every process alike: organization and key."""
+    key = exchange.call.idempotency_key
+    return zlib.crc32(f"{exchange.organization} {key.lower() if key else exchange.number}".encode())
+
+
+def _creates(exchange: Exchange) -> bool:
+    """Whether an exchange created something."""
+    return exchange.succeeded and bool(traits_of(exchange.operation).creates)

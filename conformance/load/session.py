@@ -1,0 +1,330 @@
+"""A session: the requests of one user in one account, each answer judged when it comes."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection
+from contextlib import suppress
+from typing import Any
+
+from conformance.contract import signing
+from conformance.contract.operations import OPERATIONS, match
+from conformance.contract.rules import RULES
+from conformance.fuzz.engine.recorder import Recorder
+from conformance.fuzz.histories.explore import KINDS
+from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
+from conformance.fuzz.schema.operation_fixtures import pairs_are_free
+from conformance.fuzz.schema.own_values import UNIQUE
+from conformance.fuzz.stateful.executor import Driver
+from conformance.fuzz.stateful.model import Document, Filters, Payee
+from conformance.judge import pages, queries
+from conformance.judge.expectations import At, Equal, SameAmongAccepted, SameAnswer
+from conformance.judge.findings import EVERY_RESPONSE
+from conformance.judge.oracle import FOREIGN, OWN, SIBLING, Known, expect
+from conformance.judge.oracle.requests import Path
+from conformance.load.process import LoadProcess
+from conformance.wire.messages import Call, Exchange
+from conformance.world.account import AccountFixture, call
+from conformance.world.samples import marker
+
+#: Races in one account before the next account: its lists stay short.
+RACES = 6
+
+#: Seconds after which a used nonce is no longer tried again: the window of 300 (section 8), less a margin.
+NONCE_AGE = 240
+
+#: Mistakes in the signature of a request (section 5), as fields of Auth.
+MISTAKES: tuple[dict[str, Any], ...] = (
+    {"secret": "another-secret-of-nobody-0123456789"},
+    {"mangle": "first-half"},
+    {"timestamp_offset": -400},
+    {"timestamp_offset": 400},
+    {"signed_method": "PUT"},
+    {"signed_body": b'{"other":"body"}'},
+    *({"omit": (name,)} for name in signing.HEADERS),
+)
+
+
+class _Always(set[tuple[str, str]]):
+    """A set that holds everything: no violation raises, the session ends instead."""
+
+    def __contains__(self, key: object) -> bool:
+        return True
+
+
+class Session(Driver):
+    """The requests of one user in an account of its own. `lost` ends it: after a violation, or an answer that
+    leaves the account's state unknown.
+
+    Raises Inconclusive where the server does not let the account be made, or nothing more may be sent.
+    """
+
+    def __init__(self, process: LoadProcess, rng: random.Random | None = None) -> None:
+        run = process.begin()
+        recorder = Recorder(run, EVERY_RESPONSE)
+        recorder.settled = _Always()
+        self.process, self.rng = process, rng or random.Random()
+        self._racing: tuple[AccountFixture, int] | None = None
+        super().__init__(run, recorder, process.valid, process.elsewhere)
+        process.sessions.add(self)
+
+    # ------------------------------------------------------------------ judging
+
+    def send(self, request: Call, purpose: str, organization: str = "primary") -> Exchange:
+        """Sends a request; the oracle judges the answer."""
+        exchange = super().send(request, purpose, organization)
+        if not self.lost:
+            self._by_oracle(exchange, Known(self._whose(request, organization), now=self.run.clock.now()))
+        return exchange
+
+    def mistake(self, request: Call, purpose: str, known: Known, *others: Exchange) -> Exchange:
+        """Sends a request that must be refused; `others` are earlier exchanges that the refusal rests on."""
+        self.inspect()
+        exchange = self.run.send(self.run.client(), request, purpose)
+        self.recorder.keep(exchange)
+        self._uninspected.append(exchange)
+        if exchange.throttled or exchange.status is None or exchange.status >= 500:
+            self.inspect()
+            self.lost = True
+        elif not known.nonces or exchange.nonce in known.nonces:
+            self._by_oracle(exchange, known, *others)
+        return exchange
+
+    def _by_oracle(self, exchange: Exchange, known: Known, *others: Exchange) -> None:
+        """Judges an answer by what the request alone demands. Acceptance is the model's to judge, which knows
+        how full the account is."""
+        request, operation = exchange.call, str(exchange.operation)
+        if not self.process.judging:
+            return
+        expected = expect(request, self.run.target, known)
+        for reason in (expected.refusal, *expected.passes[: not expected.refusals], expected.answered):
+            if reason is not None and operation in RULES[reason.rule].operations:
+                self.judge(reason.rule, operation, reason.expectation, exchange, *others)
+
+    def _whose(self, request: Call, organization: str) -> Path | None:
+        """Whose resources the path names; None where that is not known."""
+        found = match(request.method, request.path)
+        if found is None:
+            return None
+        sibling = self.elsewhere["sibling"].account_id
+        kinds = []
+        for name, value in found[1].items():
+            kind = OWN if value in self._own else SIBLING if value == sibling else ""
+            if organization != "primary":
+                # What comes after the first parameter no longer decides.
+                kind = FOREIGN if kind or value == self.run.target.primary.customer_id else ""
+            if not kind:
+                return None
+            kinds.append((name, kind))
+        return tuple(kinds)
+
+    @property
+    def _own(self) -> Collection[str]:
+        model = self.model
+        things = [*model.payees, *model.virtual_accounts]
+        return {*self.ids.values(), *self.process.funded, *(thing.id for thing in things)}
+
+    # ------------------------------------------------------------------ creating, changing and paying
+
+    def body(self, operation: str) -> Document:
+        """A valid body with unique values and a label of its own."""
+        fresh = self.process.fresh(operation)
+        body = {**self.valid[operation].body, **{name: fresh[name] for name in UNIQUE & fresh.keys()}}
+        for name in ("label", "display_name", "name"):
+            if name in body and name not in self.valid[operation].pinned:
+                body[name] = f"Load {marker()}"
+        return body
+
+    def payee(self) -> Payee | None:
+        """A beneficiary that is not disabled."""
+        payees = [payee for payee in self.model.payees if not payee.disabled]
+        return self.rng.choice(payees) if payees else None
+
+    def add(self, operation: str) -> None:
+        """Creates a resource; the model knows it from then on."""
+        payee = self.payee() if operation == "createPayoutDestination" else None
+        if operation in self.valid and (payee or operation != "createPayoutDestination"):
+            self.create(operation, self.body(operation), payee)
+
+    def add_virtual_account(self) -> None:
+        self.add("createVirtualAccount")
+
+    def add_destination(self) -> None:
+        self.add("createPayoutDestination")
+
+    def change(self) -> None:
+        """Changes a field of a beneficiary."""
+        if payee := self.payee():
+            name = self.rng.choice(("note", "display_name", "middle_name"))
+            self.update(payee, {name: f"Load {self.rng.randrange(10**9)}"})
+
+    def replace(self) -> None:
+        """Disables a beneficiary, and creates another."""
+        if payee := self.payee():
+            self.disable(payee)
+            self.read(payee)
+        self.add("createBeneficiary")
+
+    def pay(self, times: int = 1) -> None:
+        """Makes a payout from the account with funds; `times` above one sends it so often at once."""
+        if self.process.payment is None or self.lost:
+            return
+        request = self.process.payment()
+        if times == 1:
+            answers = [self.send(request, "a payout")]
+        else:
+            answers = self.run.client().race([request] * times, "a payout, sent more than once at a time")
+            self.run.sent_all(answers)
+            self.recorder.keep(*answers)
+            same = SameAmongAccepted(f"{times} simultaneous requests with one key and body")
+            self.judge("idempotency.race", "createPayout", same, *answers)
+        made = next((one for one in answers if one.succeeded and isinstance(one.document, dict)), None)
+        if made is None or self.lost:
+            return
+        body = request.document
+        exactly = Equal("amount", At("amount"), body["amount"], "amount")
+        self.judge("create.amount-exact", "createPayout", exactly, made)
+        self._created("createPayout", body, made, None, plain=True)
+
+    def pay_impatiently(self) -> None:
+        """Sends a payout twice at once."""
+        self.pay(2)
+
+    # ------------------------------------------------------------------ sending again
+
+    def repeat(self) -> None:
+        """Sends an accepted POST of this session again."""
+        if self.model.posts:
+            self.replay(self.rng.choice(self.model.posts))
+
+    def repeat_of_earlier(self) -> None:
+        """Sends an accepted POST of an earlier session again."""
+        if self.lost or not self.process.posts:
+            return
+        post, foundation = self.rng.choice(self.process.posts)
+        self.run.record |= {exchange.number: exchange for exchange in (*foundation, post.answer)}
+        again = self.send(post.call, "a key of an earlier session again", post.organization)
+        if not self.lost:
+            same = SameAnswer("the key and body of an earlier session again")
+            self.judge("idempotency.replay", str(post.call.operation), same, post.answer, again)
+
+    def change_under_a_key(self) -> None:
+        """Sends a used key with another body."""
+        if posts := [post for post in self.model.posts if post.call.body]:
+            post = self.rng.choice(posts)
+            body = post.call.document
+            self.conflict(post, {**body, "label" if "label" in body else "note": "something else"})
+
+    def used_nonce(self) -> None:
+        """Sends a request with a nonce that was used within the last minutes, perhaps by another user."""
+        if self.lost or not self.process.accepted:
+            return
+        first = self.rng.choice(self.process.accepted)
+        if time.time() - first.started > NONCE_AGE or not first.nonce:
+            return
+        self.run.record[first.number] = first
+        request = self.any_read().signed(nonce=first.nonce)
+        self.mistake(request, "a nonce that was used before", Known(nonces={first.nonce}), first)
+
+    # ------------------------------------------------------------------ reading
+
+    def any_read(self) -> Call:
+        """A request that reads in this account."""
+        operation = self.rng.choice(("listVirtualAccounts", "listWallets", "getAccountBalances"))
+        return call(operation, self.ids)
+
+    def walk(self) -> None:
+        """Reads all pages of a list."""
+        operation = self.rng.choice(("listVirtualAccounts", "listVirtualAccounts", "listWallets"))
+        self.judge_list(operation, self.rng.choice((1, 2, 10, 100)), Filters())
+
+    def walk_destinations(self) -> None:
+        """Reads all destinations of a beneficiary."""
+        if payee := self.payee():
+            self.judge_list("listPayoutDestinations", 10, Filters(), payee)
+
+    def read_virtual_account(self) -> None:
+        """Reads a virtual account."""
+        if things := self.model.virtual_accounts:
+            self.virtual_account(self.rng.choice(things))
+
+    def read_beneficiary(self) -> None:
+        """Reads a beneficiary, disabled ones too."""
+        if payees := self.model.payees:
+            self.read(self.rng.choice(payees))
+
+    def page_of_accounts(self) -> None:
+        """Reads a page of the customer's accounts, which all sessions add to."""
+        if self.lost:
+            return
+        page = {"page": self.rng.randint(1, 3), "size": self.rng.choice((10, 50, 100))}
+        exchange = self.send(call("listAccounts", self.ids).with_query(page), "a page of accounts")
+        if self.lost or not exchange.succeeded:
+            return
+        query = queries.read(exchange.call.query)
+        for rule, demanded in pages.demanded("listAccounts", query, self.run.target.array_style):
+            self.judge(rule, "listAccounts", demanded, exchange)
+
+    # ------------------------------------------------------------------ mistakes
+
+    def ill_signed(self) -> None:
+        """Sends a request with a mistake in its signature."""
+        if self.lost:
+            return
+        operation = self.rng.choice(("createVirtualAccount", "createBeneficiary", ""))
+        body = self.body(operation) if operation in self.valid else None
+        request = self.any_read() if body is None else call(operation, self.ids, body)
+        request = request.signed(**self.rng.choice(MISTAKES))
+        exchange = self.mistake(request, "a mistake in the signature", Known(now=self.run.clock.now()))
+        if body is not None and exchange.refused:
+            self._refused(operation, body)
+
+    def ill_formed(self) -> None:
+        """Sends a create without one of its required fields."""
+        operation = self.rng.choice(("createBeneficiary", "createVirtualAccount", "createWallet"))
+        if operation in self.valid:
+            body = self.body(operation)
+            body.pop(
+                self.rng.choice([name for name in OPERATIONS[operation].required_fields if name in body])
+            )
+            self.create(operation, body)
+
+    def another_organization(self) -> None:
+        """The other organization reads right after the owner."""
+        if "secondary" in self.elsewhere and not self.lost:
+            request = self.any_read()
+            self.send(request, "the owner reads")
+            self.foreign(request)
+
+    def another_account(self) -> None:
+        """Reads a virtual account under an account that has it not."""
+        if things := self.model.virtual_accounts:
+            where = self.rng.choice(("sibling", "unknown"))
+            self.misplaced("getVirtualAccount", self.rng.choice(things), "virtual_account_id", where)
+
+    # ------------------------------------------------------------------ races
+
+    def race(self, kind: str, send: Concurrently = concurrently) -> None:
+        """Simultaneous requests for one thing, judged as a history: a key of KINDS."""
+        if self.lost or (kind == "wallets" and not pairs_are_free(self.run)):
+            return
+        fixture, races = self._racing or (None, 0)
+        # Some begin with what a new account has.
+        if fixture is None or races >= RACES or kind in ("wallets", "beneficiaries"):
+            fixture, races = self.run.account(fresh=True), 0
+        self._racing = fixture, races + 1
+        with suppress(Throttled):
+            KINDS[kind](HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
+
+    def race_for_a_key(self) -> None:
+        self.race("keys")
+
+    def race_for_a_nonce(self) -> None:
+        self.race("nonces")
+
+    def race_for_fields(self) -> None:
+        self.race("beneficiaries")
+
+    def race_for_a_wallet(self) -> None:
+        self.race("wallets")

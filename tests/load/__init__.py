@@ -1,0 +1,1 @@
+"""Load runs on faulty and conforming servers."""

@@ -1,0 +1,326 @@
+"""Servers with faults that show under load: rare ones, those of full caches, and those of requests that meet.
+
+A class is a fault. Its docstring says what the server does; `RULES` are those of which one must name it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import OrderedDict, deque
+from typing import Any, ClassVar
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing, Record
+from conformance.reference.messages import Response
+from conformance.reference.seams.resources import KINDS
+from conformance.reference.store import Answer
+
+#: Requests meet that are so many seconds apart.
+MEET = 0.1
+
+
+class LoadFault(Behaviour):
+    """The reference server with one fault."""
+
+    RULES: ClassVar[tuple[str, ...]] = ()
+    #: The fault shows once in so many occasions.
+    one_in = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._occasions = itertools.count(1)
+        self._last: dict[Any, float] = {}
+
+    def now_and_then(self) -> bool:
+        """True once in so many times."""
+        return next(self._occasions) % self.one_in == 0
+
+    def met(self, thing: Any) -> bool:
+        """Whether something was met here a moment ago."""
+        before, self._last[thing] = self._last.get(thing, 0.0), time.monotonic()
+        return self._last[thing] - before < MEET
+
+
+class KeyRaced(LoadFault):
+    """One in 1,000 requests that repeat a key within a tenth of a second is performed again."""
+
+    RULES = ("idempotency.race", "idempotency.replay")
+    one_in = 1000
+
+    def stored_answer(self, ctx: Context) -> Answer | None:
+        answer, met = super().stored_answer(ctx), self.met((self.answer_scope(ctx), ctx.key))
+        return None if answer and met and self.now_and_then() else answer
+
+
+class KeysEvicted(LoadFault):
+    """Only the last 1,000 keys are remembered."""
+
+    RULES = ("idempotency.replay", "idempotency.replay-after-change")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: OrderedDict[tuple[str, Any], None] = OrderedDict()
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        self._known[self.answer_scope(ctx), ctx.key] = None
+        if len(self._known) > 1000:
+            scope, key = self._known.popitem(last=False)[0]
+            ctx.store.change("DELETE FROM answers WHERE scope = ? AND key = ?", scope, key)
+
+
+class ConflictsForgotten(LoadFault):
+    """After 1,000 keys the bodies of new ones are no longer compared."""
+
+    RULES = ("idempotency.conflict",)
+    one_in = 1000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full = False
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        self._full = self._full or (ctx.key is not None and self.now_and_then())
+
+    def same_body(self, ctx: Context, answer: Answer) -> bool:
+        return self._full or super().same_body(ctx, answer)
+
+
+class ReplaysRebuilt(LoadFault):
+    """After 1,000 keys a repeated create is answered with the resource as it is now."""
+
+    RULES = ("idempotency.replay-after-change", "idempotency.replay")
+    one_in = 1000
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._full = False
+
+    def remember(self, ctx: Context, response: Response) -> None:
+        super().remember(ctx, response)
+        self._full = self._full or (ctx.key is not None and self.now_and_then())
+
+    def replayed(self, ctx: Context, answer: Answer) -> Response | None:
+        first = super().replayed(ctx, answer)
+        if self._full and ctx.operation == "createBeneficiary":
+            import json
+
+            record = ctx.store.get("beneficiary", json.loads(answer.body)["id"])
+            if record is not None:
+                return Response.of(answer.status, self.resource(ctx, "beneficiary", record), "rebuilt")
+        return first
+
+
+class NoncesForgotten(LoadFault):
+    """Only the last 5,000 nonces are remembered."""
+
+    RULES = ("auth.nonce-replay",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._nonces: OrderedDict[str, None] = OrderedDict()
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        if nonce in self._nonces:
+            return False
+        self._nonces[nonce] = None
+        if len(self._nonces) > 5000:
+            self._nonces.popitem(last=False)
+        return True
+
+
+class NonceRaced(LoadFault):
+    """One in 20 requests that repeat a nonce within a tenth of a second passes."""
+
+    RULES = ("auth.nonce-race", "auth.nonce-replay")
+    one_in = 20
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        met = self.met(nonce)
+        return super().claim_nonce(ctx, nonce) or (met and self.now_and_then())
+
+
+class NoncesConfused(LoadFault):
+    """After 2,000 nonces one in 300 new ones is taken for a used one, as a full Bloom filter does."""
+
+    RULES = ("auth.accepts-valid", "auth.query-as-sent", "auth.body-as-sent")
+    one_in = 300
+
+    def claim_nonce(self, ctx: Context, nonce: str) -> bool:
+        full = self.__dict__.setdefault("seen", itertools.count(1))
+        claimed = super().claim_nonce(ctx, nonce)
+        return claimed and not (next(full) > 2000 and self.now_and_then())
+
+
+class SignaturesSkipped(LoadFault):
+    """With more than 12 requests in a tenth of a second the signature is not looked at."""
+
+    RULES = ("auth.signature", "auth.signed-method", "auth.signed-body", "auth.signed-empty-body")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._recent: deque[float] = deque(maxlen=12)
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        busy = len(self._recent) == 12 and time.monotonic() - self._recent[0] < MEET
+        self._recent.append(time.monotonic())
+        return busy or super().signatures_equal(ctx, expected, presented)
+
+
+class UpdateLost(LoadFault):
+    """One in 500 acknowledged updates is not stored."""
+
+    RULES = ("beneficiary.update",)
+    one_in = 500
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        before = ctx.beneficiary
+        super().update_beneficiary(ctx)
+        if before is not None and self.now_and_then():
+            ctx.store.update(before)
+
+
+class DisableLost(LoadFault):
+    """A beneficiary that is changed and disabled at one moment is active again, one time in three."""
+
+    RULES = ("beneficiary.disable",)
+    one_in = 3
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        super().update_beneficiary(ctx)
+        assert ctx.beneficiary is not None
+        self.met(ctx.beneficiary["id"])
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        before = ctx.beneficiary
+        super().disable_beneficiary(ctx)
+        if before is not None and self.met(before["id"]) and self.now_and_then():
+            ctx.store.update(before)
+
+
+class Deadlocked(LoadFault):
+    """One in 20 changes of a beneficiary that meet another one is answered 500."""
+
+    RULES = ("http.no-server-error",)
+    one_in = 20
+
+    def update_beneficiary(self, ctx: Context) -> None:
+        assert ctx.beneficiary is not None
+        if self.met(ctx.beneficiary["id"]) and self.now_and_then():
+            raise RuntimeError("deadlock detected")
+        super().update_beneficiary(ctx)
+
+
+class IdsFromClock(LoadFault):
+    """The id of a beneficiary is the time in milliseconds."""
+
+    RULES = ("format.id-unique",)
+
+    def new_id(self, ctx: Context, kind: str) -> str:
+        if kind != "beneficiary":
+            return super().new_id(ctx, kind)
+        return f"bene_{ctx.now // 1000:024d}"
+
+    def create(self, ctx: Context) -> None:
+        if ctx.operation != "createBeneficiary":
+            return super().create(ctx)
+        ctx.record = self.new_record(ctx)
+        if ctx.store.get("beneficiary", ctx.record["id"]) is None:
+            ctx.store.insert("beneficiary", ctx.record)
+        else:
+            ctx.store.update(ctx.record)
+        return None
+
+
+class ListsCached(LoadFault):
+    """Lists and balances are cached for a second by their path, and served to whoever asks."""
+
+    RULES = ("tenancy.foreign-parent",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cached: dict[bytes, tuple[float, Response]] = {}
+
+    def resolve(self, ctx: Context) -> Any:
+        at, response = self._cached.get(ctx.request.target, (0.0, None))
+        if ctx.request.method == "GET" and response is not None and time.monotonic() - at < 1:
+            return Response(response.status, list(response.headers), response.body, "cached")
+        return super().resolve(ctx)
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        if ctx.operation.startswith("list") and response.status == 200 and response.reason != "cached":
+            kept = Response(response.status, list(response.headers[:1]), response.body, "cached")
+            self._cached[ctx.request.target] = time.monotonic(), kept
+        return super().finish(ctx, response)
+
+
+class AnswersSwapped(LoadFault):
+    """One in 300 reads is answered with the answer to another one of the same operation."""
+
+    RULES = ("read.equals-create", "balances.of-account", "list.complete", "list.walk", "list.empty")
+    one_in = 300
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._before: dict[str, bytes] = {}
+
+    def finish(self, ctx: Context, response: Response) -> Response:
+        response = super().finish(ctx, response)
+        if ctx.request.method != "GET" or response.status != 200 or ctx.operation == "listAccounts":
+            return response
+        before, self._before[ctx.operation] = self._before.get(ctx.operation), response.body
+        if before is not None and self.now_and_then():
+            response.body = before
+        return response
+
+
+class ElementsLost(LoadFault):
+    """One in 100 virtual accounts that are created at one moment is in no list."""
+
+    RULES = ("list.complete",)
+    one_in = 100
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lost: dict[str, set[str]] = {}
+
+    def create(self, ctx: Context) -> None:
+        super().create(ctx)
+        assert ctx.record is not None
+        if KINDS[ctx.operation] == "virtual_account" and self.met("create") and self.now_and_then():
+            self._lost.setdefault(ctx.record["parent"], set()).add(ctx.record["id"])
+
+    def _lacking(self, ctx: Context) -> set[str]:
+        listed = ctx.operation == "listVirtualAccounts" and ctx.account is not None
+        return self._lost.get(ctx.account["id"], set()) if listed and ctx.account else set()
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        return super().count(ctx, listing) - len(self._lacking(ctx))
+
+    def fetch(self, ctx: Context, listing: Listing, *, limit: int = -1, offset: int = 0) -> list[Record]:
+        if not (lacking := self._lacking(ctx)):
+            return super().fetch(ctx, listing, limit=limit, offset=offset)
+        records = [one for one in super().fetch(ctx, listing) if one["id"] not in lacking]
+        return records[offset:] if limit < 0 else records[offset : offset + limit]
+
+
+class WalletTwice(LoadFault):
+    """One in 10 second wallets of a pair that meet the first is created."""
+
+    RULES = ("wallet.race", "wallet.duplicate")
+    one_in = 10
+
+    def claim_wallet_pair(self, ctx: Context) -> bool:
+        pair = (ctx.params.get("account_id"), ctx.values.get("currency"), ctx.values.get("network"))
+        claimed, met = super().claim_wallet_pair(ctx), self.met(pair)
+        return claimed or (met and self.now_and_then())
+
+
+def _all() -> dict[str, type[LoadFault]]:
+    return {fault.__name__: fault for fault in LoadFault.__subclasses__()}
+
+
+#: All faults by name.
+FAULTS = _all()

@@ -1,0 +1,82 @@
+"""Load runs as a user starts them: `conformance load` in a process of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.support.running import ROOT, environment
+
+
+@dataclass
+class LoadRun:
+    """A load run that has begun, and the folder of its report."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    begun: float
+
+    def found(self, rules: Sequence[str], seconds: float) -> float | None:
+        """The seconds until one of these rules was seen broken; None where that took longer than so many."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.process.poll() is None:
+            files = [path for rule in rules for path in self.folder.glob(f"replays/{rule}.*")]
+            if files:
+                return min(path.stat().st_mtime for path in files) - self.begun
+            time.sleep(0.25)
+        return None
+
+    def end(self, timeout: float = 60) -> int:
+        """Stops the run; its exit status."""
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout)
+
+    @property
+    def results(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads((self.folder / "results.json").read_text("utf-8"))
+        return document
+
+    @property
+    def broken(self) -> dict[str, str]:
+        """The violated rules, each with what was got."""
+        return {
+            case["rule"]: f"{case['operation']}: {case['summary']}"
+            for case in self.results["cells"]
+            if case["verdict"] in ("failed", "warning", "error")
+        }
+
+
+def command(target: Path, folder: Path, *arguments: str) -> list[str]:
+    """The command of a load run."""
+    words = [sys.executable, "-m", "conformance.cli", "load", "--target", str(target)]
+    return [*words, "--report-dir", str(folder), "--only-summary", *arguments]
+
+
+@contextlib.contextmanager
+def load_run(target: Path, folder: Path, *arguments: str) -> Iterator[LoadRun]:
+    """A load run while the context lasts; it is killed at the end if it still runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder.parent / f"{folder.name}.log").open("w") as log:
+        process = subprocess.Popen(
+            command(target, folder, *arguments),
+            cwd=ROOT,
+            env=environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            yield LoadRun(process, folder, time.time())
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait()

@@ -1,0 +1,100 @@
+"""The controller of a load run: what several processes saw together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from conformance.judge.findings import Verdict
+from conformance.judge.ledger import Ledger
+from conformance.load.controller import LoadController
+from conformance.load.process import LoadProcess, Report, unpacked
+from conformance.load.settings import VARIABLE, Settings
+from conformance.reference.seed import target_tables
+from conformance.replay.format import load
+from conformance.target.file import Target, build
+from conformance.wire.messages import Exchange
+from tests.support.reference_world import World
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+@pytest.fixture
+def target(world: World) -> Target:
+    return build(target_tables(world.seeded, "http://load.test"), "a test")
+
+
+def reported(controller: LoadController, worker: str, exchange: Exchange, origin: int) -> None:
+    """A worker tells of a resource that an exchange made."""
+    report = Report(Ledger(), ids=[(str(exchange.get("id")), exchange.number, origin)])
+    controller.take(msgspec.msgpack.encode(report), worker, 1)
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_an_id_that_two_workers_were_given_is_a_violation(
+    same: bool, world: World, target: Target, tmp_path: Path
+) -> None:
+    bodies = [{"currency": "EUR", "label": label} for label in ("one", "two")]
+    first, second = (world.send(world.call("createVirtualAccount", body)) for body in bodies)
+    second = replace(second, _read=None)
+    if same:
+        ids = [str(exchange.get("id")).encode() for exchange in (first, second)]
+        second.response_body = second.response_body.replace(ids[1], ids[0])
+        second.forget()
+    known = {("one", first.number): first, ("two", second.number): second}
+
+    def find(wanted: Sequence[tuple[str, int]]) -> list[Exchange]:
+        return [known[one] for one in wanted]
+
+    controller = LoadController(Settings(target, str(tmp_path)), find)
+    reported(controller, "one", first, 1)
+    reported(controller, "two", second, 2)
+    case = controller.ledger.case("format.id-unique", "createVirtualAccount")
+    assert case.verdict is (Verdict.FAILED if same else Verdict.NOT_RUN)
+    if same:
+        replay = load(tmp_path / case.decisive.replay)
+        assert [step["operation"] for step in replay["steps"] if step.get("decisive")]
+        assert set(case.decisive.exchanges) == {first.number, second.number}
+
+
+def test_a_repeated_key_brings_the_same_id_again(world: World, target: Target, tmp_path: Path) -> None:
+    controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
+    exchange = world.send(world.call("createVirtualAccount"))
+    for worker in ("one", "two"):
+        reported(controller, worker, exchange, 1)
+    assert not controller.ledger.findings
+
+
+def test_exchanges_travel_without_credentials(world: World, target: Target) -> None:
+    process = LoadProcess(target)
+    made = world.send(world.call("createVirtualAccount"))
+    process.creates[made.number] = made
+    [found] = unpacked(process.find([made.number, made.number + 1]))
+    assert (found.call, found.response_body, found.nonce) == (made.call, made.response_body, made.nonce)
+    assert target.primary.api_key not in str(found.request_headers)
+
+
+def test_settings_travel_in_the_environment(
+    target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(target, str(tmp_path), label="cf123456", options={"rate": "5"})
+    monkeypatch.setenv(VARIABLE, settings.to_environment()[VARIABLE])
+    assert Settings.from_environment() == settings
+
+
+def test_the_course_of_a_run_is_kept_in_moments(target: Target, tmp_path: Path, world: World) -> None:
+    controller = LoadController(Settings(target, str(tmp_path)), lambda wanted: [])
+    for shift in (0.0, 1.0, 7.0):
+        controller.started -= shift
+        ledger = Ledger()
+        ledger.measure(world.send(world.call("createVirtualAccount")))
+        controller.take(msgspec.msgpack.encode(Report(ledger)), "one", 3)
+    assert [moment.at for moment in controller.moments] == [0.0, 5.0]
+    assert sum(moment.answers.exchanges for moment in controller.moments) == 3

@@ -1,0 +1,113 @@
+"""Load runs: on conforming and faulty servers, in one process and in several."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from conformance.reference.serving.listener import served
+from conformance.replay.format import load as load_replay
+from tests.load.faults import FAULTS
+from tests.load.runs import command, load_run
+from tests.load.serve import server
+from tests.support.running import ROOT, counted, environment, executed, write_target
+
+pytestmark = pytest.mark.skipif(
+    importlib.util.find_spec("locust") is None, reason="Locust is not installed: pip install '.[load]'"
+)
+
+#: Users that all begin at once.
+USERS = ("--users", "8", "--spawn-rate", "8")
+
+
+def test_a_fault_is_named_by_its_rule(tmp_path: Path) -> None:
+    name = "SignaturesSkipped"
+    with (
+        server(name, tmp_path) as target,
+        load_run(target, tmp_path / "reports", "--headless", "--users", "30", "--spawn-rate", "30") as run,
+    ):
+        assert run.found(FAULTS[name].RULES, 60) is not None
+        assert run.end() == 1
+    assert set(run.broken) <= set(FAULTS[name].RULES)
+    document = run.results
+    assert document["moments"][0]["answers"]["exchanges"] > 0
+    assert all(load_replay(path) for path in (run.folder / "replays").iterdir())
+    written = {path.name for path in run.folder.iterdir()}
+    assert {"report.html", "junit.xml", "created.jsonl", "locust_stats.csv", "locust.html"} <= written
+    secret = json.dumps(target.read_text("utf-8").partition('secret = "')[2].partition('"')[0])[1:-1]
+    assert all(secret not in path.read_text("utf-8") for path in run.folder.rglob("*") if path.is_file())
+
+
+def test_the_death_of_a_worker_ends_its_users_and_not_the_run(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    worker = ("--worker", "--master-port", port)
+    master = ("--master", "--expect-workers", "2", "--master-bind-port", port, "--headless", *USERS)
+    with server("reference", tmp_path) as target:
+        workers = [
+            subprocess.Popen(
+                command(target, tmp_path / f"worker{number}", *worker),
+                cwd=ROOT,
+                env=environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            for number in range(2)
+        ]
+        try:
+            with load_run(target, tmp_path / "reports", *master, "--run-time", "5s") as run:
+                stats = run.folder / "created.jsonl"
+                while not stats.exists() and run.process.poll() is None:
+                    time.sleep(0.1)
+                workers[0].send_signal(signal.SIGKILL)
+                assert run.process.wait(90) == 0, (tmp_path / "reports.log").read_text("utf-8")
+        finally:
+            for process in workers:
+                process.kill()
+                process.wait()
+    assert run.results["run"]["workers"] == 2
+    assert run.broken == {}
+
+
+def test_limits_hold_over_all_processes(tmp_path: Path) -> None:
+    made, tables, requests = counted()
+    own = tmp_path / "own.py"
+    own.write_text(
+        "from conformance.load.locustfile import *\n"
+        "del Administrator, Careless, Reader\n"
+        "class Hasty(ConformanceUser):\n"
+        "    tasks = steps({Session.pay_impatiently: 1})\n"
+    )
+    words = ("--locustfile", str(own), "--headless", *USERS, "--run-time", "4s", "--processes", "2")
+    with served(made) as url:
+        target = write_target(tmp_path / "target.toml", tables(url))
+        with load_run(target, tmp_path / "reports", *words, "--max-requests", "120") as run:
+            run.process.wait(60)
+        # A few before the run, to see whether the target can be judged.
+        assert 60 < len(requests) <= 130
+    assert run.broken == {}
+
+
+def test_the_locustfile_of_the_document_adds_a_user(tmp_path: Path) -> None:
+    page = (ROOT / "conformance" / "docs" / "load.md").read_text("utf-8")
+    (tmp_path / "mine.py").write_text(page.partition("```python\n")[2].partition("```")[0])
+    with server("reference", tmp_path) as target:
+        words = command(target, tmp_path / "reports", "--locustfile", "mine.py", "--list")
+        done = executed(words, tmp_path, PYTHONPATH=str(ROOT))
+    assert done.returncode == 0 and "Hasty" in done.stdout, done.stderr
+
+
+def test_a_target_that_cannot_be_used_ends_with_exit_status_4(tmp_path: Path) -> None:
+    words = command(tmp_path / "none.toml", tmp_path / "reports", "--headless")
+    done = executed(words, tmp_path)
+    assert done.returncode == 4
+    assert "there is no such target file" in done.stderr

@@ -1,0 +1,67 @@
+"""Runs load on servers with rare faults, and on conforming ones; prints the seconds until each was found.
+
+Each fault has to be named by its rule within the time given, and no conforming server may be blamed. Faults
+are those of tests/load/faults.py; `--variants` runs on conforming servers instead.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from pathlib import Path
+
+from tests.load.faults import FAULTS
+from tests.load.runs import load_run
+from tests.load.serve import server
+
+#: Conforming servers on which load differs most: limited, busy, lagging, slow, furnished.
+CONFORMING = (
+    "reference",
+    "rate limited",
+    "limited behind authentication",
+    "one at a time",
+    "others pay",
+    "late",
+    "lists in turn",
+    "reads in turn",
+    "furnished later",
+)
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Declares what the command line takes."""
+    parser.add_argument("names", nargs="*", metavar="NAME", help="faults or servers (default: all)")
+    parser.add_argument("--variants", action="store_true", help="run on conforming servers")
+    parser.add_argument("--users", type=int, default=50, help="users (default: %(default)s)")
+    parser.add_argument("--seconds", type=int, default=120, help="for each server (default: %(default)s)")
+    parser.add_argument(
+        "--processes", type=int, default=0, help="worker processes (default: none, one process)"
+    )
+
+
+def prove(options: argparse.Namespace) -> bool:
+    """Runs on each server; whether all came to what they had to."""
+    names = options.names or (CONFORMING if options.variants else tuple(FAULTS))
+    words = ["--users", str(options.users), "--spawn-rate", str(options.users), "--headless"]
+    words += ["--run-time", f"{options.seconds}s"]
+    words += ["--processes", str(options.processes)] if options.processes else []
+    print("| server | s | requests | rules |\n|---|---|---|---|", flush=True)
+    proven = [_proven(name, words, options.seconds) for name in names]
+    return all(proven)
+
+
+def _proven(name: str, words: list[str], seconds: float) -> bool:
+    with tempfile.TemporaryDirectory() as folder, server(name, Path(folder)) as target:
+        with load_run(target, Path(folder) / "reports", *words) as run:
+            rules = FAULTS[name].RULES if name in FAULTS else ("*",)
+            found = run.found(rules, seconds + 30)
+            status = run.end() if run.process.poll() is None else run.process.returncode
+        broken = run.broken
+        told = ", ".join(sorted(broken)) or f"none, exit status {status}"
+        shown = "–" if found is None else f"{found:.0f}"
+        print(f"| {name} | {shown} | {run.results['run']['requests']} | {told} |", flush=True)
+        if name in FAULTS:
+            return found is not None
+        for rule, got in broken.items():
+            print(f"{rule} on {got}")
+        return not broken

@@ -25,10 +25,11 @@ from conformance.judge.oracle import Reason
 from conformance.wire.messages import Call, Exchange, to_json
 from conformance.wire.provenance import new_key
 from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.bodies import OTHER_SHAPES, AcceptedBodies, Body, shape_of
+from conformance.world.bodies import SAMPLE, Body, bodies
 from conformance.world.cache import Key
 from conformance.world.case import Case
 from conformance.world.samples import marker
+from conformance.world.shapes import OTHER_SHAPES, accepted_body, accepts, shape_of
 
 _BENEFICIARY = Key[Exchange]("the beneficiary of invalid updates")
 
@@ -50,11 +51,11 @@ def elsewhere(
 
     Servers check each kind of body by a schema of its own, so that one may lack a limit that the others have.
     """
-    shapes, operation = AcceptedBodies(ctx.run, ctx.operation.id), ctx.operation.id
+    operation = ctx.operation.id
     create = ctx.operation.traits.subset_of or operation
     homes = {field: shape_of(create, field.name) for field in fields}
     for shape in OTHER_SHAPES.get(operation, ()):
-        if not shapes.accepted(shape):
+        if not accepts(ctx.run, operation, shape):
             continue
         with DefectiveBodies(ctx, shape) as engine:
             body = engine.valid()
@@ -64,7 +65,7 @@ def elsewhere(
                 [
                     field
                     for field, home in homes.items()
-                    if home != shape and (home == "sample" or field.name in body)
+                    if home != shape and (home == SAMPLE or field.name in body)
                 ],
             )
 
@@ -78,18 +79,17 @@ class DefectiveBodies(Engine):
     lack of funds, but one of zero may slip through.
     """
 
-    def __init__(self, ctx: CheckContext, shape: str = "sample") -> None:
+    def __init__(self, ctx: CheckContext, shape: str = SAMPLE) -> None:
         super().__init__(ctx, self._account)
         self.shape = shape
         self.stop: Inconclusive | None = None
-        self._shapes = AcceptedBodies(ctx.run, self.operation)
         self._refused: list[Exchange] = []
         self._effects: SideEffects | None = None
         try:
-            self._shapes.body(shape, self.fixture)
+            accepted_body(self.fixture, self.operation, shape)
         except Inconclusive as stop:
             left_out = isinstance(stop, LeftOut)
-            if shape == "sample" and not TRAITS[self.operation].draws_on_funds and not left_out:
+            if shape == SAMPLE and not TRAITS[self.operation].draws_on_funds and not left_out:
                 raise
             self.stop = stop
 
@@ -108,10 +108,10 @@ class DefectiveBodies(Engine):
         return self.ctx.run.cache.get(_BENEFICIARY.of(self.shape), self._new_beneficiary)
 
     def _new_beneficiary(self) -> Exchange:
-        shapes = AcceptedBodies(self.ctx.run, "createBeneficiary")
-        shape = "business" if self.shape == "sample" else self.shape
-        shape = shape if shapes.accepted(shape) else "sample"
-        return self.fixture.create("createBeneficiary", shapes.body(shape, self.fixture))
+        create = "createBeneficiary"
+        shape = "business" if self.shape == SAMPLE else self.shape
+        shape = shape if accepts(self.ctx.run, create, shape) else SAMPLE
+        return self.fixture.create(create, accepted_body(self.fixture, create, shape))
 
     # ------------------------------------------------------------------ requests
 
@@ -124,8 +124,8 @@ class DefectiveBodies(Engine):
     def valid(self) -> Body:
         """A new body of the shape: as the server accepts it, else the likeliest."""
         if self.stop:
-            return self._shapes.bodies(self.shape, self.fixture)[0]
-        return self._shapes.body(self.shape, self.fixture)
+            return bodies(self.fixture, self.operation, self.shape)[0]
+        return accepted_body(self.fixture, self.operation, self.shape)
 
     def good(self, name: str, otherwise: Any = None) -> Any:
         """A valid value of a field; of an update, the one that the beneficiary has."""
@@ -190,7 +190,7 @@ class DefectiveBodies(Engine):
             self.ctx.run.cache.forget(_BENEFICIARY.of(self.shape))
         elif not TRAITS[self.operation].shared:
             self.ctx.run.accounts.forget(self._purpose)
-            for shape in ("sample", *OTHER_SHAPES["updateBeneficiary"]):
+            for shape in (SAMPLE, *OTHER_SHAPES["updateBeneficiary"]):
                 self.ctx.run.cache.forget(_BENEFICIARY.of(shape))
         self._start()
 
@@ -266,7 +266,7 @@ def in_each_body(
 ) -> None:
     """Runs a table of fields in the sample, then in the other kinds of body that the server accepts, there
     with `others` (the same fields if None)."""
-    in_each_shape(ctx, table, {"sample": list(fields)}, fields if others is None else others)
+    in_each_shape(ctx, table, {SAMPLE: list(fields)}, fields if others is None else others)
 
 
 def in_each_shape(

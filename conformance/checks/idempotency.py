@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from conformance.checks.context import CheckContext
-from conformance.contract.fields import FREE_TEXT, request_fields
+from conformance.contract.fields import request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS, traits_of
 from conformance.judge.expectations import SameAnswer
@@ -16,31 +16,10 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import derive, new_key
 from conformance.world import samples
-from conformance.world.account import AccountFixture, call, identifier
-from conformance.world.bodies import AcceptedBodies
-
-Body = dict[str, Any]
-
-#: Valid values of fields whose syntax leaves no room for a changed character.
-_ALTERNATIVES: dict[str, tuple[str, ...]] = {
-    "title": ("Mr", "Ms"),
-    "account_type": ("savings", "checking"),
-    "routing_number": ("026009593", "021000021"),
-    "swift_code": ("COBADEFF", "DEUTDEFF"),
-    "country": ("CA", "FR"),
-    "country_code": ("CA", "FR"),
-    "currency": ("USD", "EUR"),
-    "payment_method": ("card", "bank_transfer"),
-    "type": ("wallet", "bank_account"),
-    "beneficiary_type": ("individual", "business"),
-    "network": ("polygon", "ethereum"),
-}
-
-#: Fields any letter of which may change: a title may be one of a list, the holder of an account not.
-_FREE = (*FREE_TEXT, "account_name")
-
-#: A letter that ASCII and Latin-1 have not: whoever writes it in one of these shows it like any other.
-_LETTER = "\u0436"
+from conformance.world.account import AccountFixture, Restyle, call, identifier
+from conformance.world.bodies import BODIES, Body, bodies
+from conformance.world.samples import FREE, LETTER, other_end, other_value
+from conformance.world.shapes import accepted_body, accepts
 
 
 def place(ctx: CheckContext) -> AccountFixture:
@@ -48,20 +27,7 @@ def place(ctx: CheckContext) -> AccountFixture:
     return ctx.account(fresh=TRAITS[ctx.operation.id].once)
 
 
-class LongScene(AccountFixture):
-    """A fixture one of whose texts in each body is so long that whoever compares only a part of a body misses
-    something."""
-
-    def body(self, operation: str) -> Body:
-        body = super().body(operation)
-        laid_over = {name for sample in self.run.target.samples.values() for name in sample}
-        for name in ("name", "label", "note", "description"):
-            if isinstance(body.get(name), str) and name not in laid_over:
-                body[name] = f"{body[name]} {'and so on ' * 20}{_LETTER} {samples.marker()}"
-        return body
-
-
-def own_place(ctx: CheckContext, kind: type[AccountFixture] = AccountFixture) -> AccountFixture:
+def own_place(ctx: CheckContext, restyle: Restyle | None = None) -> AccountFixture:
     """A place with resources of its own, in a shared account where that hides nothing."""
     operation, run = ctx.operation.id, ctx.run
     account = None
@@ -69,7 +35,7 @@ def own_place(ctx: CheckContext, kind: type[AccountFixture] = AccountFixture) ->
         account = run.account("payouts").account_id
     elif TRAITS[operation].creates != "account" and not TRAITS[operation].unique_pair:
         account = run.account().account_id
-    return kind(run, account_id=account)
+    return AccountFixture(run, account_id=account, restyle=restyle)
 
 
 class IdempotentRequest:
@@ -228,7 +194,7 @@ def other_bodies(
         if isinstance(value, dict):
             for member, inner in value.items():
                 if isinstance(inner, str):
-                    changed = {**value, member: _other_member(member, inner)}
+                    changed = {**value, member: other_value(member, inner) or other_end(inner)}
                     yield f"another {member} in {name}", {**body, name: changed}
         elif isinstance(value, str) and (other := _other(name, value, original)) not in (None, value):
             yield f"another {name}", {**body, name: other}
@@ -236,7 +202,7 @@ def other_bodies(
         return
     seen.add("other forms")
     for name in reversed(body):
-        if name not in OPERATIONS[operation].required_fields and name in _FREE:
+        if name not in OPERATIONS[operation].required_fields and name in FREE:
             yield f"without {name}", {key: value for key, value in body.items() if key != name}
             break
     if TRAITS[operation].creates == "virtual_account":
@@ -245,10 +211,10 @@ def other_bodies(
         yield "with is_default true", {**body, "is_default": True}
     yield from _rearranged(body)
     for name, value in body.items():
-        if isinstance(value, str) and _LETTER in value:
-            yield f"another Cyrillic letter in {name}", {**body, name: value.replace(_LETTER, "\u0448")}
+        if isinstance(value, str) and LETTER in value:
+            yield f"another Cyrillic letter in {name}", {**body, name: value.replace(LETTER, "\u0448")}
     # What changes a value comes last: of several effects on one resource, that of the last request stays.
-    text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
+    text = next((name for name in FREE if isinstance(body.get(name), str)), None)
     if text is not None:
         upper = "".join(letter.upper() if letter.isascii() else letter for letter in body[text])
         if upper != body[text]:
@@ -270,7 +236,7 @@ def equivalent_bodies(operation: str, body: Body) -> Iterator[tuple[str, Body]]:
             break
     if "." in str(body.get("amount")):
         yield "with a zero more in its amount", {**body, "amount": f"{body['amount']}0"}
-    text = next((name for name in _FREE if isinstance(body.get(name), str)), None)
+    text = next((name for name in FREE if isinstance(body.get(name), str)), None)
     if text is not None:
         yield f"with a space behind its {text}", {**body, text: f"{body[text]} "}
 
@@ -295,64 +261,40 @@ def _rearranged(body: Body) -> Iterator[tuple[str, Body]]:
 
 def further_originals(ctx: CheckContext, first: IdempotentRequest) -> Iterator[IdempotentRequest]:
     """Accepted requests of other shapes, which have fields that the sample lacks."""
-    shapes = AcceptedBodies(ctx.run, first.operation)
+    create = first.operation
     names = {"createBeneficiary": ("business",), "createPayoutDestination": ("IBAN", "wallet")}.get(
-        first.operation, ()
+        create, ()
     )
-    bodies = [shapes.body(name, first.fixture) for name in names if shapes.accepted(name)]
-    if traits_of(first.operation).creates == "payout_destination" and bodies:
+    found = [accepted_body(first.fixture, create, name) for name in names if accepts(ctx.run, create, name)]
+    if TRAITS[create].creates == "payout_destination" and found:
         # One body with the fields of two types, so that only the type need differ.
-        bodies.append({**bodies[-1], **first.call.document})
-    if traits_of(first.operation).creates == "virtual_account" and "address" not in first.call.document:
-        bodies.append({**first.call.document, "address": samples.address("state")})
-    for body in bodies:
+        found.append({**found[-1], **first.call.document})
+    if "address" not in first.call.document:
+        found += bodies(first.fixture, create, "an address") if "an address" in BODIES[create] else []
+    for body in found:
         with contextlib.suppress(Inconclusive):
             yield IdempotentRequest(ctx, first.fixture, body)
 
 
 def _other(name: str, value: str, original: IdempotentRequest) -> str | None:
     """A value of a field that is as valid as this one, as far as that can be known; None if there is none."""
-    if name in _FREE:
-        return _other_end(value)
+    if name in FREE:
+        return other_end(value)
     if traits_of(original.operation).unique_pair:
         if name not in ("currency", "network"):
             return None
         configured = [pair[name == "network"] for pair in original.ctx.run.samples.wallet_pairs]
         others = [*configured, "USDT", "USDC"] if name == "currency" else [*configured, "ethereum", "polygon"]
         return next(other for other in others if other != value)
-    if name in _ALTERNATIVES:
-        return next(alternative for alternative in _ALTERNATIVES[name] if alternative != value)
-    match name:
-        case "email":
-            local, at, domain = value.partition("@")
-            return _other_end(local) + at + domain
-        case "iban":
-            return samples.iban()
-        case "phone" | "tax_id" | "account_number" | "amount" | "wallet_address":
-            return _other_end(value)
-        case "beneficiary_id" | "payout_destination_id":
-            # Another fixture in the same account has another beneficiary.
-            other = AccountFixture(original.ctx.run, account_id=original.fixture.account_id)
-            with contextlib.suppress(Inconclusive):
-                return other.beneficiary_id if name == "beneficiary_id" else _second_destination(original)
-    return None
-
-
-def _other_member(name: str, value: str) -> str:
-    """Another value of a member of a nested object."""
-    return next((other for other in _ALTERNATIVES.get(name, ()) if other != value), _other_end(value))
+    if name in ("beneficiary_id", "payout_destination_id"):
+        # Another fixture in the same account has another beneficiary.
+        other = AccountFixture(original.ctx.run, account_id=original.fixture.account_id)
+        with contextlib.suppress(Inconclusive):
+            return other.beneficiary_id if name == "beneficiary_id" else _second_destination(original)
+        return None
+    return other_value(name, value)
 
 
 def _second_destination(original: IdempotentRequest) -> str | None:
     made = original.ctx.send(original.fixture.call("createPayoutDestination"), "a second destination to name")
     return identifier(made) if made.succeeded else None
-
-
-def _other_end(text: str) -> str:
-    """The text with another last character of the same kind, and so of the same length."""
-    if not text:
-        return "x"
-    last = text[-1]
-    if last.isdigit():
-        return text[:-1] + ("1" if last != "1" else "2")
-    return text[:-1] + ("x" if last != "x" else "y")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
 from conformance.contract.operations import OPERATIONS
@@ -12,19 +10,34 @@ from conformance.judge.expectations import Accepted
 from conformance.wire.messages import Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
+from conformance.world.bodies import Body, bodies, changed_members
 from conformance.world.creations import created_in
 from conformance.world.habits import LIMITED
 from conformance.world.run_context import refusal_of_valid
 
 RULE = "fields.accepts-valid"
 
-Body = dict[str, Any]
+#: The probe of such names as many people have, and its row.
+_NAMES = "names with a hyphen, of one letter and of several words"
 
-#: Names such as many people have.
-_NAMES = {"first_name": "Anne-Marie", "middle_name": "J", "last_name": "van der Berg"}
-
-#: Amounts of fewer digits, beside those of the samples: a server may have a least amount, and funds an end.
-_AMOUNTS = {"createPayout": ("1", "1.1"), "createPayin": ("10", "10.1")}
+#: operationId -> probe -> the row of the table of bodies.
+_ADDITIONS = {
+    "createBeneficiary": {
+        "beneficiary_type individual": "individual",
+        "beneficiary_type business": "business",
+        _NAMES: _NAMES,
+    },
+    "createPayoutDestination": {
+        "is_default true": "the default",
+        "is_default false": "no default",
+        "account_type checking": "account_type checking",
+        "account_type savings": "account_type savings",
+    },
+    # Of fewer digits than the samples' amounts: a server may have a least amount, and funds an end.
+    "createPayout": {"the amount 1": "the amount 1", "the amount 1.1": "the amount 1.1"},
+    "createPayin": {"the amount 10": "the amount 10", "the amount 10.1": "the amount 10.1"},
+    "createVirtualAccount": {"an address": "an address"},
+}
 
 #: Optional fields of which nothing open depends, as bank details do (section 2.10).
 _OPTIONAL = {
@@ -36,7 +49,7 @@ _OPTIONAL = {
 }
 
 
-def bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
+def sound_bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
     """Valid bodies by name, each new: the sample, what can be left out of it, and what can be added."""
 
     def make() -> Body:
@@ -53,9 +66,10 @@ def bodies(fixture: AccountFixture, operation: str) -> dict[str, Body]:
     if (name := TRAITS[operation].free_text) in OPERATIONS[operation].required_fields:
         for words in ("Savings", "Travel 2026 and more"):
             made[f"{name} {words!r} and a word of its own"] = {**make(), name: f"{words} {samples.marker()}"}
-    for name, more in _additions(operation, make()).items():
-        if not set(more) & set(told):
-            made[name] = {**make(), **more}
+    for name, row in _ADDITIONS.get(operation, {}).items():
+        members = changed_members(operation, row)
+        if not members & set(told) and ("account_type" not in members or "account_type" in make()):
+            made[name] = bodies(fixture, operation, row)[0]
     return made
 
 
@@ -64,37 +78,13 @@ def _sample(operation: str) -> str:
     return "payout_destination.bank_account" if kind == "payout_destination" else kind
 
 
-def _additions(operation: str, sample: Body) -> dict[str, Body]:
-    match TRAITS[operation].creates:
-        case "beneficiary":
-            company = {"company_name": f"Analytical Engines {samples.marker()}"}
-            return {
-                "beneficiary_type individual": {"beneficiary_type": "individual"},
-                "beneficiary_type business": {"beneficiary_type": "business", **company},
-                "names with a hyphen, of one letter and of several words": _NAMES,
-            }
-        case "payout_destination":
-            kinds = ("checking", "savings") if "account_type" in sample else ()
-            return {
-                **{
-                    f"is_default {str(default).lower()}": {"is_default": default} for default in (True, False)
-                },
-                **{f"account_type {kind}": {"account_type": kind} for kind in kinds},
-            }
-        case "payout" | "payin":
-            return {f"the amount {amount}": {"amount": amount} for amount in _AMOUNTS[operation]}
-        case "virtual_account":
-            return {"an address": {"address": samples.address("state")}}
-    return {}
-
-
 @check(RULE, operations=tuple(operation for operation in OPERATIONS if not TRAITS[operation].subset_of))
 def test_sound_bodies_are_accepted(ctx: CheckContext) -> None:
     """The sample is sent as it is, without each and without all of its optional fields, in other words, and
     with each listed choice. Where the server takes at least one of these, it takes them all."""
     operation = ctx.operation.id
     answers: list[tuple[str, Exchange]] = []
-    for what, body in bodies(created_in(ctx.run, operation), operation).items():
+    for what, body in sound_bodies(created_in(ctx.run, operation), operation).items():
         if not ctx.wanted(what):
             continue
         # A wallet of one pair can be had only once in an account, so that each has a place of its own.

@@ -25,13 +25,20 @@ from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
-from conformance.world.bodies import AcceptedBodies
-from conformance.world.creations import LETTERS, SIGNS
+from conformance.world.bodies import bodies
 from conformance.world.habits import eventually
 from conformance.world.lists import large_list
+from conformance.world.shapes import accepted_body, accepts
 
-#: Kinds of some of a beneficiary's destinations, by their places.
-_KINDS = {0: "default", 1: "wallet", 2: "IBAN", 3: "IBAN alone", 4: "unlabelled", 5: "letters and signs"}
+#: Position of a beneficiary's destination -> its row in the table of bodies.
+_KINDS = {
+    0: "the default",
+    1: "wallet",
+    2: "IBAN",
+    3: "IBAN alone",
+    4: "bank details without label",
+    5: "a label with signs",
+}
 
 #: More destinations than a list shows on a page by default.
 MANY = 11
@@ -72,9 +79,9 @@ def test_disable(ctx: CheckContext) -> None:
     bystander = Beneficiary(ctx, fixture)
     aside = unreliable(bystander.created, bystander.read("another beneficiary of the account"))
     people = {"a beneficiary": Beneficiary(ctx, fixture), "a changed beneficiary": Beneficiary(ctx, fixture)}
-    business = AcceptedBodies(ctx.run, "createBeneficiary")
-    if business.accepted("business"):
-        people["a business"] = Beneficiary(ctx, fixture, business.body("business", fixture))
+    if accepts(ctx.run, "createBeneficiary", "business"):
+        business = accepted_body(fixture, "createBeneficiary", "business")
+        people["a business"] = Beneficiary(ctx, fixture, business)
     paid = Beneficiary(ctx, fixture)
     bank = ctx.send(
         call("createPayoutDestination", paid.ids, ctx.run.bank_account(fixture)), "a destination of it"
@@ -248,20 +255,12 @@ def holds_destinations(exchanges: Sequence[Exchange], ids: Sequence[str]) -> str
 
 
 def _destination(
-    ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, shape: str = ""
+    ctx: CheckContext, fixture: AccountFixture, owner: Beneficiary, row: str = ""
 ) -> Exchange | None:
-    """A new destination of a beneficiary, of a shape or its default if the server takes it; None where it
-    refuses even the sample."""
-    bodies = [ctx.run.bank_account(fixture)]
-    if shape == "default":
-        bodies = [{**bodies[0], "is_default": True}, *bodies]
-    elif shape == "unlabelled":
-        bodies.insert(0, {name: value for name, value in bodies[0].items() if name != "label"})
-    elif shape == "letters and signs":
-        bodies.insert(0, {**bodies[0], "label": f"{LETTERS} {SIGNS} {samples.marker()}"})
-    elif shape:
-        bodies = [*AcceptedBodies(ctx.run, "createPayoutDestination").bodies(shape, fixture), *bodies]
-    for body in bodies:
+    """A new destination of a beneficiary, of a row of bodies if the server takes it; None where it refuses
+    even the sample."""
+    operation = "createPayoutDestination"
+    for body in [*(bodies(fixture, operation, row) if row else []), *bodies(fixture, operation)]:
         made = ctx.send(call("createPayoutDestination", owner.ids, body), "a destination to be shown")
         if made.succeeded and isinstance(made.get("id"), str):
             return made

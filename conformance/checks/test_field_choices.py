@@ -11,8 +11,8 @@ from conformance.contract.fields import documented, request_fields
 from conformance.contract.operations import response_schema
 from conformance.wire.messages import Exchange
 from conformance.world.account import call
-from conformance.world.bodies import AcceptedBodies
 from conformance.world.samples import marker
+from conformance.world.shapes import SHAPES, accepted_body, accepts
 
 #: A destination's response members -> the request fields that they show.
 _SHOWN = {
@@ -97,12 +97,11 @@ def test_address_without_a_member(ctx: CheckContext) -> None:
 def test_destination_fields_that_do_not_apply(ctx: CheckContext) -> None:
     """Records if destination fields that were not sent are null, absent or filled in."""
     invalid = DefectiveBodies(ctx)
-    shapes = AcceptedBodies(ctx.run, ctx.operation.id)
     required = response_schema(ctx.operation.id).get("required", ())
-    for shape in shapes.names:
-        if not shapes.accepted(shape) or shape == "SWIFT code":
+    for shape in SHAPES[ctx.operation.id]:
+        if not accepts(ctx.run, ctx.operation.id, shape) or shape == "SWIFT code":
             continue
-        body = shapes.body(shape, invalid.fixture)
+        body = accepted_body(invalid.fixture, ctx.operation.id, shape)
         answer = ctx.send(call(ctx.operation.id, invalid.ids, body), f"a destination, {shape}")
         if not answer.succeeded or not isinstance(answer.document, dict):
             continue

@@ -10,7 +10,7 @@ from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import request_fields
 from conformance.contract.rules import RULES
 from conformance.judge.forms import UNASSIGNED_CODES
-from conformance.world.bodies import by_shape
+from conformance.world.shapes import by_shape
 
 
 @check("fields.enum", UNTOUCHED, operations=RULES["fields.enum"].operations)

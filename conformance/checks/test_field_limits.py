@@ -15,7 +15,6 @@ from conformance.contract.rules import RULES
 from conformance.judge.expectations import Accepted, Sent, predicate
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import call
-from conformance.world.bodies import by_shape
 from conformance.world.corpora.fields import (
     FORMED,
     email,
@@ -25,6 +24,7 @@ from conformance.world.corpora.fields import (
     plain,
 )
 from conformance.world.run_context import refusal_of_valid
+from conformance.world.shapes import by_shape
 
 #: Letters of a short text.
 SHORT = 8

@@ -9,7 +9,8 @@ from conformance.checks.context import CheckContext
 from conformance.checks.side_effects import UNTOUCHED
 from conformance.contract.fields import Field, request_field, request_fields
 from conformance.contract.rules import RULES
-from conformance.world.bodies import AcceptedBodies, by_shape
+from conformance.world.bodies import bodies
+from conformance.world.shapes import by_shape
 
 #: Optional fields that another field's value may call for, with a valid value.
 _CALLED_FOR = {"company_name": "Analytical Engines", "network": "ethereum"}
@@ -87,7 +88,7 @@ def test_wallet_destination_without_network(ctx: CheckContext) -> None:
     with DefectiveBodies(ctx, "wallet") as engine:
         accepted = engine.valid()
         engine.run(cases.networks)
-        for body in AcceptedBodies(ctx.run, ctx.operation.id).bodies("wallet", engine.fixture):
+        for body in bodies(engine.fixture, ctx.operation.id, "wallet"):
             if body["currency"] != accepted["currency"]:
                 # The server may take no wallet of this currency at all, so that only acceptance tells.
                 del body["network"]

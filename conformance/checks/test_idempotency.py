@@ -10,7 +10,6 @@ from conformance.checks.context import CheckContext
 from conformance.checks.engine import Engine
 from conformance.checks.idempotency import (
     IdempotentRequest,
-    LongScene,
     changes_around,
     equivalent_bodies,
     further_originals,
@@ -30,6 +29,7 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import Exchange, to_json
 from conformance.wire.provenance import derive, new_key
 from conformance.world.run_context import refusal_of_valid
+from conformance.world.samples import with_long_texts
 
 CONFLICT = ("idempotency_error", "idempotency_key_conflict")
 INVALID = "invalid_idempotency_key"
@@ -275,7 +275,7 @@ def test_conflict_with_an_equivalent_body(ctx: CheckContext) -> None:
 def _long_original(ctx: CheckContext) -> IdempotentRequest:
     """An accepted request with long texts, or else with the sample's."""
     try:
-        return IdempotentRequest(ctx, own_place(ctx, LongScene))
+        return IdempotentRequest(ctx, own_place(ctx, with_long_texts))
     except Inconclusive:
         return IdempotentRequest(ctx)
 

@@ -19,6 +19,7 @@ from conformance.wire.messages import Call, Exchange
 from conformance.wire.provenance import new_key
 from conformance.world import samples
 from conformance.world.account import AccountFixture, unknown_like
+from conformance.world.bodies import bodies
 from conformance.world.cache import Key
 
 #: Operations whose answers are about destinations or the beneficiaries that have them.
@@ -46,9 +47,9 @@ class Vault:
     @property
     def numbers(self) -> list[tuple[str, str]]:
         """Field and value of every number that no answer may show."""
-        bodies = [creation.call.document for creation in self.created]
+        sent = [creation.call.document for creation in self.created]
         found = [
-            (name, body[name]) for body in bodies for name in HIDDEN_FIELDS if isinstance(body.get(name), str)
+            (name, body[name]) for body in sent for name in HIDDEN_FIELDS if isinstance(body.get(name), str)
         ]
         # A short number may stand anywhere by chance.
         return [(name, squeezed(value)) for name, value in found if len(value) >= 8]
@@ -62,11 +63,12 @@ def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
         "iban": samples.iban(),
         "wallet_address": run.samples.wallet_destinations()[0]["wallet_address"],
     }
-    for bodies in ([run.samples.bank_accounts()[-1]], run.samples.wallet_destinations(), [beside]):
-        for body in bodies:
-            made = ctx.send(
-                fixture.call("createPayoutDestination", body), "a destination whose number must stay hidden"
-            )
+    operation = "createPayoutDestination"
+    rows = [bodies(fixture, operation, name) for name in ("an IBAN", "wallet")]
+    for tries in (*rows, [beside]):
+        for body in tries:
+            attempt = fixture.call(operation, body)
+            made = ctx.send(attempt, "a destination whose number must stay hidden")
             if made.succeeded:
                 vault.created.append(made)
                 break

@@ -23,66 +23,11 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import MISSING, Exchange
 from conformance.world import samples
 from conformance.world.account import AccountFixture, call
-from conformance.world.bodies import AcceptedBodies
-from conformance.world.creations import LETTERS, LINES, SIGNS, grouped_phones
-from conformance.world.run_context import RunContext
-
-
-def changes(run: RunContext) -> dict[str, Body]:
-    """PATCH bodies by name: every field alone, then several at once. Where the target file says what this
-    server wants in a field, the new value is no other kind than that."""
-    word, sample, told = samples.marker(), run.samples.beneficiary(), run.samples.over("beneficiary")
-    elsewhere = {"address_line": "22 Other Road", "city": "Boston", "region": "MA", "postal_code": "02101"}
-    if "address" in told:
-        elsewhere = {"address_line": "22 Other Road"}
-    phone = sample["phone"]
-    single: Body = {
-        "title": "Dr",
-        "first_name": "Grace",
-        "middle_name": "Brewster",
-        "last_name": "Hopper",
-        "display_name": f"Grace Hopper {word}",
-        "email": f"{word}.{sample['email']}",
-        "phone": phone if "phone" not in told else phone[:-1] + ("4" if phone.endswith("3") else "3"),
-        "address": {**sample["address"], **elsewhere},
-        "tax_id": sample["tax_id"],
-        "country_code": sample["country_code"],
-        "note": f"changed {word}",
-    }
-    # What a server may want unique is new here as well.
-    other = run.samples.beneficiary()
-    several = {
-        **single,
-        "display_name": f"Grace B. Hopper {word}",
-        "email": f"several.{word}.{sample['email']}",
-        "phone": other["phone"] if "phone" not in told else single["phone"],
-        "tax_id": other["tax_id"],
-    }
-    return {**{name: {name: value} for name, value in single.items()}, "several fields": several}
-
+from conformance.world.bodies import NEW_VALUES, TOLERATED, bodies
+from conformance.world.shapes import accepted_body, accepts
 
 #: The name of the probes that change a business.
 _BUSINESS = "changes of a business"
-
-
-def _tolerated(run: RunContext) -> dict[str, Body]:
-    """Changes that a server may refuse: one that serves some countries or scripts only, and a front end that
-    takes no signs. What a server may want unique is new each time."""
-    sample = run.samples.beneficiary()
-    abroad = "GB" if sample["country_code"] != "GB" else "DE"
-    bodies: dict[str, Body] = {
-        "another country_code": {"country_code": abroad},
-        "fields in letters of several scripts": {"display_name": LETTERS, "note": LETTERS},
-        "a note with signs": {"note": f"{LETTERS} {SIGNS} {samples.marker()}"},
-        "a note of two lines": {"note": f"{samples.marker()}{LINES}"},
-        "a long note": {"note": f"{samples.marker()} {'0123456789' * 110}"},
-        "an address abroad": {
-            "address": {**samples.address("region"), "postal_code": "01067", "country": abroad}
-        },
-    }
-    if written := grouped_phones(sample["phone"]):
-        bodies["a phone number as people write it"] = {"phone": written[0]}
-    return bodies
 
 
 @dataclass(frozen=True)
@@ -99,24 +44,26 @@ class _Change:
 
 def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
     """The changes that the run wants, each with a new beneficiary."""
-    for name, body in changes(ctx.run).items():
+    for name in NEW_VALUES:
         if ctx.wanted(name):
+            body = bodies(fixture, ctx.operation.id, name)[0]
             yield _Change(name, name, body, Beneficiary(ctx, fixture))
-    shapes = AcceptedBodies(ctx.run, "createBeneficiary")
-    if ctx.wanted(_BUSINESS) and shapes.accepted("business"):
+    if ctx.wanted(_BUSINESS) and accepts(ctx.run, "createBeneficiary", "business"):
         company = {"company_name": f"Compilers {samples.marker()}"}
         for name, body, shape in (
             ("company_name", company, "business"),
             ("note of a business", {"note": "changed"}, "business"),
             ("beneficiary_type and company_name", {"beneficiary_type": "business", **company}, ""),
         ):
-            person = Beneficiary(ctx, fixture, shapes.body(shape, fixture) if shape else None)
+            created = accepted_body(fixture, "createBeneficiary", shape) if shape else None
+            person = Beneficiary(ctx, fixture, created)
             yield _Change(_BUSINESS, name, body, person)
-    bodies = _tolerated(ctx.run)
-    for name, trial in _tolerated(ctx.run).items():
-        if ctx.wanted(name):
+    for name in TOLERATED:
+        # Each time new: a server may want values unique.
+        tries = [body for _ in range(2) for body in bodies(fixture, ctx.operation.id, name)[:1]]
+        if tries and ctx.wanted(name):
             first, second = Beneficiary(ctx, fixture), Beneficiary(ctx, fixture)
-            yield _Change(name, name, bodies[name], second, (first, trial))
+            yield _Change(name, name, tries[1], second, (first, tries[0]))
 
 
 @check("beneficiary.update", "beneficiary.update-moves-updated")
@@ -281,8 +228,7 @@ def test_update_that_leaves_a_business_without_company_name(ctx: CheckContext) -
     """A PATCH that takes the company_name from a business, or makes a business of an individual without one,
     is refused, or leaves no business without it."""
     rule, fixture = "beneficiary.update-company-name", ctx.account(fresh=True)
-    shapes = AcceptedBodies(ctx.run, "createBeneficiary")
-    business = Beneficiary(ctx, fixture, shapes.body("business", fixture))
+    business = Beneficiary(ctx, fixture, accepted_body(fixture, "createBeneficiary", "business"))
     individual, turned = Beneficiary(ctx, fixture), {"beneficiary_type": "business"}
     for what, person, body in (
         ("company_name null on a business", business, {"company_name": None}),

@@ -15,7 +15,6 @@ from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.histories.explore import KINDS
 from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
-from conformance.fuzz.schema.own_values import UNIQUE
 from conformance.fuzz.stateful.executor import Driver
 from conformance.fuzz.stateful.model import Document, Filters, Payee
 from conformance.judge import pages, queries
@@ -26,7 +25,7 @@ from conformance.judge.oracle.requests import Path
 from conformance.load.process import LoadProcess
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
-from conformance.world.samples import marker
+from conformance.world.samples import UNIQUE, marker
 
 #: Races in one account before the next account: its lists stay short.
 RACES = 6

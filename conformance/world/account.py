@@ -16,6 +16,9 @@ from conformance.world.cache import Key, RunCache
 if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
 
+#: Members of a body that are to differ from the sample, made from it.
+Restyle = Callable[[dict[str, Any]], dict[str, Any]]
+
 #: Path parameter -> the fixture attribute that provides it.
 _PARAMETERS = ("customer_id", "account_id", "beneficiary_id", "virtual_account_id")
 
@@ -55,8 +58,10 @@ class AccountFixture:
         organization: str = "primary",
         account_id: str | None = None,
         customer_id: str | None = None,
+        restyle: Restyle | None = None,
     ) -> None:
         self.run = run
+        self._restyle = restyle
         self.client = run.client(organization)
         self._organization = organization
         self.customer_id = customer_id or self.client.organization.customer_id
@@ -149,7 +154,15 @@ class AccountFixture:
         return call(operation, self.ids(operation), body)
 
     def body(self, operation: str) -> dict[str, Any]:
-        """A valid body of an operation in this fixture."""
+        """A valid body of an operation in this fixture: the sample, restyled where the target file says
+        nothing of a member."""
+        body = self._sample(operation)
+        if self._restyle is None:
+            return body
+        told = {name for sample in self.run.target.samples.values() for name in sample}
+        return {**body, **{name: value for name, value in self._restyle(body).items() if name not in told}}
+
+    def _sample(self, operation: str) -> dict[str, Any]:
         samples = self.run.samples
         match TRAITS[operation].creates:
             case "account":

@@ -3,66 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import LeftOut
-from conformance.world.account import AccountFixture
+from conformance.world.account import AccountFixture, Restyle
 from conformance.world.read_only import NOT_MADE
-from conformance.world.samples import marker
+from conformance.world.samples import with_marks
 
 if TYPE_CHECKING:
     from conformance.world.run_context import RunContext
 
 
-class MarkedFixture(AccountFixture):
-    """A fixture whose free text fields all carry random words, which appear nowhere else by chance."""
-
-    #: Free text fields.
-    MARKED = (
-        "name",
-        "first_name",
-        "middle_name",
-        "last_name",
-        "display_name",
-        "note",
-        "label",
-        "account_name",
-        "description",
-    )
-
-    def body(self, operation: str) -> dict[str, Any]:
-        body = super().body(operation)
-        # What the target file says about a field is what its server wants there.
-        laid_over = {name for sample in self.run.target.samples.values() for name in sample}
-        for name in self.MARKED:
-            if isinstance(body.get(name), str) and name not in laid_over:
-                body[name] = f"{body[name][:40]} {marker()}"
-        if isinstance(body.get("address"), dict) and "address" not in laid_over:
-            body["address"] = {**body["address"], "address_line": f"1 {marker()} Street"}
-        return body
-
-
-#: Purpose -> the kind of its fixture. A part may follow a slash: "authentication/createWallet" is another
-#: account than "authentication".
-PURPOSES: Mapping[str, type[AccountFixture]] = {
+#: Purpose -> how the bodies of its fixture differ from the samples. A part may follow a slash:
+#: "authentication/createWallet" is another account than "authentication".
+PURPOSES: Mapping[str, Restyle | None] = {
     # Requests that read, or that must be refused.
-    "shared": AccountFixture,
+    "shared": None,
     # Payouts: the account with funds that the target names, else the shared one.
-    "payouts": AccountFixture,
+    "payouts": None,
     # Resources whose number does not matter.
-    "created": AccountFixture,
+    "created": None,
     # Reads that must have something to show.
-    "populated": AccountFixture,
+    "populated": None,
     # Requests of section 5.
-    "authentication": AccountFixture,
+    "authentication": None,
     # Bodies with one defect.
-    "invalid bodies": AccountFixture,
+    "invalid bodies": None,
     # Odd requests, some of which may be accepted.
-    "hostile": AccountFixture,
+    "hostile": None,
     # Resources that other organizations and accounts must not see.
-    "tenant": MarkedFixture,
-    "sibling tenant": MarkedFixture,
+    "tenant": with_marks,
+    "sibling tenant": with_marks,
 }
 
 #: Purposes for which a run that creates nothing takes the shared account.
@@ -84,7 +56,7 @@ class Accounts:
         payouts, in the account with funds.
 
         Raises KeyError for an unknown purpose, LeftOut where the run creates nothing."""
-        kind = PURPOSES[purpose.partition("/")[0]]
+        restyle = PURPOSES[purpose.partition("/")[0]]
         funded = self._run.target.primary.funded_account_id if owner == "primary" else None
         if purpose == "payouts" and funded is not None:
             if fresh and not self._run.read_only:
@@ -97,16 +69,16 @@ class Accounts:
         if self._run.read_only and (fresh or purpose not in ("shared", "tenant", "sibling tenant")):
             raise LeftOut(f"this needs an account of its own, and {NOT_MADE}")
         if fresh:
-            return self._new(kind, owner)
+            return self._new(restyle, owner)
         if (purpose, owner) not in self._kept:
-            self._kept[purpose, owner] = self._new(kind, owner)
+            self._kept[purpose, owner] = self._new(restyle, owner)
         return self._kept[purpose, owner]
 
-    def _new(self, kind: type[AccountFixture], owner: str) -> AccountFixture:
-        primary = self._run.target.primary
+    def _new(self, restyle: Restyle | None, owner: str) -> AccountFixture:
         if owner == "cousin":
-            return kind(self._run, customer_id=primary.other_customer_id)
-        return kind(self._run, owner)
+            other = self._run.target.primary.other_customer_id
+            return AccountFixture(self._run, customer_id=other, restyle=restyle)
+        return AccountFixture(self._run, owner, restyle=restyle)
 
     def forget(self, purpose: str) -> None:
         """Lets the next request for a purpose make another account."""

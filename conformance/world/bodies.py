@@ -1,61 +1,206 @@
-"""The kinds of valid bodies that an operation takes, and which of them the server under test accepts.
+"""Valid bodies: one table, operation -> name -> changes of the operation's sample.
 
-Which bank details a destination needs, and in which currency a wallet destination is, is not shown
-(section 2.10): what the server takes is found out once and remembered for the run.
+A row has bodies to try, the likeliest first: where a server may refuse one (bank details, section 2.10; other
+scripts, signs and currencies), the next one is plainer. Checks, lists and generated requests choose rows by
+name; the body of a row that the server accepts is found out once in a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from conformance.contract.fields import Field
+from conformance.contract.fields import request_fields
 from conformance.contract.traits import TRAITS
 from conformance.judge.findings import Inconclusive
-from conformance.wire.messages import Exchange
-from conformance.world import samples
-from conformance.world.account import AccountFixture, call
-from conformance.world.accounts import purpose_of
-from conformance.world.cache import Key
-from conformance.world.run_context import RunContext, refusal_of_valid
+from conformance.wire.messages import MISSING
+from conformance.world.account import AccountFixture, call, identifier
+from conformance.world.samples import (
+    LETTERS,
+    LINES,
+    LONGEST,
+    OTHER_CURRENCIES,
+    SIGNS,
+    address,
+    digits,
+    grouped_phones,
+    iban,
+    marker,
+)
 
 Body = dict[str, Any]
 
+#: Changed members: a value, MISSING for a member that is left out, or a function of the sample.
+Changes = Mapping[str, Any]
 
-#: Operation and shape -> which of the shape's bodies the server accepts.
-_ACCEPTED = Key[int]("the body that is accepted")
+#: Bodies to try: changes of the sample, or what a function makes in a fixture.
+Row = Sequence[Changes] | Callable[[AccountFixture], list[Body]]
 
+_DIGITS = "0123456789"
 
-def _sample(operation: str) -> Callable[[AccountFixture], list[Body]]:
-    return lambda fixture: [fixture.body(operation)]
-
-
-def _business(fixture: AccountFixture) -> list[Body]:
-    body = fixture.run.samples.beneficiary()
-    company = f"Analytical Engines {samples.marker()}"
-    return [{"company_name": company, **body, "beneficiary_type": "business"}]
+#: The row of the operation's own sample, which every operation has.
+SAMPLE = "sample"
 
 
-def _individual(fixture: AccountFixture) -> list[Body]:
-    body = fixture.run.samples.beneficiary()
-    return [{**body, "beneficiary_type": "individual"}]
+# ---------------------------------------------------------------------- values
+
+
+def _marked(text: str) -> Callable[[Body], str]:
+    return lambda _: f"{text} {marker()}"
+
+
+_WITH_SIGNS = _marked(f"{LETTERS} {SIGNS}")
+
+
+def _longest(name: str) -> Callable[[Body], str]:
+    return lambda sample: str(sample.get(name, "")).ljust(LONGEST, "x")
+
+
+def _email(_: Body) -> str:
+    # Before the @ capitals make another address, and a plus sign is none of a query's spaces.
+    return f"Grace.Hopper+{marker()}@example.org"
+
+
+def _abroad(sample: Body) -> str:
+    """A country that is not the one that the sample's payouts go to."""
+    return "DE" if sample.get("country_code") != "DE" else "US"
+
+
+def _address_abroad(sample: Body) -> Body:
+    # A postal code is no number; the country is not where the money goes.
+    return {**address("region"), "city": "Dresden", "postal_code": "01067", "country": _abroad(sample)}
+
+
+def _foreign_street(sample: Body) -> Body:
+    return {**sample["address"], "address_line": LETTERS, "city": LETTERS}
+
+
+def _long_address(sample: Body) -> Body:
+    """An address longer than the lines of bank forms, in a place in Wales."""
+    city = "Llanfairpwllgwyngyllgogerychwyrndrobwllllantysiliogogogoch"
+    return {**sample["address"], "address_line": "Old Station Road 1, " * 6 + "Building 7", "city": city}
+
+
+# ---------------------------------------------------------------------- beneficiaries
+
+
+_NAMES = {"title": "Dr", "first_name": "Grace", "middle_name": "Brewster", "last_name": "Hopper"}
+
+#: Another person than the sample's. British authorities keep the first of these telephone numbers free.
+_PERSON = {
+    "beneficiary_type": "individual",
+    **_NAMES,
+    "phone": lambda _: f"+44207946{digits(4)}",
+    "tax_id": lambda _: f"00AB{digits(5)}",
+}
+
+_LONDON = {
+    "country_code": "GB",
+    "address": {
+        "address_line": "10 High Street",
+        "city": "London",
+        "region": "Greater London",
+        "postal_code": "SW1A 2AA",
+        "country": "GB",
+    },
+}
+
+_BUSINESS = {"company_name": _marked("Analytical Engines"), "beneficiary_type": "business"}
+
+_PARTNERSHIP = {"beneficiary_type": "business", "company_name": _marked("Dombey & Son's")}
+
+_FOREIGN = {
+    **dict.fromkeys(("first_name", "middle_name", "last_name", "display_name", "note"), LETTERS),
+    "title": LETTERS[:3],
+}
+
+_FOREIGN_FIRM = {**_FOREIGN, "beneficiary_type": "business", "company_name": LETTERS}
+
+
+def _apostrophes(fixture: AccountFixture) -> list[Body]:
+    body = {**fixture.body("createBeneficiary"), "first_name": "D'Arcy", "middle_name": "Null"}
+    body["last_name"] = "O'Brien"
+    return [*({**body, "phone": phone} for phone in grouped_phones(body["phone"])), body]
+
+
+def _new_values(fixture: AccountFixture) -> Body:
+    """Another value of every field of a beneficiary; of the same kind, where the target file names one."""
+    samples, word = fixture.run.samples, marker()
+    sample, told = samples.beneficiary(), samples.over("beneficiary")
+    street = {"address_line": "22 Other Road"}
+    if "address" not in told:
+        street |= {"city": "Boston", "region": "MA", "postal_code": "02101"}
+    phone = sample["phone"]
+    if "phone" in told:
+        phone = phone[:-1] + ("4" if phone.endswith("3") else "3")
+    return {
+        **_NAMES,
+        "display_name": f"Grace Hopper {word}",
+        "email": f"{word}.{sample['email']}",
+        "phone": phone,
+        "address": {**sample["address"], **street},
+        "tax_id": sample["tax_id"],
+        "country_code": sample["country_code"],
+        "note": f"changed {word}",
+    }
+
+
+def _new_value(name: str) -> Row:
+    return lambda fixture: [{name: _new_values(fixture)[name]}]
+
+
+#: Updates that a server may refuse: one that serves some countries or scripts only, or a front end.
+TOLERATED: Mapping[str, Row] = {
+    "another country_code": [{"country_code": _abroad}],
+    "fields in letters of several scripts": [{"display_name": LETTERS, "note": LETTERS}],
+    "a note with signs": [{"note": _WITH_SIGNS}],
+    "a note of two lines": [{"note": lambda _: f"{marker()}{LINES}"}],
+    "a long note": [{"note": lambda _: f"{marker()} {_DIGITS * 110}"}],
+    "an address abroad": [{"address": _address_abroad}],
+    "a phone number as people write it": lambda fixture: [
+        {"phone": phone} for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
+    ],
+}
+
+#: Updates of one field each, and of all of them.
+NEW_VALUES: Mapping[str, Row] = {
+    **{
+        field.name: _new_value(field.name)
+        for field in request_fields("updateBeneficiary")
+        if field.name not in ("beneficiary_type", "company_name")
+    },
+    "several fields": lambda fixture: [
+        {**_new_values(fixture), "display_name": f"Grace B. Hopper {marker()}"}
+    ],
+}
+
+
+# ---------------------------------------------------------------------- destinations
 
 
 def _iban(fixture: AccountFixture) -> list[Body]:
     """The accepted bank details with an IBAN beside, then an account that has only an IBAN."""
-    run, body = fixture.run, fixture.body("createPayoutDestination")
+    body = fixture.body("createPayoutDestination")
     if "iban" in body:
         return [body]
-    return [{**body, "iban": samples.iban(), "swift_code": "DEUTDEFF"}, run.samples.bank_accounts()[-1]]
+    return [{**body, "iban": iban(), "swift_code": "DEUTDEFF"}, *_european(fixture)]
+
+
+def _european(fixture: AccountFixture) -> list[Body]:
+    return fixture.run.samples.bank_accounts()[-1:]
 
 
 def _swift(fixture: AccountFixture) -> list[Body]:
-    """Bank details with a SWIFT code: those with an IBAN, then the accepted ones."""
     return [*_iban(fixture), {**fixture.body("createPayoutDestination"), "swift_code": "DEUTDEFF"}]
 
 
+def _long_swift(fixture: AccountFixture) -> list[Body]:
+    changes = {"iban": iban(), "swift_code": "COBADEFFXXX"}
+    return [{**body, **changes} for body in _european(fixture) if "swift_code" in body]
+
+
 def _numbered(fixture: AccountFixture) -> list[Body]:
-    """Bank details with an account number."""
     body = fixture.body("createPayoutDestination")
     if "account_number" in body:
         return [body]
@@ -63,119 +208,193 @@ def _numbered(fixture: AccountFixture) -> list[Body]:
 
 
 def _iban_alone(fixture: AccountFixture) -> list[Body]:
-    """Bank details with an IBAN and no account number."""
     return [account for account in fixture.run.samples.bank_accounts() if "account_number" not in account]
+
+
+def _savings(fixture: AccountFixture) -> list[Body]:
+    body = fixture.body("createPayoutDestination")
+    savings = {**body, "account_type": "savings"}
+    return [{**savings, "routing_number": "011401533"}, savings] if "account_type" in body else []
 
 
 def _wallet(fixture: AccountFixture) -> list[Body]:
     return fixture.run.samples.wallet_destinations()
 
 
-#: operationId -> the name of a shape -> the bodies to try for it, the likeliest first.
-_SHAPES: Mapping[str, Mapping[str, Callable[[AccountFixture], list[Body]]]] = {
-    "createBeneficiary": {"individual": _individual, "business": _business},
-    # The body is that of the sample; what it changes is an individual.
-    "updateBeneficiary": {"individual": _sample("updateBeneficiary")},
+def _other_network(fixture: AccountFixture) -> list[Body]:
+    changes = {"network": "polygon", "is_default": True, "label": MISSING}
+    return [changed(body, changes) for body in _wallet(fixture)]
+
+
+# ---------------------------------------------------------------------- payouts
+
+
+def _paid_abroad(fixture: AccountFixture) -> list[Body]:
+    with contextlib.suppress(Inconclusive):
+        beneficiary = identifier(fixture.create("createBeneficiary"))
+        return _payouts_to(fixture, beneficiary, [*_european(fixture), fixture.run.bank_account(fixture)])
+    return []
+
+
+def _paid_to_wallet(fixture: AccountFixture) -> list[Body]:
+    with contextlib.suppress(Inconclusive):
+        # The text wants a code of ISO 4217, also where the money goes to a wallet.
+        return _payouts_to(fixture, fixture.beneficiary_id, _wallet(fixture), "USD")
+    return []
+
+
+def _payouts_to(
+    fixture: AccountFixture, beneficiary: str, destinations: list[Body], currency: str = ""
+) -> list[Body]:
+    """A payout to the first of these destinations of a beneficiary that the server accepts, in a currency or
+    in the destination's."""
+    ids = {"account_id": fixture.account_id, "beneficiary_id": beneficiary}
+    for details in destinations:
+        attempt = call("createPayoutDestination", ids, details)
+        made = fixture.run.send(fixture.client, attempt, "a destination of another kind, to pay to")
+        code = currency or made.get("currency")
+        if made.succeeded and isinstance(code, str):
+            payout = fixture.run.samples.payout(beneficiary, identifier(made), code)
+            return [{**payout, "currency": code}]
+    return []
+
+
+# ---------------------------------------------------------------------- virtual accounts, wallets, payins
+
+
+def _other_currencies(operation: str) -> Row:
+    def make(fixture: AccountFixture) -> list[Body]:
+        body = fixture.body(operation)
+        return [{**body, "currency": code} for code in OTHER_CURRENCIES if code != body["currency"]]
+
+    return make
+
+
+def _pair(index: int) -> Row:
+    return lambda fixture: [
+        fixture.run.samples.wallet(index) for _ in fixture.run.samples.wallet_pairs[index : index + 1]
+    ]
+
+
+# ---------------------------------------------------------------------- the table
+
+
+#: operationId -> name -> bodies to try, the likeliest first.
+BODIES: Mapping[str, Mapping[str, Row]] = {
+    "createAccount": {
+        "a name in letters of several scripts": [{"name": _marked(LETTERS)}],
+        "a name with signs": [{"name": _marked(SIGNS)}],
+        "letters and signs": [{"name": _WITH_SIGNS}],
+        "the longest name": [{"name": _longest("name")}],
+    },
+    "createBeneficiary": {
+        "individual": [{"beneficiary_type": "individual"}],
+        "business": [_BUSINESS],
+        "required fields only": [
+            {field.name: MISSING for field in request_fields("createBeneficiary") if not field.required}
+        ],
+        # A business may well have neither title nor middle name.
+        "type business": [
+            {**_PARTNERSHIP, "title": MISSING, "middle_name": MISSING},
+            _PARTNERSHIP,
+            _BUSINESS,
+        ],
+        "another person": [{**_PERSON, **_LONDON, "email": _email}, {**_PERSON, "email": _email}, _PERSON],
+        "letters of several scripts": [
+            {**_FOREIGN_FIRM, "address": _foreign_street},
+            _FOREIGN_FIRM,
+            _FOREIGN,
+        ],
+        "an address abroad": [{"address": _address_abroad}],
+        "names with apostrophes": _apostrophes,
+        "signs": [{"display_name": SIGNS, "note": SIGNS + LINES}, {"display_name": SIGNS, "note": SIGNS}],
+        "a long note": [{"note": _DIGITS * 110, "address": _long_address}, {"note": _DIGITS * 110}],
+        "names with a hyphen, of one letter and of several words": [
+            {"first_name": "Anne-Marie", "middle_name": "J", "last_name": "van der Berg"}
+        ],
+    },
+    "updateBeneficiary": {
+        # The body is that of the sample; what it changes is an individual.
+        "individual": lambda fixture: [fixture.body("updateBeneficiary")],
+        **NEW_VALUES,
+        **TOLERATED,
+    },
     "createPayoutDestination": {
         "bank account": _numbered,
         "IBAN": _iban,
         "IBAN alone": _iban_alone,
         "SWIFT code": _swift,
         "wallet": _wallet,
+        "bank details without label": [{"label": MISSING}],
+        "the default": [{"is_default": True}],
+        "no default": [{"is_default": False}],
+        "account_type checking": [{"account_type": "checking"}],
+        "account_type savings": [{"account_type": "savings"}],
+        "a savings account": _savings,
+        "an IBAN": _european,
+        "a SWIFT code of eleven characters": _long_swift,
+        "a label with signs": [{"label": _WITH_SIGNS}],
+        "a long label": [{"label": lambda _: f"{marker()} {_DIGITS * 60}"}],
+        "the longest label": [{"label": _longest("label")}],
+        "a wallet": _wallet,
+        "a wallet on another network, without label": _other_network,
+    },
+    "createPayout": {
+        "the amount 1": [{"amount": "1"}],
+        "the amount 1.1": [{"amount": "1.1"}],
+        "no note": [{"note": MISSING}],
+        "a note with letters and signs": [
+            {"note": f"{LETTERS} {SIGNS}{LINES}"},
+            {"note": f"{LETTERS} {SIGNS}"},
+        ],
+        "a long note": [{"note": _DIGITS * 50}],
+        "another beneficiary and currency": _paid_abroad,
+        "a wallet to pay to": _paid_to_wallet,
+    },
+    "createVirtualAccount": {
+        "an address": [{"address": address("state")}],
+        "another currency": _other_currencies("createVirtualAccount"),
+        "a label with letters and signs": [{"label": _WITH_SIGNS}],
+        "the longest label": [{"label": _longest("label")}],
+        "the sample's currency once more": [{}],
+    },
+    "createWallet": {
+        "another pair (2)": _pair(1),
+        "another pair (3)": _pair(2),
+        "a label with letters and signs": [{"label": _WITH_SIGNS}],
+        "the longest label": [{"label": _longest("label")}],
+    },
+    "createPayin": {
+        "the amount 10": [{"amount": "10"}],
+        "the amount 10.1": [{"amount": "10.1"}],
+        "no description": [{"description": MISSING}],
+        "another currency": _other_currencies("createPayin"),
+        "another payment method": [{"payment_method": "card"}],
     },
 }
 
 
-#: (operationId, field) -> the shape of body in which the field means something, where it is not the sample.
-_SHAPE_OF = {
-    ("createBeneficiary", "company_name"): "business",
-    **{
-        ("createPayoutDestination", name): shape
-        for name, shape in {
-            "account_number": "bank account",
-            "account_name": "bank account",
-            "routing_number": "bank account",
-            "account_type": "bank account",
-            "iban": "IBAN",
-            "swift_code": "SWIFT code",
-            "network": "wallet",
-            "wallet_address": "wallet",
-        }.items()
-    },
-}
+def changed(body: Body, changes: Changes, sample: Body | None = None) -> Body:
+    """A body with some members changed; functions among these are called with a sample, or the body."""
+    values = {name: value(sample or body) if callable(value) else value for name, value in changes.items()}
+    return {name: value for name, value in {**body, **values}.items() if value is not MISSING}
 
 
-#: operationId -> the shapes beside the sample in which all fields of the sample's shape mean something, too.
-OTHER_SHAPES: Mapping[str, tuple[str, ...]] = {
-    "createBeneficiary": ("individual", "business"),
-    "updateBeneficiary": ("individual",),
-    "createPayoutDestination": ("IBAN alone", "wallet"),
-}
+def changed_members(operation: str, name: str) -> set[str]:
+    """The members that a row's first body changes; none where a function makes it."""
+    row = BODIES[operation][name]
+    return set() if callable(row) else set(row[0])
 
 
-def shape_of(operation: str, name: str) -> str:
-    """The shape of body in which a field means something; of several, the first to try it in."""
-    return _SHAPE_OF.get((operation, name), "sample")
+def bodies(fixture: AccountFixture, operation: str, name: str = SAMPLE) -> list[Body]:
+    """New bodies of a row to try in a fixture; none where this server has no such row.
 
-
-def by_shape(operation: str, fields: Iterable[Field]) -> dict[str, list[Field]]:
-    """The fields of an operation's body by the shape of body in which each means something."""
-    shapes: dict[str, list[Field]] = {}
-    for field in fields:
-        shapes.setdefault(shape_of(operation, field.name), []).append(field)
-    return shapes
-
-
-class AcceptedBodies:
-    """Valid bodies of one operation, by shape; the shape "sample" is the suite's own sample, which every
-    operation has. What the server refused for lack of fitting bank details is not a failure."""
-
-    def __init__(self, run: RunContext, operation: str) -> None:
-        self.run = run
-        self.operation = operation
-
-    @property
-    def names(self) -> list[str]:
-        """All shapes but the sample."""
-        return list(_SHAPES.get(self.operation, {}))
-
-    def bodies(self, shape: str, fixture: AccountFixture) -> list[Body]:
-        """New bodies to try for a shape. Raises KeyError for a shape that the operation does not have."""
-        make = _sample(self.operation) if shape == "sample" else _SHAPES[self.operation][shape]
-        return make(fixture)
-
-    def body(self, shape: str, fixture: AccountFixture) -> Body:
-        """A new body of a shape as this server has accepted it; raises Inconclusive when it accepts none."""
-        return self.bodies(shape, fixture)[self._accepted(shape)]
-
-    def accepted(self, shape: str) -> bool:
-        """Whether this server accepts a shape."""
-        try:
-            self._accepted(shape)
-        except Inconclusive:
-            return False
-        return True
-
-    def _accepted(self, shape: str) -> int:
-        return self.run.cache.get(_ACCEPTED.of(f"{self.operation} {shape}"), lambda: self._try(shape))
-
-    def _try(self, shape: str) -> int:
-        """Which body of a shape the server accepts; raises Inconclusive when it accepts none."""
-        # A wallet of one pair can be made only once in an account; what is updated should not be shared.
-        alone = TRAITS[self.operation].once or bool(TRAITS[self.operation].changes)
-        fixture = self.run.account(purpose_of(self.operation), fresh=alone)
-        last: Exchange | None = None
-        ids = fixture.ids(self.operation)
-        for index, body in enumerate(self.bodies(shape, fixture)):
-            attempt = call(self.operation, ids, body)
-            purpose = f"does this server accept the valid {_named(shape, body)}?"
-            last = self.run.send(fixture.client, attempt, purpose)
-            if last.succeeded:
-                return index
-        if last is None:
-            raise Inconclusive(f"there is no sample of the shape {shape}")
-        raise refusal_of_valid(last)
-
-
-def _named(shape: str, body: Body) -> str:
-    return f"{shape} in {body['currency']}" if isinstance(body.get("currency"), str) else shape
+    Raises KeyError for a name that the operation does not have."""
+    if name == SAMPLE:
+        return [fixture.body(operation)]
+    row = BODIES[operation][name]
+    if callable(row):
+        return row(fixture)
+    whole = TRAITS[operation].subset_of
+    sample = fixture.body(whole or operation)
+    return [changed({} if whole else sample, changes, sample) for changes in row]

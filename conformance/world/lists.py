@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import Expectation
 from conformance.judge.findings import Inconclusive
@@ -19,12 +19,11 @@ from conformance.wire.clock import wait_past
 from conformance.wire.messages import Call, Exchange
 from conformance.wire.pages import page_of, query, walk
 from conformance.world.account import AccountFixture, call
-from conformance.world.bodies import AcceptedBodies
+from conformance.world.bodies import Body, bodies
 from conformance.world.cache import Key
-from conformance.world.creations import LETTERS, SIGNS
 from conformance.world.habits import eventually, only_own, waited
 from conformance.world.run_context import RunContext, refusal_of_valid
-from conformance.world.samples import OTHER_CURRENCIES, address, marker
+from conformance.world.shapes import SHAPES, accepted_body, accepts
 
 #: Elements of a small list, more than a page of the default size, and of a large one, more than any page.
 SMALL, LARGE = 12, 101
@@ -48,8 +47,6 @@ _EXAMPLES = (
     ("ethereum", "polygon", "bitcoin", "solana_devnet"),
 )
 
-Body = dict[str, Any]
-
 #: Refusals after which a server is taken to have a limit, or to know only a fixed few.
 _MOST_REFUSALS = 3
 
@@ -69,8 +66,23 @@ class Planned:
     known: bool = False
 
 
-#: The greatest length of a label or a name (section 8).
-_LONGEST = 255
+#: Position in a small list of destinations -> the row of the table of bodies.
+_DESTINATION_ROWS = {
+    0: "the default",
+    1: "bank details without label",
+    2: "wallet",
+    3: "IBAN",
+    4: "a label with signs",
+    5: "the longest label",
+    7: "IBAN alone",
+    8: "wallet",
+}
+
+#: Position in a small list of virtual accounts -> the row; those at odd positions have other currencies.
+_VIRTUAL_ACCOUNT_ROWS = {2: "the longest label", 4: "a label with letters and signs", 6: "an address"}
+
+#: Position among the accounts of a customer -> the row.
+_ACCOUNT_ROWS = {0: "the longest name", 1: "letters and signs"}
 
 
 @dataclass
@@ -173,7 +185,7 @@ def large_list(run: RunContext, operation: str, count: int = LARGE) -> ListFixtu
 
 
 def _fill(run: RunContext, operation: str, count: int) -> ListFixture:
-    AcceptedBodies(run, ADDS_TO[operation]).accepted("sample")
+    accepts(run, ADDS_TO[operation])
     fixture = run.account(fresh=True)
     list_fixture = ListFixture(fixture.call(operation))
     while len(list_fixture.created) < count and list_fixture.add(run, fixture, ADDS_TO[operation]):
@@ -215,7 +227,7 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     )
     there = page.total if page and page.total is not None else LARGE
     for index in range(max(_OWN_ACCOUNTS, min(LARGE - there, LARGE))):
-        _add_one(run, fixture, list_fixture, _account(fixture, index))
+        _add_one(run, fixture, list_fixture, _planned(fixture, "createAccount", _ACCOUNT_ROWS.get(index)))
         if len(list_fixture.created) <= index:
             break
     if run.target.primary.other_customer_id is not None:
@@ -225,14 +237,6 @@ def _fill_accounts(run: RunContext) -> ListFixture:
     if run.target.secondary is not None:
         _add_stranger(list_fixture, run.account(owner="secondary"), "createAccount", "another organization's")
     return list_fixture
-
-
-def _account(fixture: AccountFixture, index: int) -> Planned:
-    """An account, the first two of them with names that a list could damage."""
-    body = fixture.body("createAccount")
-    if index == 0:
-        return _long(fixture, "account", body, "name")
-    return Planned(_lettered(body, "name"), body, "letters and signs") if index == 1 else Planned(body)
 
 
 def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation: str, whose: str) -> None:
@@ -251,7 +255,7 @@ def _add_stranger(list_fixture: ListFixture, fixture: AccountFixture, operation:
 
 def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     """The three lists of one account, filled together so that all wait for the server's clock at once."""
-    AcceptedBodies(run, "createPayoutDestination").accepted("sample")
+    accepts(run, "createPayoutDestination")
     fixture = run.account(fresh=True)
     made: dict[str, ListFixture | Inconclusive] = {}
     plans: dict[str, list[Planned]] = {}
@@ -309,42 +313,36 @@ def _add_one(run: RunContext, fixture: AccountFixture, list_fixture: ListFixture
     list_fixture.refusals += not list_fixture.add(run, fixture, operation, planned.plain or planned.body)
 
 
+def _planned(fixture: AccountFixture, operation: str, row: str | None, known: bool = False) -> Planned:
+    """An element of a row of the table of bodies, or of the sample. A label or name that the target file
+    gives stays as it is."""
+    body = fixture.body(operation)
+    told = fixture.run.samples.over(OPERATIONS[operation].resource)
+    if row is None or (row.startswith("the longest ") and row.rpartition(" ")[2] in told):
+        return Planned(body, known=known)
+    if row not in SHAPES.get(operation, ()):
+        return Planned(bodies(fixture, operation, row)[0], body, row, known)
+    if not accepts(fixture.run, operation, row):
+        return Planned(body)
+    return Planned(accepted_body(fixture, operation, row), body, row)
+
+
 def _destinations(fixture: AccountFixture) -> Iterator[Planned]:
     """Payout destinations of all kinds that the server accepts."""
-    shapes = AcceptedBodies(fixture.run, "createPayoutDestination")
-    plain = [fixture.body("createPayoutDestination") for _ in range(SMALL)]
-    special: dict[int, tuple[str, Body]] = {0: ("default", {**plain[0], "is_default": True})}
-    special[1] = ("unlabelled", {name: value for name, value in plain[1].items() if name != "label"})
-    special[4] = ("letters and signs", _lettered(plain[4], "label"))
-    special[5] = ("long label", {**plain[5], "label": str(plain[5].get("label", "")).ljust(_LONGEST, "x")})
-    for index, shape in ((2, "wallet"), (3, "IBAN"), (7, "IBAN alone"), (8, "wallet")):
-        if shapes.accepted(shape):
-            special[index] = (shape, shapes.body(shape, fixture))
-    for index, body in enumerate(plain):
-        if index in special:
-            kind, other = special[index]
-            yield Planned(other, body, kind)
-        else:
-            yield Planned(body)
+    for index in range(SMALL):
+        yield _planned(fixture, "createPayoutDestination", _DESTINATION_ROWS.get(index))
 
 
 def _virtual_accounts(fixture: AccountFixture) -> Iterator[Planned]:
     """Virtual accounts in several currencies, where the server knows more than one."""
-    usual = fixture.body("createVirtualAccount").get("currency")
-    others = [currency for currency in OTHER_CURRENCIES if currency != usual]
+    create = "createVirtualAccount"
     for index in range(SMALL):
-        body = fixture.body("createVirtualAccount")
-        if index == 2:
-            yield _long(fixture, "virtual_account", body)
-        elif index == 4:
-            yield Planned(_lettered(body, "label"), body, "letters and signs")
-        elif index == 6:
-            yield Planned({**body, "address": address("state")}, body, "address")
-        elif index % 2 == 0:
-            yield Planned(body)
+        if index % 2 == 0:
+            yield _planned(fixture, create, _VIRTUAL_ACCOUNT_ROWS.get(index))
         else:
-            currency = others[index // 2 % len(others)]
-            yield Planned({**body, "currency": currency}, body, currency)
+            others = bodies(fixture, create, "another currency")
+            body = others[index // 2 % len(others)]
+            yield Planned(body, fixture.body(create), body["currency"])
 
 
 def _wallets(fixture: AccountFixture) -> Iterator[Planned]:
@@ -354,27 +352,12 @@ def _wallets(fixture: AccountFixture) -> Iterator[Planned]:
     more = [("BTC", "bitcoin"), *((example, other) for other in _EXAMPLES[1] for example in _EXAMPLES[0])]
     if samples.over("wallet").get("pairs"):
         more = []
-    for currency, network in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
-        body = {**samples.wallet(), "currency": currency, "network": network}
-        if (currency, network) == known[0]:
-            yield _long(fixture, "wallet", body)
-        elif (currency, network) == known[-1]:
-            yield Planned(_lettered(body, "label"), body, "letters and signs", known=True)
-        else:
-            yield Planned(body, known=(currency, network) in known)
-
-
-def _lettered(body: Body, name: str) -> Body:
-    """The body with letters and signs in a text that are easily damaged."""
-    return {**body, name: f"{LETTERS} {SIGNS} {marker()}"}
-
-
-def _long(fixture: AccountFixture, kind: str, body: Body, name: str = "label") -> Planned:
-    """An element whose label or name is as long as it may be, which a list could cut off."""
-    if name in fixture.run.samples.over(kind):
-        return Planned(body, known=kind == "wallet")
-    long = {**body, name: str(body[name]).ljust(_LONGEST, "x")}
-    return Planned(long, body, f"long {name}", known=kind == "wallet")
+    for pair in [*known[:SMALL], *dict.fromkeys(pair for pair in more if pair not in known)]:
+        row = {known[-1]: "a label with letters and signs", known[0]: "the longest label"}.get(pair)
+        planned = _planned(fixture, "createWallet", row, pair in known)
+        changes = dict(zip(("currency", "network"), pair, strict=True))
+        plain = planned.plain and {**planned.plain, **changes}
+        yield replace(planned, body={**planned.body, **changes}, plain=plain)
 
 
 def _add_strangers(run: RunContext, fixture: AccountFixture, list_fixtures: dict[str, ListFixture]) -> None:

@@ -14,14 +14,70 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
+from conformance.contract.fields import FREE_TEXT
 from conformance.judge.effects import plain
 from conformance.target.file import Target
 from conformance.wire.provenance import register
 
 DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 
+#: Letters of several scripts that no Unicode normal form changes, and signs that HTML, SQL, shells and JSON
+#: escape.
+LETTERS = "Zo\u0436 \u540d\u524d \u0398\u03ad\u03c3\u03b7"
+SIGNS = 'O\'Neil & Co <b>"#1"</b> 50% \\ / ; {x}'
+
+#: A line feed and a tab.
+LINES = "\n\tNext line"
+
+#: The greatest length of a label or a name (section 8).
+LONGEST = 255
+
 #: Fiat currencies tried, in this order, where a check needs one that differs from the sample's.
 OTHER_CURRENCIES = ("USD", "EUR", "GBP")
+
+
+#: Fields any letter of which may change: a title may be one of a list, the holder of an account not.
+FREE = (*FREE_TEXT, "account_name")
+
+#: Members of bodies whose values a server may want unique.
+UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
+
+#: Valid values of fields whose syntax leaves no room for a changed character.
+ALTERNATIVES: Mapping[str, tuple[str, ...]] = {
+    "title": ("Mr", "Ms"),
+    "account_type": ("savings", "checking"),
+    "routing_number": ("026009593", "021000021"),
+    "swift_code": ("COBADEFF", "DEUTDEFF"),
+    "country": ("CA", "FR"),
+    "country_code": ("CA", "FR"),
+    "currency": ("USD", "EUR"),
+    "payment_method": ("card", "bank_transfer"),
+    "type": ("wallet", "bank_account"),
+    "beneficiary_type": ("individual", "business"),
+    "network": ("polygon", "ethereum"),
+}
+
+
+def other_value(name: str, value: str) -> str | None:
+    """Another value of a field, as valid as this one, as far as that can be known; None if there is none."""
+    if name in ALTERNATIVES:
+        return next(alternative for alternative in ALTERNATIVES[name] if alternative != value)
+    if name == "email":
+        local, at, domain = value.partition("@")
+        return other_end(local) + at + domain
+    if name == "iban":
+        return iban()
+    if name in (*FREE, "phone", "tax_id", "account_number", "amount", "wallet_address"):
+        return other_end(value)
+    return None
+
+
+def other_end(text: str) -> str:
+    """The text with another last character of the same kind, and so of the same length."""
+    if not text:
+        return "x"
+    first, second = ("1", "2") if text[-1].isdigit() else ("x", "y")
+    return text[:-1] + (first if text[-1] != first else second)
 
 
 #: What all marks of a run begin with: six hexadecimal digits behind `cf`.
@@ -87,6 +143,37 @@ def tax_id(number: int) -> str:
     area, rest = divmod(number * _TAX_ID_STEP % _TAX_IDS, 99 * 9999)
     group, serial = divmod(rest, 9999)
     return f"{100 + area}{group + 1:02d}{serial + 1:04d}"
+
+
+def grouped_phones(phone: Any) -> list[str]:
+    """An American telephone number as people write it, in two ways; none where it is another's."""
+    if not (isinstance(phone, str) and len(phone) == 12 and phone.startswith("+1")):
+        return []
+    area, exchange, line = phone[2:5], phone[5:8], phone[8:]
+    return [f"+1 ({area}) {exchange}-{line}", f"+1 {area} {exchange} {line}"]
+
+
+def with_marks(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The free texts of a body with random words, which appear nowhere else by chance."""
+    changes: dict[str, Any] = {
+        name: f"{body[name][:40]} {marker()}" for name in FREE if isinstance(body.get(name), str)
+    }
+    if isinstance(body.get("address"), dict):
+        changes["address"] = {**body["address"], "address_line": f"1 {marker()} Street"}
+    return changes
+
+
+#: A letter outside Latin-1: an encoding that lacks it writes it like any other.
+LETTER = "\u0436"
+
+
+def with_long_texts(body: Mapping[str, Any]) -> dict[str, Any]:
+    """The texts of a body so long that a server which compares a part of them misses something."""
+    return {
+        name: f"{body[name]} {'and so on ' * 20}{LETTER} {marker()}"
+        for name in ("name", "label", "note", "description")
+        if isinstance(body.get(name), str)
+    }
 
 
 class Amounts:

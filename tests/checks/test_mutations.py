@@ -19,7 +19,8 @@ from conformance.judge.findings import Verdict
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.wire.messages import Exchange
 from conformance.world.accounts import purpose_of
-from conformance.world.bodies import AcceptedBodies
+from conformance.world.bodies import SAMPLE
+from conformance.world.shapes import SHAPES, accepted_body
 from tests.support.mutations import Mutating, Mutation, mutations
 from tests.support.runs import run_on
 
@@ -67,20 +68,19 @@ READ_BY = {"createVirtualAccount": "getVirtualAccount", "createBeneficiary": "ge
 def valid_answers(operation: str) -> Iterator[Exchange]:
     """Answers of an operation that between them show all it can show."""
     run = run_on()
-    shapes = AcceptedBodies(run, operation)
-    for shape in ("sample", *shapes.names):
+    for shape in (SAMPLE, *SHAPES.get(operation, ())):
         fixture = run.account(purpose_of(operation), fresh=True)
         if OPERATIONS[operation].is_list or "beneficiary_id" in OPERATIONS[operation].path_parameters:
             for kind in ("bank account", "IBAN", "wallet"):
                 fixture.create(
                     "createPayoutDestination",
-                    AcceptedBodies(run, "createPayoutDestination").body(kind, fixture),
+                    accepted_body(fixture, "createPayoutDestination", kind),
                 )
             fixture.create("createVirtualAccount")
             fixture.create("createWallet")
         if operation == "getAccountBalances":
             fixture = run.account("payouts")
-        body = shapes.body(shape, fixture) if OPERATIONS[operation].request_schema else None
+        body = accepted_body(fixture, operation, shape) if OPERATIONS[operation].request_schema else None
         yield run.send(run.client(), fixture.call(operation, body), f"a valid {operation}")
 
 

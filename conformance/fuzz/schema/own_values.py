@@ -13,10 +13,7 @@ from typing import Any
 
 from conformance.contract.fields import request_fields
 from conformance.judge.oracle.bodies import UNSTATED_LENGTH, ValidBody
-from conformance.world.samples import marker
-
-#: Members of bodies whose values a server may want unique.
-UNIQUE = frozenset({"name", "label", "tax_id", "email", "phone", "account_number", "iban", "wallet_address"})
+from conformance.world.samples import UNIQUE, marker
 
 
 def renewed(valid: ValidBody, body: bytes, fresh: Mapping[str, Any]) -> tuple[ValidBody, bytes]:

@@ -9,12 +9,12 @@ from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.engine.seeds import derive
 from conformance.fuzz.exploration import FuzzSettings
 from conformance.fuzz.schema.operation_fixtures import OperationFixtures
-from conformance.fuzz.schema.own_values import UNIQUE
 from conformance.fuzz.stateful.executor import Driver, elsewhere
 from conformance.fuzz.stateful.model import Document
 from conformance.judge.findings import Finding, Inconclusive
 from conformance.judge.oracle import ValidBody
 from conformance.world.run_context import RunContext
+from conformance.world.samples import UNIQUE
 
 #: Steps of one example.
 STEPS = 20

@@ -12,6 +12,7 @@ import argparse
 import contextlib
 import itertools
 import json
+import random
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,7 +36,7 @@ from tests.variants.hurry import hurried
 #: Requests that a probe is taken to cost which sends none of its own: it may stand for another's.
 LEAST = 0.25
 
-#: Where what faults trip is kept.
+#: File of the probes that faults trip.
 STORE = Path("reports/plan.jsonl")
 
 #: Rounds of looking for a better choice.
@@ -89,7 +90,7 @@ class Trips:
 
 
 def tripped(store: Path, processes: int) -> dict[str, Trips]:
-    """What faults trip, by their ids, of each kind one at least; what the store lacks is tried."""
+    """Probes that faults trip, by ids of faults: one of each kind; runs those that the store lacks."""
     found: dict[str, Trips] = {}
     for line in store.read_text("utf-8").splitlines() if store.exists() else ():
         # The last line may have been cut short.
@@ -100,6 +101,8 @@ def tripped(store: Path, processes: int) -> dict[str, Trips]:
     faults = selection.each_kind(list(selection.by_id().values()))
     there = {(fault.rule, fault.kind) for name in found for fault in [selection.by_id()[name]]}
     work = [fault.id for fault in faults if (fault.rule, fault.kind) not in there]
+    # A choice that is made before all are tried rests on kinds of every rule.
+    random.Random(0).shuffle(work)
     with store.open("a", encoding="utf-8") as file:
         for identifier, trips in pool.mapped(meet, work, processes, "faults"):
             found[identifier] = trips
@@ -111,7 +114,7 @@ def tripped(store: Path, processes: int) -> dict[str, Trips]:
 
 @hurried()
 def meet(identifier: str) -> Trips:
-    """What a fault trips. Where no check of its own sees a broken rule of every response, others are tried,
+    """Runs a fault; returns the probes it trips. Where no own check sees an invariant broken, others run,
     the cheapest first, until one does."""
     fault = selection.by_id()[identifier]
     own = checks_of(fault.rule, fault.operation)
@@ -160,7 +163,7 @@ def caught_by(trips: Mapping[str, Trips]) -> dict[Unit, set[Kind]]:
 
 @dataclass
 class Sent:
-    """What a test sends: requests, creations and payouts, and requests by probe; `left_out` says that it was
+    """Requests, creations and payouts of a test, and requests by probe; `left_out` says that it was
     run without some of its probes."""
 
     numbers: list[int]
@@ -169,7 +172,7 @@ class Sent:
 
 
 def measure(tests: Mapping[Test, Collection[str]] | None = None) -> dict[Test, Sent]:
-    """What tests with some of their probes send in one run on the reference server; None is all of all."""
+    """Counts the requests of tests with some of their probes on one reference server; None: all tests."""
     run, found = run_on(), dict[Test, Sent]()
     run.pause = lambda seconds: None
     with hurried():
@@ -184,7 +187,7 @@ def measure(tests: Mapping[Test, Collection[str]] | None = None) -> dict[Test, S
 
 
 def generated() -> dict[Test, list[int]]:
-    """What each part of the generated requests sends, creates and pays out."""
+    """Counts requests, creations and payouts of each part of the generated requests."""
     load_tests()
     run, found = run_on(), dict[Test, list[int]]()
     for exploration in EXPLORATIONS.values():
@@ -209,7 +212,7 @@ def _since(before: list[int], run: RunContext) -> list[int]:
 
 @dataclass
 class Choice:
-    """What all tests send, in the order of a run, and what those of a quick run send, with their probes."""
+    """The order of all tests with their requests, and the tests of a quick run with their probes."""
 
     order: list[Test]
     sent: Mapping[Test, Sent]

@@ -1,4 +1,4 @@
-"""What tests ask for by name: servers, runs and worlds of their own, made by tests/support/."""
+"""Fixtures: servers, runs and worlds, made by tests/support/."""
 
 from __future__ import annotations
 

@@ -86,6 +86,6 @@ def days(name: str) -> int:
 
 
 def _samples(config: pytest.Config) -> bool:
-    """Whether the run is of the whole folder, unnarrowed."""
+    """Returns True for a run of the whole folder, unnarrowed."""
     whole = [Path(argument).resolve() for argument in config.args] == [TESTS]
     return whole and os.environ[DAY] != "all" and not config.option.keyword

@@ -20,7 +20,7 @@ class Field:
     nullable: bool = False
     #: Applies to some types of a payout destination only, and may be null or absent in others.
     sometimes: bool = False
-    #: What an identifier begins with.
+    #: Prefix of its identifiers.
     prefix: str = ""
     #: The greatest length, from the tables and section 8.
     limit: int | None = None

@@ -1,4 +1,4 @@
-"""What the tests of pages share: an opened page, and the results of a run with failures."""
+"""Opened pages, and the results of a run with failures."""
 
 from __future__ import annotations
 

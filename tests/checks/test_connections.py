@@ -21,7 +21,7 @@ from conformance.target.file import build
 from conformance.wire.transport import FRESH
 from conformance.world.run_context import RunContext
 from tests.support.runs import broken, run_on
-from tests.support.wire import Wire, as_request, wire
+from tests.support.wire import as_request, rendered, wire
 
 #: One that creates, one that lists: with their races.
 OPERATIONS = {"createVirtualAccount", "listVirtualAccounts"}
@@ -34,27 +34,21 @@ ANSWERS, IDLE = 10, 0.02
 Sends = Callable[[socket.socket, Response, int], object]
 
 
-def written(response: Response, version: bytes = b"HTTP/1.1") -> bytes:
-    """An answer as bytes."""
-    headers = b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
-    return b"%s %d X\r\n%s\r\n%s" % (version, response.status, headers, response.body)
-
-
 def few_answers(connection: socket.socket, response: Response, number: int) -> bool:
     """Closes after so many answers, without `Connection: close`."""
-    connection.sendall(written(response))
+    connection.sendall(rendered(response))
     return number < ANSWERS
 
 
 def until_idle(connection: socket.socket, response: Response, number: int) -> None:
     """Closes when nothing comes for a moment."""
-    connection.sendall(written(response))
+    connection.sendall(rendered(response))
     connection.settimeout(IDLE)
 
 
 def in_the_old_way(connection: socket.socket, response: Response, number: int) -> bool:
     """Speaks HTTP/1.0: the end of the connection is that of the body."""
-    connection.sendall(written(response.with_header(b"content-length", None), b"HTTP/1.0"))
+    connection.sendall(rendered(response.with_header(b"content-length", None), b"HTTP/1.0"))
     return False
 
 
@@ -65,23 +59,21 @@ def early_and_packed(connection: socket.socket, response: Response, number: int)
     body = gzip.compress(response.body, mtime=0)
     response = response.with_header(b"content-length", b"%d" % len(body))
     packed = replace(response.with_header(b"content-encoding", b"gzip"), body=body)
-    connection.sendall(early + written(packed))
+    connection.sendall(early + rendered(packed))
 
 
 @pytest.mark.parametrize("sends", [few_answers, until_idle, in_the_old_way, early_and_packed])
 def test_conforming_ways_to_answer_are_no_violation(sends: Sends) -> None:
     reference, seeded = new_server()
-    servers: list[Wire] = []
     answered: Counter[int] = Counter()
 
     def reply(connection: socket.socket, index: int) -> object:
-        response = reference.handle(as_request(servers[0].requests[index]))
+        response = reference.handle(as_request(server.requests[index]))
         answered[id(connection)] += 1
         return sends(connection, response, answered[id(connection)])
 
     blamed = []
     with wire(reply) as server:
-        servers.append(server)
         run = RunContext(build(target_tables(seeded, server.url), "closing"))
         for check, operation in plan(operations=OPERATIONS):
             blamed += [
@@ -127,7 +119,7 @@ class BreaksOffReads(BreaksOff):
 
 @pytest.mark.parametrize("kind", [BreaksOff, BreaksOffReads])
 def test_answers_that_break_off_break_no_other_rule(kind: type[BreaksOff]) -> None:
-    """What was created without being told is in lists, and nobody else's."""
+    """Resources whose answer was lost are in lists, and belong to nobody else."""
     run = run_on(transport=kind)
     blamed: dict[str, Finding] = {}
     for check, operation in plan(operations={*OPERATIONS, "createBeneficiary"}):

@@ -93,7 +93,7 @@ class OtherNamesFirst(Behaviour):
 
 @hurried()
 def test_account_that_a_look_showed_is_not_new_whatever_the_order() -> None:
-    """What comes first in a list that has no order is no effect, though new accounts seem to be first."""
+    """The first element of a list without an order is no effect, though new accounts seem to be first."""
     customer = CustomerWithManyAccounts(OtherNamesFirst)
     run, fixture = customer.run, customer.fixture
     customer.send(fixture.call("createAccount", {"name": "Another"}), "an account without a mark")

@@ -35,7 +35,7 @@ FIRST = (
     "test_lists",
 )
 
-#: What the specification leaves to the server: operation, path and kind of mutation.
+#: Mutations that the specification leaves to the server: operation, path and kind.
 OPEN = [
     re.compile(pattern)
     for pattern in (
@@ -104,7 +104,7 @@ def checks_of(operation: str) -> list[Check]:
 
 
 def caught(mutation: Mutation, checks: list[Check]) -> bool:
-    """Whether some rule is seen broken on a server that answers so."""
+    """Returns True where some rule is seen broken on a server that answers so."""
     run = run_on(transport=lambda server: Mutating(InProcessTransport(server), mutation))
     runs = [(check, mutation.operation) for check in checks]
     if reader := READ_BY.get(mutation.operation):

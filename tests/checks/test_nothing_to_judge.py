@@ -50,7 +50,7 @@ OF_ELEMENTS = {
 
 
 def about_nothing(rule: str, operation: str) -> bool:
-    """Whether a rule says only of what is not there how it must be."""
+    """Returns True for a rule that is only about values which the server does not have."""
     if OPERATIONS[operation].is_list:
         return rule in OF_ELEMENTS or rule.startswith("format.")
     return (rule, operation) in {
@@ -71,7 +71,7 @@ CELLS = [
 
 @pytest.fixture(scope="module")
 def cases() -> dict[tuple[str, str], Case]:
-    """What the checks of these rules, and the rules of every response, come to where nothing is there."""
+    """Cases of these rules on a server that has nothing."""
     with hurried():
         run = run_on(NothingThere())
         results = Ledger.of_catalogue(run.target)

@@ -38,7 +38,7 @@ def filled() -> RunContext:
 
 
 def verdicts(run: RunContext, check: str, operation: str) -> set[Verdict]:
-    """What a check comes to."""
+    """The verdicts of a check."""
     with hurried():
         findings, _ = run_check(load_checks()[check], operation, run)
     return {finding.verdict for finding in findings}

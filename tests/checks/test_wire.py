@@ -16,13 +16,12 @@ import pytest
 from conformance.checks import plan
 from conformance.checks.check import run_check
 from conformance.contract import signing
-from conformance.reference.messages import Request
 from conformance.reference.seed import Seeded, new_server, target_tables
 from conformance.target.file import build
 from conformance.wire.messages import MANGLES, Exchange
 from conformance.wire.mutations import NAME_CASES
 from conformance.world.run_context import RunContext
-from tests.support.wire import Received, Wire, wire
+from tests.support.wire import Received, as_request, rendered, wire
 
 PREFIX = "/gateway"
 
@@ -36,30 +35,15 @@ OPERATIONS = (
 )
 
 
-def parsed(received: Received) -> Request:
-    headers = [
-        (name, value.strip())
-        for name, _, value in (line.partition(b":") for line in received.head.split(b"\r\n")[1:])
-    ]
-    return Request(received.line.split(b" ", 1)[0].decode(), received.target, headers, received.body)
-
-
 @pytest.fixture(scope="module", params=OPERATIONS)
 def wired(request: pytest.FixtureRequest) -> tuple[RunContext, Seeded, list[Received]]:
-    """All checks of an operation; what the suite recorded and what came over the wire."""
+    """Runs all checks of an operation; gives the suite's record and the requests that arrived."""
     reference, seeded = new_server(prefix=PREFIX)
-    servers: list[Wire] = []
 
-    def reply(connection: socket.socket, index: int) -> bool:
-        response = reference.handle(parsed(servers[0].requests[index]))
-        head = b"HTTP/1.1 %d X\r\n" % response.status + b"".join(
-            b"%s: %s\r\n" % pair for pair in response.headers
-        )
-        connection.sendall(head + b"\r\n" + response.body)
-        return True
+    def reply(connection: socket.socket, index: int) -> None:
+        connection.sendall(rendered(reference.handle(as_request(server.requests[index]))))
 
     with wire(reply, PREFIX) as server:
-        servers.append(server)
         run = RunContext(build(target_tables(seeded, server.url), "wire"))
         for check, operation in plan(operations={request.param}):
             run_check(check, operation, run)
@@ -80,8 +64,13 @@ def test_what_is_recorded_is_what_was_sent(wired: tuple[RunContext, Seeded, list
         for exchange in run.record.values()
     )
     seen = Counter(
-        (parsed(request).method.encode(), request.target, tuple(parsed(request).headers), request.body)
-        for request in received
+        (
+            request.method.encode(),
+            request.target,
+            tuple(request.headers),
+            request.body,
+        )
+        for request in map(as_request, received)
     )
     # Where a request was sent several times, the record keeps the last one.
     assert wanted - seen == Counter()

@@ -18,43 +18,18 @@ from conformance.report.comparison import compare
 from conformance.report.comparison_formats import comparison_html, comparison_pages
 from conformance.report.html import html
 from tests.ecosystem import tools
-from tests.support.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import REPLAY, document, exchange, finding, keep, whole_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 AXE = tools.MODULES / "axe-core" / "axe.min.js"
 
-#: How pages are looked at: width, colours, and whether all that is folded is opened.
+#: Width and colours of a page, and True where all that is folded is opened.
 LOOKS: dict[str, tuple[int, Literal["light", "dark"], bool]] = {
     "light": (1280, "light", False),
     "dark, opened": (1280, "dark", True),
     "narrow, opened": (400, "light", True),
-}
-
-
-#: A replay file, of which the report makes a script.
-REPLAY: dict[str, Any] = {
-    "path": "replays/walk.json",
-    "replay": {
-        "format": 2,
-        "rule": "list.walk",
-        "operation": "listWallets",
-        "expected": "every element once",
-        "got": "one twice",
-        "steps": [
-            {
-                "id": "1",
-                "organization": "primary",
-                "method": "GET",
-                "target": "/v1/accounts/acc_1/wallets",
-                "purpose": "the first page",
-                "answered": {"status": 200},
-            }
-        ],
-        "expectation": {"predicate": "accepted", "expected": "the list: accepted (2xx)", "parameters": {}},
-        "judged": ["1"],
-    },
 }
 
 
@@ -70,7 +45,7 @@ def broken() -> Ledger:
             Verdict.FAILED,
             further=["one more", long],
             exchanges=[4, 5],
-            replay=REPLAY["path"],
+            replay="replays/walk.json",
         ),
         finding("list.echo", "listWallets", Verdict.INCONCLUSIVE),
         finding("list.empty", "listWallets", Verdict.ERROR, summary="a check raised"),
@@ -92,7 +67,7 @@ def broken() -> Ledger:
 def pages() -> dict[str, str]:
     """The pages by name, as their texts."""
     good, bad = document(whole_run()), document(broken(), options={"target": "server.toml", "-m": "not fuzz"})
-    bad = replace(bad, replays={REPLAY["path"]: REPLAY["replay"]})
+    bad = replace(bad, replays={"replays/walk.json": REPLAY})
     assert "as a Python script" in html(bad)
 
     long = "a-rather-long-name-of-an-implementation"

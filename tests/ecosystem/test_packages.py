@@ -1,4 +1,4 @@
-"""What a fresh machine installs for the tests of this folder."""
+"""Packages that a fresh machine installs for the tests of this folder."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ BLOCKS: dict[str, str] = dict(re.findall(r"^```(\w+)\n(.*?)^```$", PAGE, re.MULT
 
 @dataclass(frozen=True)
 class Language:
-    """How a client on the page becomes a program.
+    """A program that a client on the page becomes.
 
     `main` is its main program: with the argument `sign` it reads lines of secret, method, target, timestamp,
     nonce and body (secret and body in hexadecimal, - for an empty body) and prints the signature of each;

@@ -1,4 +1,4 @@
-"""Where the tools are that the tests in this folder try, and how they are run."""
+"""Paths and commands of the tools that the tests in this folder try."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def npm(tool: str, *arguments: object, folder: Path, check: bool = True) -> subp
 
 
 def javascript(program: str, *arguments: object, folder: Path) -> str:
-    """What a program prints; it finds the modules that package.json names."""
+    """Output of a program that finds the modules of package.json."""
     path = folder / "program.mjs"
     path.write_text(program, "utf-8")
     with_modules(folder)

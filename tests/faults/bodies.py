@@ -9,17 +9,10 @@ from typing import Any
 
 from conformance.reference.context import Context
 from conformance.reference.fields import FIELDS
+from tests.support.reference_world import ADDRESS
 
 from .catalogue import Faulty, fault, faults, hook
 from .crashes import BODY_OPERATIONS
-
-ADDRESS = {
-    "address_line": "1 Main Street",
-    "city": "New York",
-    "region": "NY",
-    "postal_code": "10001",
-    "country": "US",
-}
 
 #: What a server takes for a field when it should refuse what was sent.
 INSTEAD: dict[str, Any] = {

@@ -82,7 +82,7 @@ class Outcome:
         return self.ledger.sent
 
     def shows(self, fault: Fault) -> bool:
-        """Whether the fault was seen: its rule broken, or not judged because of one that breaks with it."""
+        """Returns True where its rule is broken, or not judged because of a rule that breaks with it."""
         cell = (fault.rule, fault.operation)
         cause = self.kept_from.get(cell, "")
         return cell in self.broken or (cause in fault.also and (cause, fault.operation) in self.broken)
@@ -107,7 +107,7 @@ def checks_of(rule: str, operation: str) -> list[Check]:
 
 @hurried()
 def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wanted = everything) -> Outcome:
-    """What checks find on a server, invariants included, with the probes that are wanted."""
+    """Runs checks on a new server, with the probes that are wanted; invariants included."""
     run, outcome = run_on_fault(behaviour), Outcome()
     run.wanted = wanted
     for check, operation in checks:
@@ -119,7 +119,7 @@ def judge(behaviour: Behaviour, checks: Iterable[tuple[Check, str]], wanted: Wan
 
 @hurried()
 def catch(fault: Fault) -> Outcome:
-    """What the checks of a fault's own rule find on it.
+    """Runs the checks of a fault's own rule on it.
 
     An invariant is tried on the checks that cite it, on the operation's valid call, and then on all
     checks of the operation, until one exchange has shown it broken.

@@ -205,21 +205,24 @@ class BalancesOfTheCustomer(Faulty):
         return [self.balance(ctx, held) for account in accounts for held in ctx.store.balances(account["id"])]
 
 
+#: The balance of a currency that an account does not have.
+EMPTY_BALANCE = {
+    "currency": "USD",
+    "currency_type": "fiat",
+    "available_balance": "0.00",
+    "pending_payout": "0.00",
+    "pending_payin": "0.00",
+    "total_balance": "0.00",
+    "updated_at": "2026-01-01T00:00:00Z",
+}
+
+
 @fault("balances.of-account")
 class CurrencyTwice(Faulty):
     """A currency has two balances."""
 
     def account_balances(self, ctx: Context, record: Record) -> dict[str, Any]:
         document = super().account_balances(ctx, record)
-        made = document["balances"][:1] or [
-            {
-                "currency": "USD",
-                "currency_type": "fiat",
-                "available_balance": "0.00",
-                "pending_payout": "0.00",
-                "pending_payin": "0.00",
-                "total_balance": "0.00",
-                "updated_at": self.timestamp_text(ctx, ctx.now),
-            }
-        ]
+        empty = {**EMPTY_BALANCE, "updated_at": self.timestamp_text(ctx, ctx.now)}
+        made = document["balances"][:1] or [empty]
         return {**document, "balances": [*made, *made, *document["balances"][1:]]}

@@ -15,7 +15,7 @@ from tests.specification import ANSWERS, RESOURCES
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import paid_to_wallet
 from .formats import document
-from .resources import Shows, showing
+from .resources import EMPTY_BALANCE, Shows, showing
 
 #: operationId -> a member and a value which is not that of a new resource.
 INITIAL: dict[str, list[tuple[str, Any]]] = {
@@ -23,22 +23,7 @@ INITIAL: dict[str, list[tuple[str, Any]]] = {
     for operation in OPERATION_SETS["create"]
 }
 INITIAL["createPayin"] = []
-INITIAL["createAccount"] += [
-    (
-        "balances",
-        [
-            {
-                "currency": "USD",
-                "currency_type": "fiat",
-                "available_balance": "0.00",
-                "pending_payout": "0.00",
-                "pending_payin": "0.00",
-                "total_balance": "0.00",
-                "updated_at": "2026-01-01T00:00:00Z",
-            }
-        ],
-    )
-]
+INITIAL["createAccount"] += [("balances", [EMPTY_BALANCE])]
 INITIAL["createBeneficiary"] += [("verified", True), ("beneficiary_type", "business")]
 INITIAL["createPayoutDestination"] += [("is_default", True)]
 INITIAL["createPayout"] += [

@@ -1,4 +1,4 @@
-"""What a server may want unique is new in every request that it must accept, and nothing else changes."""
+"""Values that a server may want unique are new in every request that it must accept; nothing else changes."""
 
 from __future__ import annotations
 

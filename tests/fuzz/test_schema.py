@@ -48,7 +48,7 @@ def requests(seed: int) -> list[tuple[str | None, str, bytes | None, str | None]
 
 
 def _stable(call: Call) -> tuple[str | None, str, bytes | None, str | None]:
-    """What of a call the seed decides: ids, keys, markers and amounts of samples are new each time."""
+    """The part of a call that the seed decides: ids, keys, marks and amounts of samples are always new."""
     try:
         document = {**call.document, "description": "", "name": ""}
         if re.fullmatch("1[0-9][.][0-9]{2}", str(document.get("amount"))):
@@ -168,7 +168,7 @@ class RefusesPayins(Behaviour):
 
 
 class ReadsSoon(ReadsBehind):
-    """What is new is there for reads a tenth of a second later."""
+    """New resources are there for reads a tenth of a second later."""
 
     behind = 100_000
 

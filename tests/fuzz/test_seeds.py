@@ -16,7 +16,7 @@ _RANDOM = re.compile(r"cf[0-9a-f]{16}|[a-z]+_[0-9a-z]{24}|\+?[0-9]{9,}|[0-9a-f]{
 
 
 def sent(exploration: str, part: str, seed: int) -> list[tuple[str | None, str, str, int | None]]:
-    """What a part sends to a new server, without what is random, and what it is answered."""
+    """Requests of a part to a new server, without random values, and their answers."""
     with hurried():
         run = new_run(VARIANTS[0])
         EXPLORATIONS[exploration].function(run, part, FuzzSettings(seed, 3))

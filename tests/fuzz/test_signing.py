@@ -2,74 +2,30 @@
 
 from __future__ import annotations
 
-import hmac
 import socket
-import threading
 from collections.abc import Iterator
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 import pytest
 import requests
 
 from conformance.contract import signing
 from conformance.wire.signers import RequestsSigner
+from tests.support.wire import OK, wire
 
 SECRET = "secret_for_tests"
 
 
-class RawServer:
-    """Checks signatures over the bytes of the socket, without any HTTP library in between."""
-
-    def __init__(self) -> None:
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self._serve, daemon=True).start()
-
-    def _serve(self) -> None:
-        while True:
-            try:
-                connection, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self._talk, args=(connection,), daemon=True).start()
-
-    def _talk(self, connection: socket.socket) -> None:
-        # Whatever goes wrong closes the connection, so that no client waits for an answer for ever.
-        with connection, connection.makefile("rwb") as stream:
-            self._answer(cast(BinaryIO, stream))
-
-    def _answer(self, stream: BinaryIO) -> None:
-        while line := stream.readline():
-            method, target, _ = line.rstrip(b"\r\n").split(b" ")
-            headers = {}
-            while (header := stream.readline()) not in (b"\r\n", b""):
-                name, _, value = header.partition(b":")
-                headers[name.lower()] = value.strip()
-            if headers.get(b"transfer-encoding") == b"chunked":
-                body = b"".join(_chunks(stream))
-            else:
-                body = stream.read(int(headers.get(b"content-length", b"0")))
-            string = method + target + headers[b"x-timestamp"] + headers[b"x-nonce"] + body
-            expected = hmac.new(SECRET.encode(), string, "sha256").hexdigest().encode()
-            status = b"200 OK" if expected == headers[b"x-signature"] else b"401 Unauthorized"
-            stream.write(
-                b"HTTP/1.1 " + status + b"\r\nContent-Length: 2\r\nContent-Type: application/json\r\n\r\n{}"
-            )
-            stream.flush()
-
-
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    while size := int(stream.readline(), 16):
-        yield stream.read(size)
-        stream.readline()
-    stream.readline()
-
-
 @pytest.fixture
-def server() -> Iterator[RawServer]:
-    server = RawServer()
-    yield server
-    server.listener.close()
+def url() -> Iterator[str]:
+    """A server that answers 200 where the signature is that of the bytes on the socket, else 401."""
+
+    def reply(connection: socket.socket, index: int) -> None:
+        right = server.requests[index].signed_by(SECRET.encode())
+        connection.sendall(OK if right else OK.replace(b"200 OK", b"401 Unauthorized"))
+
+    with wire(reply) as server:
+        yield server.url
 
 
 DOCUMENT = {
@@ -103,7 +59,7 @@ DOCUMENT = {
 }
 
 
-def test_generated_requests_are_accepted(server: RawServer) -> None:
+def test_generated_requests_are_accepted(url: str) -> None:
     import hypothesis
     import schemathesis
     from hypothesis import HealthCheck, Phase
@@ -118,7 +74,6 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
     operation = found.ok()
     signer, session, statuses = RequestsSigner("key", SECRET), requests.Session(), []
     session.trust_env = False
-    base = f"http://127.0.0.1:{server.port}"
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
 
         @hypothesis.seed(1)
@@ -133,7 +88,7 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
         def send(case: schemathesis.Case[Any]) -> None:
             statuses.append(
                 session.request(
-                    **case.as_transport_kwargs(base_url=base), auth=signer, allow_redirects=False, timeout=10
+                    **case.as_transport_kwargs(base_url=url), auth=signer, allow_redirects=False, timeout=10
                 ).status_code
             )
 
@@ -142,7 +97,7 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "url",
+    "target",
     [
         "/%zz",
         "/a%2fb?x=%20&x=&y",
@@ -154,10 +109,8 @@ def test_generated_requests_are_accepted(server: RawServer) -> None:
     ],
 )
 @pytest.mark.parametrize("body", [None, b"", b"\xff\x00", "\u00e9\u4e2d", {"form": "\u00e9"}])
-def test_odd_requests_are_accepted(server: RawServer, url: str, body: Any) -> None:
-    answer = requests.post(
-        f"http://127.0.0.1:{server.port}{url}", data=body, auth=RequestsSigner("key", SECRET), timeout=10
-    )
+def test_odd_requests_are_accepted(url: str, target: str, body: Any) -> None:
+    answer = requests.post(f"{url}{target}", data=body, auth=RequestsSigner("key", SECRET), timeout=10)
     assert answer.status_code == 200
 
 

@@ -1,4 +1,4 @@
-"""What a hostile server does in the place of the right answer, each as a function of one turn."""
+"""Behaviours of hostile servers in the place of the right answer, each a function of one turn."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ _LATER = (
     Mode("204 for changes", BROKEN, "http.success-json", does.without_a_word),
 )
 
-#: What happens to the run itself, on a server that keeps to the rules.
+#: Events that befall the run itself, on a server that keeps to the rules.
 _RUNS = (
     Mode("disk full", frozenset({3}), "No space left on device", meddling="disk full"),
     Mode("two runs in one folder", frozenset({0}), "", meddling="twice"),

@@ -23,13 +23,13 @@ from tests.support.running import ROOT, environment, suite, write_target
 #: Megabytes that no process of a run may need, whatever a server does.
 MOST_MEMORY = 512
 
-#: What no output may hold.
+#: Texts that no output may hold.
 _SIGNS = ("Traceback (most recent call last)", "INTERNALERROR", "\x1b")
 
 
 @dataclass
 class Outcome:
-    """How a run ended: seconds, megabytes of the process that needed most, exit status, what was written."""
+    """End of a run: seconds, megabytes of the largest process, exit status, output."""
 
     mode: Mode
     seconds: float
@@ -66,7 +66,7 @@ def run(mode: Mode, folder: Path, *options: str, scale: Scale | None = None, mos
 
 
 def _problems(outcome: Outcome, server: Hostile) -> list[str]:
-    """What a run did that it may not do."""
+    """Mistakes of a run."""
     mode, found = outcome.mode, []
     if outcome.status not in mode.statuses:
         found.append(f"exit status {outcome.status}, not {sorted(mode.statuses)}")
@@ -92,7 +92,7 @@ _TEXTS = (".json", ".html", ".xml", ".md", ".sarif", ".svg")
 
 
 def _unkept(outcome: Outcome) -> list[str]:
-    """What a run did not keep of what it had measured; one that never began has nothing to keep."""
+    """Measurements that a run lost; one that never began has none."""
     if outcome.status in (3, 4):
         return []
     try:

@@ -25,7 +25,7 @@ NOTHING: Mapping[str, bytes] = {}
 
 @dataclass(frozen=True)
 class Scale:
-    """How much of everything: seconds between two bytes that drip in, bytes of a body that is too large,
+    """Amounts: seconds between two bytes that drip in, bytes of a body that is too large,
     headers of a flood, and requests after which a server changes its mind."""
 
     pause: float = 1.0
@@ -69,7 +69,7 @@ class Turn:
         return False
 
     def wait(self, seconds: float | None = None) -> bool:
-        """Waits until the server closes, or for so long; whether it closes."""
+        """Waits until the server closes, or for so long; returns True where it closes."""
         return self.server.closing.wait(seconds)
 
 
@@ -95,7 +95,7 @@ def rendered(response: Response, more: Mapping[str, bytes] = NOTHING) -> bytes:
 #: Answers a turn in the mode's own way; returning False closes the connection.
 Behaviour = Callable[[Turn], object]
 
-#: Whether a turn is one that the mode spoils.
+#: Returns True for a turn that the mode spoils.
 When = Callable[[Turn], bool]
 
 
@@ -128,7 +128,7 @@ class Hostile:
 
     @property
     def seen(self) -> int:
-        """How many requests came."""
+        """Number of requests that came."""
         return len(self.wire.requests) if self.wire else 0
 
     def die(self) -> None:

@@ -65,7 +65,7 @@ def test_a_server_that_cannot_be_judged_is_told_why(mode: Mode) -> None:
 
 
 def judged(server: Hostile) -> tuple[RunContext, list[Finding]]:
-    """What a few checks find on a server."""
+    """Findings of a few checks on a server."""
     limits = {"request_timeout": 0.2, "retry_seconds": 0}
     run = RunContext(build(server.tables | {"limits": limits}, "hostile"))
     findings = [finding for check, name in CHECKS for finding in run_check(check, name, run)[0]]

@@ -1,4 +1,4 @@
-"""What a run says that it will send, what it creates, and that it says so beforehand and afterwards."""
+"""Requests and creations that a run announces beforehand, and lists afterwards."""
 
 from __future__ import annotations
 

@@ -6,12 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from conformance._options import OPTIONS
-from conformance.reference.serving.listener import served
-from tests.support.running import executed, faulty, run, write_target
+from tests.support.running import executed, run, run_against
 
 RULE = "auth.header-case@listAccounts"
 
@@ -66,7 +66,7 @@ def test_a_short_name_without_the_suite_is_told_how_to_select_it(tmp_path: Path)
 
 @pytest.fixture(scope="module")
 def plugin(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Where a plugin is installed that has --target for itself."""
+    """A folder with a plugin that has --target for itself."""
     folder = tmp_path_factory.mktemp("site")
     (folder / "theirs.py").write_text("def pytest_addoption(parser):\n    parser.addoption('--target')\n")
     information = folder / "theirs-1.0.dist-info"
@@ -154,16 +154,11 @@ def test_a_project_with_tests_and_settings_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "own" / "conftest.py").write_text(OWN_CONFTEST)
     (tmp_path / "own" / "check_own.py").write_text(OWN_TEST)
     (tmp_path / "pytest.ini").write_text(OWN_SETTINGS)
-    server, tables = faulty()
-    with served(server) as url:
-        plain = tables(url)
-        target = write_target(tmp_path / "target.toml", plain)
-        outcome = run(
-            "--target", str(target), "--rule", RULE, "own", folder=tmp_path / "reports", cwd=tmp_path
-        )
+    seen: list[dict[str, Any]] = []
+    outcome = run_against(tmp_path, f"--rule {RULE} own", change=seen.append, cwd=tmp_path)
     assert outcome.status == 0, outcome.output
     assert "check_own" in outcome.output and "2 passed" in outcome.output
-    assert not any(plain[name]["secret"] in outcome.output for name in ("primary", "secondary"))
+    assert not any(seen[0][name]["secret"] in outcome.output for name in ("primary", "secondary"))
 
 
 @pytest.mark.parametrize(

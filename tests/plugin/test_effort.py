@@ -30,7 +30,7 @@ from conformance.target.file import Target, build
 from tests.faults.catalogue import Fault, load
 from tests.faults.harness import judge
 from tests.prove.probes import Watched
-from tests.support.running import faulty, run, write_target
+from tests.support.running import faulty, run, run_against
 from tests.support.runs import run_on
 from tests.variants.hurry import hurried
 
@@ -149,10 +149,7 @@ class TakesAnySignature(Behaviour):
 
 
 def test_a_violation_in_a_quick_run_is_told_as_one(tmp_path: Path) -> None:
-    server, tables = faulty(TakesAnySignature())
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables(url))
-        outcome = run("--target", str(target), "--effort", "quick", "--rule", "auth", folder=tmp_path / "out")
+    outcome = run_against(tmp_path, "--effort quick --rule auth", TakesAnySignature())
     assert outcome.status == 1, outcome.output
     assert outcome.results["verdict"]["title"].startswith("quick run: ")
 

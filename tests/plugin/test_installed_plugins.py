@@ -12,8 +12,7 @@ import pytest
 from conformance._options import OPTIONS
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context
-from conformance.reference.serving.listener import served
-from tests.support.running import executed, faulty, run, write_target
+from tests.support.running import executed, run, run_against
 
 RULE = "auth.header-case@listAccounts"
 
@@ -59,15 +58,9 @@ def test_plugins_with_their_options(flags: str, tmp_path: Path) -> None:
 
 def test_a_violation_is_a_failure_in_other_peoples_reports(tmp_path: Path) -> None:
     """Not a broken test."""
-    server, tables = faulty(NoSignatureCheck())
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables(url))
-        outcome = run(
-            "--target", str(target), "--rule", "auth.signature@listAccounts", "--reruns", "1",
-            "--json-report", "--html", "own.html", "--self-contained-html", "--alluredir", "allure",
-            folder=tmp_path / "reports",
-            cwd=tmp_path,
-        )  # fmt: skip
+    theirs = "--reruns 1 --json-report --html own.html --self-contained-html --alluredir allure"
+    options = f"--rule auth.signature@listAccounts {theirs}"
+    outcome = run_against(tmp_path, options, NoSignatureCheck(), cwd=tmp_path)
     assert outcome.status == 1, outcome.output
     allure = [json.loads(path.read_text("utf-8")) for path in (tmp_path / "allure").glob("*-result.json")]
     assert allure and {result["status"] for result in allure} == {"failed"}

@@ -14,8 +14,7 @@ from conformance.plugin.known import LAST, late
 from conformance.plugin.ordering import for_lanes
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.context import Context, Record
-from conformance.reference.serving.listener import served
-from tests.support.running import faulty, run, write_target
+from tests.support.running import Outcome, run_against
 
 
 class SlipsOnRead(Behaviour):
@@ -32,26 +31,18 @@ def verdicts(results: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    outcome = judged(tmp_path_factory.mktemp("alone"), "--lanes", "1")
+    outcome = judged(tmp_path_factory.mktemp("alone"), "--lanes 1")
     assert outcome.status == 1
     return verdicts(outcome.results)
 
 
-def judged(folder: Path, *options: str) -> Any:
-    server, tables = faulty(SlipsOnRead())
-    with served(server, threads=True) as url:
-        target = write_target(folder / "target.toml", tables(url))
-        return run(
-            "--target", str(target), "--operation", "getBeneficiary", "-m", "not fuzz", *options,
-            folder=folder / "reports",
-        )  # fmt: skip
+def judged(folder: Path, options: str) -> Outcome:
+    return run_against(folder, f"--operation getBeneficiary -m 'not fuzz' {options}", SlipsOnRead())
 
 
-@pytest.mark.parametrize("options", [("--lanes", "6"), ("--lanes", "3", "-n", "2")], ids=["lanes", "both"])
-def test_lanes_come_to_the_same_verdicts(
-    options: tuple[str, ...], alone: dict[str, str], tmp_path: Path
-) -> None:
-    outcome = judged(tmp_path, *options)
+@pytest.mark.parametrize("options", ["--lanes 6", "--lanes 3 -n 2"], ids=["lanes", "both"])
+def test_lanes_come_to_the_same_verdicts(options: str, alone: dict[str, str], tmp_path: Path) -> None:
+    outcome = judged(tmp_path, options)
     assert outcome.status == 1, outcome.output
     assert verdicts(outcome.results) == alone
     assert "read.equals-create@getBeneficiary" in {
@@ -60,7 +51,7 @@ def test_lanes_come_to_the_same_verdicts(
 
 
 def test_first_violation_stops_the_lanes(tmp_path: Path) -> None:
-    outcome = judged(tmp_path, "--lanes", "6", "-x")
+    outcome = judged(tmp_path, "--lanes 6 -x")
     assert outcome.status == 1 and "stopping after 1 failures" in outcome.output
 
 

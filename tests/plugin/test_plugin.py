@@ -16,7 +16,9 @@ from conformance.reference.context import Context
 from conformance.reference.refusals import Refusal
 from conformance.reference.serving.listener import served
 from conformance.reference.store import Answer
-from tests.support.running import Outcome, begun, cells, faulty, run, until, write_target
+from tests.support.running import Outcome, begun, cells, faulty, run, run_against, until, write_target
+
+ONE = "auth.accepts-valid@listAccounts"
 
 
 class NoSignatureCheck(Behaviour):
@@ -74,11 +76,12 @@ def test_every_format_is_written(conforming: Any) -> None:
 def test_fault_on_one_operation_fails_the_run(
     behaviour: type[Behaviour], rule: str, operation: str, tmp_path: Path
 ) -> None:
-    server, tables = faulty(behaviour())
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables(url))
-        outcome = run("--target", str(target), "--rule", rule, folder=tmp_path / "reports")
-        secrets = [tables(url)[name]["secret"] for name in ("primary", "secondary")]
+    secrets: list[str] = []
+
+    def remember(tables: Any) -> None:
+        secrets.extend(tables[name]["secret"] for name in ("primary", "secondary"))
+
+    outcome = run_against(tmp_path, f"--rule {rule}", behaviour(), remember)
     assert outcome.status == 1, outcome.output
     assert (rule, operation) in cells(outcome, "failed")
     assert {case for case in cells(outcome, "failed") if case[0] == rule} == {(rule, operation)}
@@ -90,42 +93,18 @@ def test_fault_on_one_operation_fails_the_run(
 
 
 def test_verbose_run_shows_the_exchange(tmp_path: Path) -> None:
-    server, tables = faulty(NoSignatureCheck())
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables(url))
-        outcome = run(
-            "--target",
-            str(target),
-            "--rule",
-            "auth.signature@getBeneficiary",
-            "-v",
-            folder=tmp_path / "reports",
-        )
-    for text in (
-        "expected",
-        "got",
-        "> GET /v1/accounts/",
-        "X-Signature: ",
-        "< 200",
-        "--rule auth.signature@getBeneficiary",
-    ):
-        assert text in outcome.output
+    output = run_against(tmp_path, "--rule auth.signature@getBeneficiary -v", NoSignatureCheck()).output
+    for text in ("expected", "got", "> GET /v1/accounts/", "X-Signature: ", "< 200"):
+        assert text in output
+    assert "--rule auth.signature@getBeneficiary" in output
 
 
 def test_workers_come_to_the_same_verdict(tmp_path: Path) -> None:
     server, tables = faulty(ForgetsKeys())
+    rules = ("idempotency.replay", "idempotency.conflict", "http.success-status")
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables(url))
-        options = (
-            "--target",
-            str(target),
-            "--rule",
-            "idempotency.replay",
-            "--rule",
-            "idempotency.conflict",
-            "--rule",
-            "http.success-status",
-        )
+        options = ["--target", str(target), *(word for rule in rules for word in ("--rule", rule))]
         alone = run(*options, folder=tmp_path / "alone")
         shared = run(*options, "-n", "2", folder=tmp_path / "shared")
     assert alone.status == shared.status == 1, shared.output
@@ -134,19 +113,8 @@ def test_workers_come_to_the_same_verdict(tmp_path: Path) -> None:
 
 
 def test_prefix_in_the_base_url_is_signed_too(tmp_path: Path) -> None:
-    server, tables = faulty(prefix="/api/banking")
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables(url))
-        assert url.endswith("/api/banking")
-        outcome = run(
-            "--target",
-            str(target),
-            "--rule",
-            "auth.accepts-valid",
-            "--rule",
-            "auth.signed-path",
-            folder=tmp_path / "reports",
-        )
+    rules = "--rule auth.accepts-valid --rule auth.signed-path"
+    outcome = run_against(tmp_path, rules, prefix="/api/banking")
     assert outcome.status == 0, outcome.output
 
 
@@ -154,36 +122,20 @@ def test_base_url_beats_the_target_file(tmp_path: Path) -> None:
     server, tables = faulty()
     with served(server) as url:
         target = write_target(tmp_path / "target.toml", tables("http://127.0.0.1:1"))
-        outcome = run(
-            "--target",
-            str(target),
-            "--base-url",
-            url,
-            "--rule",
-            "auth.accepts-valid@listAccounts",
-            folder=tmp_path / "reports",
-        )
+        words = ("--target", str(target), "--base-url", url, "--rule", ONE)
+        outcome = run(*words, folder=tmp_path / "reports")
     assert outcome.status == 0, outcome.output
 
 
 @pytest.mark.parametrize(("declared", "status"), [(None, 6), (False, 0)])
 def test_without_second_organization(declared: bool | None, status: int, tmp_path: Path) -> None:
-    server, tables = faulty()
-    with served(server) as url:
-        plain = tables(url)
-        del plain["secondary"]
+    def change(tables: Any) -> None:
+        del tables["secondary"]
         if declared is not None:
-            plain["features"]["secondary"] = declared
-        target = write_target(tmp_path / "target.toml", plain)
-        outcome = run(
-            "--target",
-            str(target),
-            "--rule",
-            "tenancy.foreign-parent",
-            "--rule",
-            "tenancy.unknown-parent",
-            folder=tmp_path / "reports",
-        )
+            tables["features"]["secondary"] = declared
+
+    rules = "--rule tenancy.foreign-parent --rule tenancy.unknown-parent"
+    outcome = run_against(tmp_path, rules, change=change)
     assert outcome.status == status, outcome.output
     assert cells(outcome, "passed") & {("tenancy.foreign-parent", "createPayout")} == set()
     if status == 6:
@@ -191,10 +143,7 @@ def test_without_second_organization(declared: bool | None, status: int, tmp_pat
 
 
 def test_first_violation_stops_under_x(tmp_path: Path) -> None:
-    server, tables = faulty(NoSignatureCheck())
-    with served(server) as url:
-        target = write_target(tmp_path / "target.toml", tables(url))
-        outcome = run("--target", str(target), "--rule", "auth.signature", "-x", folder=tmp_path / "reports")
+    outcome = run_against(tmp_path, "--rule auth.signature -x", NoSignatureCheck())
     assert outcome.status == 1
     # Which tests come after the first violation is for the schedule to say.
     assert cells(outcome, "failed") == {("auth.signature", "getBeneficiary")}
@@ -202,19 +151,9 @@ def test_first_violation_stops_under_x(tmp_path: Path) -> None:
 
 
 def test_root_folder_stays_where_the_user_is(tmp_path: Path) -> None:
-    server, tables = faulty()
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "here").mkdir()
-    with served(server) as url:
-        target = write_target(tmp_path / "elsewhere" / "target.toml", tables(url))
-        outcome = run(
-            "--target",
-            str(target),
-            "--rule",
-            "auth.accepts-valid@listAccounts",
-            folder=tmp_path / "reports",
-            cwd=tmp_path / "here",
-        )
+    outcome = run_against(tmp_path / "elsewhere", f"--rule {ONE}", cwd=tmp_path / "here")
     assert outcome.status == 0
     assert f"rootdir: {tmp_path / 'here'}" in outcome.output
 
@@ -228,14 +167,7 @@ def test_target_of_environment_alone(tmp_path: Path) -> None:
             for table in ("primary", "secondary")
             for key, value in plain[table].items()
         }
-        outcome = run(
-            "--base-url",
-            url,
-            "--rule",
-            "auth.accepts-valid@listAccounts",
-            folder=tmp_path / "reports",
-            **variables,
-        )
+        outcome = run("--base-url", url, "--rule", ONE, folder=tmp_path / "reports", **variables)
     assert outcome.status == 0, outcome.output
 
 

@@ -1,4 +1,4 @@
-"""What runs import: other people's next to nothing of the suite, the suite without generated requests nothing
+"""Imports of runs: other people's next to nothing of the suite, the suite without generated requests nothing
 of what makes those."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from tests.support.running import executed, run, write_target
 
-#: What a session of other people's tests may import of the suite.
+#: Modules of the suite that a session of other people's tests may import.
 LIGHT = {
     "conformance",
     "conformance._options",

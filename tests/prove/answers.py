@@ -43,7 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs the tests of random servers; whether each came to a verdict."""
+    """Runs the tests of random servers; returns True where each came to a verdict."""
     os.environ["RANDOM_ANSWERS"], os.environ["RANDOM_ANSWERS_SEED"] = str(options.servers), str(options.seed)
     tally = _Tally(options.seconds)
     chosen = ["-q", "--tb=short", "-k", "every_check_comes", "tests/checks/test_random_answers.py"]

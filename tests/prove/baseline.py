@@ -38,7 +38,7 @@ USUAL = SECTIONS[:-1]
 #: Fact -> value: a rule and operation -> the verdict, or "requests" -> their number.
 Facts = dict[str, str | int]
 
-#: What is recorded of each server or check, by its name.
+#: Name of a server or check -> its record.
 Section = dict[str, Facts]
 
 

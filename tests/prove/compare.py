@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tests.prove.baseline import SECTIONS, Section
 
-#: What each file was narrowed to: option -> text.
+#: Option -> text, by which each file was narrowed.
 Narrowed = dict[str, str]
 
 
@@ -26,7 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Compares the sections that both files have; whether nothing differs."""
+    """Compares the sections that both files have; returns True where nothing differs."""
     before, after = (json.loads(path.read_text("utf-8")) for path in (options.before, options.after))
     narrowed: Narrowed = after["narrowed"]
     differing = 0
@@ -53,7 +53,7 @@ def prove(options: argparse.Namespace) -> bool:
 
 
 def asked(section: str, recorded: Section, narrowed: Narrowed) -> Section:
-    """What of a section a narrowed baseline would hold."""
+    """The part of a section that a narrowed baseline would hold."""
     rule, operation = narrowed["rule"], narrowed["operation"]
     if section in ("faults", "replays"):
         return {

@@ -28,7 +28,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs the faults; whether each is caught."""
+    """Runs the faults; returns True where each is caught."""
     faults = selection.chosen(options)
     tried = _by_all_checks if options.all_checks else _by_own_checks
     outcomes, survivors = [], []

@@ -2,7 +2,7 @@
 
 Each mode (all of them unless some are named) is a whole run of the checks in a process of its own. The table
 has the time to the verdict, the peak memory of the largest process, the exit status, and the verdict's
-sentence; what a run did that it may not do is printed below.
+sentence; below are the mistakes of each run.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Runs the modes; whether no run did what it may not do."""
+    """Runs the modes; returns True where no run made a mistake."""
     words = options.modes or [""]
     found = [mode for mode in MODES.values() if any(word in mode.name for word in words)]
     chosen = selection.some(found, "mode")

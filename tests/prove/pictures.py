@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "conformance" / "docs" / "pictures"
 
-#: What the pictured run judges.
+#: Options of the pictured run.
 JUDGED = ("--operation", "createPayout", "-m", "not fuzz")
 
 #: The terminal, in letters, and the window, in pixels.
@@ -51,7 +51,7 @@ class Mistaken(Behaviour):
 
 
 def judged(folder: Path, options: Sequence[str] = JUDGED) -> str:
-    """Runs the suite in a folder, which then has its reports; what it said, with the codes of its colours."""
+    """Runs the suite in a folder, which then has its reports; returns its output with colour codes."""
     server, tables = faulty(Mistaken())
     with served(server, threads=True) as url:
         write_target(folder / "target.toml", tables(url))

@@ -1,4 +1,4 @@
-"""What single probes of a check send and trip: the units from which a quick run is put together."""
+"""Requests and violations of single probes of a check, of which a quick run is put together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Watched:
     ) -> None:
         self.sent: Counter[str] = Counter()
         self.tripped: set[str] = set()
-        #: Whether it had another probe than those.
+        #: True where the check has a probe that was not wanted.
         self.left_out = False
         self._only = wanted
         self._check, self._operation, self._run = check, operation, run
@@ -63,5 +63,5 @@ class Watched:
 
 
 def broken(run: RunContext) -> int:
-    """How many responses broke a rule of every response."""
+    """Counts the violations of rules of every response."""
     return sum(tally.broken for tally in run.invariants.tallies.values())

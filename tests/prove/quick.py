@@ -46,7 +46,7 @@ def caught(identifiers: Sequence[str]) -> str:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Tries the kinds; whether the share may be LEAST with a confidence of 95%."""
+    """Tries the kinds; returns True where the share may be LEAST with a confidence of 95%."""
     every = kinds()
     drawn = random.Random(options.seed).sample(sorted(every), min(options.kinds, len(every)))
     work = [[fault.id for fault in every[kind]] for kind in drawn]

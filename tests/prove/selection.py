@@ -33,7 +33,7 @@ def seed(parser: argparse.ArgumentParser, usual: int | None = None) -> None:
 
 
 def some(found: list[One], what: str) -> list[One]:
-    """What was found; ends the program as wrong usage where that is nothing."""
+    """Returns the list; ends the program as wrong usage where it is empty."""
     if not found:
         print(f"The options leave no {what}.", file=sys.stderr)
         raise SystemExit(2)

@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 
 def prove(options: argparse.Namespace) -> bool:
-    """Judges the servers; true if none is blamed and each inconclusive verdict has a remedy."""
+    """Judges the servers; returns True if none is blamed and each inconclusive verdict has a remedy."""
     jobs = selection.some(list(_jobs(options)), "run")
     if 0 < options.sample < len(jobs):
         print(f"{options.sample} of {len(jobs)} runs: --seed {options.seed} draws them again")

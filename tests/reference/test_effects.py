@@ -1,4 +1,4 @@
-"""What the reference server's operations do, and what its lists show."""
+"""Money and instants of the reference server are exact."""
 
 from __future__ import annotations
 

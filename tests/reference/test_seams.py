@@ -1,4 +1,4 @@
-"""The reference server can be broken, or made to choose otherwise, by overriding one seam."""
+"""Seams of the reference server get header names as sent, and may fail."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Running:
         return Client(self.target["base_url"], organization, new_transport())
 
     def stop(self, number: int = signal.SIGTERM) -> str:
-        """Ends the process; what it wrote to standard error."""
+        """Ends the process; returns its standard error."""
         self.process.send_signal(number)
         return self.process.communicate(timeout=20)[1]
 

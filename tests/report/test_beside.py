@@ -25,7 +25,7 @@ def keyed(number: int, key: str, answer: bytes, sent: bytes = b'{"name": "A"}', 
 
 
 def pair(*exchanges: Exchange) -> dict[str, Any] | None:
-    """What is shown of a finding that names these exchanges, the decisive one first."""
+    """The part of a report on a finding with these exchanges, the decisive one first."""
     results = whole_run(None, finding(*REPLAY, Verdict.FAILED, exchanges=[kept.number for kept in exchanges]))
     keep(results, *exchanges)
     made = document(results)

@@ -126,7 +126,7 @@ def test_an_incomplete_run_is_no_success_in_junit() -> None:
 
 # ---------------------------------------------------------------------- SARIF
 
-#: What the SARIF 2.1.0 schema demands of the properties used here.
+#: Values that the SARIF 2.1.0 schema allows for the properties used here.
 _KINDS = {"notApplicable", "pass", "fail", "review", "open", "informational"}
 _LEVELS = {"none", "note", "warning", "error"}
 

@@ -14,7 +14,7 @@ from conformance.judge.findings import Verdict
 from conformance.report.html import html
 from conformance.report.known_failures import Entry, KnownFailures
 from conformance.report.pinned_choices import PinnedChoices
-from tests.support.report_samples import document, exchange, finding, keep, whole_run
+from tests.support.report_samples import REPLAY, document, exchange, finding, keep, whole_run
 
 WALK, PAGES = ("list.walk", "listWallets"), ("list.pages", "listWallets")
 
@@ -27,7 +27,7 @@ def page(*findings: Any, verdicts: Any = None, exchanges: Any = (), **how: Any) 
 
 
 def text(element: Any) -> str:
-    """An element's words; what stands in different cells is apart."""
+    """An element's words; different cells are apart."""
     return " ".join(" ".join(element.itertext()).split())
 
 
@@ -70,25 +70,8 @@ def test_a_failure_shows_how_to_repeat_it_and_whether_it_was_confirmed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    replay = {
-        "format": 2,
-        "rule": WALK[0],
-        "operation": WALK[1],
-        "expected": "every element once",
-        "got": "<b>one twice</b>",
-        "steps": [
-            {
-                "id": "1",
-                "organization": "primary",
-                "method": "GET",
-                "target": "/v1/accounts/acc_1/wallets?note=%3C/script%3E",
-                "purpose": "</script>",
-                "answered": {"status": 200},
-            }
-        ],
-        "expectation": {"predicate": "accepted", "expected": "the list: accepted (2xx)", "parameters": {}},
-        "judged": ["1"],
-    }
+    step = {**REPLAY["steps"][0], "target": "/v1/accounts/acc_1/wallets?note=%3C/script%3E"}
+    replay = {**REPLAY, "got": "<b>one twice</b>", "steps": [{**step, "purpose": "</script>"}]}
     (tmp_path / "replays").mkdir()
     (tmp_path / "replays" / "walk.json").write_text(json.dumps(replay), "utf-8")
     shown = page(

@@ -1,4 +1,4 @@
-"""What a terminal, and GitHub's annotations, show of a run."""
+"""The summary of a run on a terminal, and GitHub's annotations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What several tests share: servers, callers, runs and made-up results."""
+"""Servers, callers, runs and made-up results that several tests share."""

@@ -7,7 +7,7 @@ import shutil
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
-#: What to do where none is installed.
+#: Remedy where none is installed.
 MISSING = "No Chromium is installed: `apt-get install chromium`, or name one in the variable CHROMIUM."
 
 
@@ -17,5 +17,5 @@ def chromium() -> str | None:
 
 
 def flags() -> list[str]:
-    """What Chromium is started with: as root, as in containers, it starts only without its sandbox."""
+    """Command-line flags of Chromium: as root, as in containers, it starts only without its sandbox."""
     return ["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []

@@ -15,7 +15,7 @@ from conformance.contract.operations import match
 #: Stands for "take the member away".
 ABSENT = object()
 
-#: Where a mutation goes: member names, and "*" for each element of an array.
+#: Path of a mutation: member names, and "*" for each element of an array.
 Path = tuple[str, ...]
 
 

@@ -24,12 +24,33 @@ TARGET = Target(
     Organization("secondary", "key_zyxwvutsrq9876543210", "another-long-secret-here", "cus_two"),
 )
 
+#: The replay file of a failure of list.walk on listWallets.
+REPLAY: dict[str, Any] = {
+    "format": 2,
+    "rule": "list.walk",
+    "operation": "listWallets",
+    "expected": "every element once",
+    "got": "one twice",
+    "steps": [
+        {
+            "id": "1",
+            "organization": "primary",
+            "method": "GET",
+            "target": "/v1/accounts/acc_1/wallets",
+            "purpose": "the first page",
+            "answered": {"status": 200},
+        }
+    ],
+    "expectation": {"predicate": "accepted", "expected": "the list: accepted (2xx)", "parameters": {}},
+    "judged": ["1"],
+}
+
 #: A moment in November 2026.
 STARTED = 1_795_000_000.0
 
 
 def run_info(**changes: Any) -> RunInfo:
-    """How a run of 12 s went."""
+    """Record of a run of 12 s."""
     return RunInfo(**{"started": STARTED, "ended": STARTED + 12, "seed": 7, **changes})
 
 

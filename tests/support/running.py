@@ -5,22 +5,24 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.seed import new_server, target_tables
+from conformance.reference.serving.listener import served
 
 ROOT = Path(__file__).parents[2]
 
 
 @dataclass
 class Outcome:
-    """How a run ended."""
+    """Exit status, output and report folder of a run."""
 
     status: int
     output: str
@@ -77,6 +79,25 @@ def run(*arguments: str, folder: Path, cwd: Path = ROOT, timeout: float = 120, *
     """Runs the checks, as `pytest ARGUMENTS` in a folder does, and waits for the end."""
     done = executed(suite(folder, arguments), cwd, together=True, timeout=timeout, **variables)
     return Outcome(done.returncode, done.stdout, folder)
+
+
+def run_against(
+    folder: Path,
+    options: str,
+    behaviour: Behaviour | None = None,
+    change: Callable[[dict[str, Any]], object] = lambda tables: None,
+    cwd: Path = ROOT,
+    **server: Any,
+) -> Outcome:
+    """Runs the checks with options against a new reference server of a behaviour. Target file and reports are
+    in `folder`; `change` edits the tables of the target file in place, `server` are options of new_server."""
+    reference, seeded = new_server(behaviour, **server)
+    with served(reference, threads=True) as url:
+        tables = target_tables(seeded, url)
+        change(tables)
+        target = write_target(folder / "target.toml", tables)
+        words = ("--target", str(target), *shlex.split(options))
+        return run(*words, folder=folder / "reports", cwd=cwd)
 
 
 @contextlib.contextmanager

@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from conformance.reference.messages import Request
+from conformance.reference.messages import Request, Response
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"
 
-#: How a client begins that speaks TLS: plain servers answer that they do not.
+#: First bytes of a client that speaks TLS: plain servers answer that they do not.
 TLS = b"\x16\x03"
 
 
@@ -45,7 +45,7 @@ class Received:
         return [line.partition(b":")[0] for line in self.head.split(b"\r\n")[1:]]
 
     def signed_by(self, secret: bytes) -> bool:
-        """Whether the signature is that of these bytes (section 5.3), by no code of the suite's own."""
+        """Returns True where the signature is that of these bytes (5.3), by no code of the suite's own."""
         method = self.line.partition(b" ")[0]
         (timestamp,), (nonce,) = self.values(b"x-timestamp"), self.values(b"x-nonce")
         string = method + self.target + timestamp + nonce + self.body
@@ -53,10 +53,16 @@ class Received:
 
 
 def as_request(received: Received) -> Request:
-    """What was received, as the reference server takes it."""
+    """The request in the form that the reference server takes."""
     lines = (line.partition(b":") for line in received.head.split(b"\r\n")[1:])
     headers = [(name, value.strip()) for name, _, value in lines]
     return Request(received.line.split(b" ", 1)[0].decode(), received.target, headers, received.body)
+
+
+def rendered(response: Response, version: bytes = b"HTTP/1.1") -> bytes:
+    """An answer of the reference server as bytes."""
+    headers = b"".join(b"%s: %s\r\n" % pair for pair in response.headers)
+    return b"%s %d X\r\n%s\r\n%s" % (version, response.status, headers, response.body)
 
 
 #: Answers one request on a connection; `index` counts the requests of the server. Returning False closes it.

@@ -1,4 +1,4 @@
-"""What the signing client puts on the wire, byte for byte."""
+"""Requests of the signing client on the wire, byte for byte."""
 
 from __future__ import annotations
 

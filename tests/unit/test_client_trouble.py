@@ -1,4 +1,4 @@
-"""How the client and the suite bear servers that misbehave, limit rates, or are gone."""
+"""Client and suite withstand servers that misbehave, limit rates, or are gone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import socket
 import threading
 import time
 import zlib
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -20,7 +19,7 @@ from conformance.wire.messages import Call
 from conformance.wire.transport import new_transport
 from conformance.world.run_context import LOST_AFTER_REFUSED, LOST_AFTER_TIMEOUTS
 from tests.support.callers import connect, list_accounts, run_at
-from tests.support.wire import OK, Wire, answering, nowhere, wire
+from tests.support.wire import OK, answering, nowhere, wire
 
 # --------------------------------------------------------------------------- answers that never end
 
@@ -137,17 +136,6 @@ def test_few_of_many_headers_are_kept() -> None:
     assert exchange.header("content-type") == "application/json"
 
 
-def drip(server: list[Wire], start: bytes, drop: bytes) -> Callable[[socket.socket, int], None]:
-    """Sends a start at once and then drop by drop, each long before a read would time out."""
-
-    def reply(connection: socket.socket, index: int) -> None:
-        connection.sendall(start)
-        while not server[0].closing.wait(0.02):
-            connection.sendall(drop)
-
-    return reply
-
-
 @pytest.mark.parametrize(
     ("start", "drop"),
     [
@@ -161,9 +149,14 @@ def test_answer_that_drips_in_runs_out_of_time(
     start: bytes, drop: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(budget, "EXCHANGE_TIMEOUT", 0.2)
-    servers: list[Wire] = []
-    with wire(drip(servers, start, drop)) as server:
-        servers.append(server)
+
+    def drip(connection: socket.socket, index: int) -> None:
+        """Sends a start at once and then drop by drop, each long before a read would time out."""
+        connection.sendall(start)
+        while not server.closing.wait(0.02):
+            connection.sendall(drop)
+
+    with wire(drip) as server:
         begin = time.perf_counter()
         exchange = connect(server).send(list_accounts())
         assert time.perf_counter() - begin < 5

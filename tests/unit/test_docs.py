@@ -1,4 +1,4 @@
-"""What the documents say is so: links lead somewhere, commands run, snippets are valid."""
+"""Documents are true: links lead somewhere, commands run, snippets are valid."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def called(command: str, folder: Path) -> int:
 #: Commands with tests of their own: they need a failure or an extra, or do not end.
 ELSEWHERE = ("conformance load", "conformance replay", "conformance serve")
 
-#: What is given where a document leaves a person to answer.
+#: Answers to the questions that a command of a document asks.
 ANSWERS = " --force --base-url http://127.0.0.1:8000 --primary-api-key key_1 --primary-customer-id cus_1"
 
 

@@ -1,4 +1,4 @@
-"""What counts as an effect of requests, and what others do meanwhile does not."""
+"""Effects of requests, told from changes that others make meanwhile."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts as JSON in an answer: RFC 8259, and nothing that makes the reader fail."""
+"""Answers are read as JSON by RFC 8259, and none makes the reader fail."""
 
 from __future__ import annotations
 

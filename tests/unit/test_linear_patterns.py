@@ -28,7 +28,7 @@ PACKAGE = Path(conformance.__file__).parent
 #: So many repetitions are as good as no bound.
 MANY = 100
 
-#: How the suite asks `re` for a pattern.
+#: Calls by which the suite makes a pattern.
 CALLS = {"compile", "search", "match", "fullmatch", "findall", "finditer", "sub", "split"}
 
 
@@ -123,7 +123,7 @@ def _may_be_empty(sequence: Any) -> bool:
 
 
 def ambiguous(pattern: str) -> str:
-    """How a pattern can share out a text in many ways; empty where it cannot."""
+    """The part of a pattern that can share out a text in many ways; empty where there is none."""
     for body, behind in _repetitions(parser.parse(pattern)):
         for inner, after in _repetitions(body):
             next_round = _first(body) if _may_be_empty(after) else set()

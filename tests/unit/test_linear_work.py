@@ -1,4 +1,4 @@
-"""What is done with an answer grows with its size, and no faster: counted in calls, not in seconds."""
+"""Work on an answer is linear in its size: counted in calls, not in seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from conformance.wire import json_text
 
 
 def calls(work: Callable[[], object]) -> int:
-    """How many functions, C's own included, are called meanwhile."""
+    """Counts calls of functions, C's own included."""
     count = 0
 
     def profile(frame: FrameType, event: str, argument: object) -> None:

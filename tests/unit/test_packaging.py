@@ -1,4 +1,4 @@
-"""What the package declares is what it uses."""
+"""The package declares what it uses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query demands of the page that answers it: section 8, judged by judge/pages."""
+"""Demands of a query on the page that answers it: section 8, judged by judge/pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a fresh install resolves to."""
+"""Versions that a fresh install resolves to."""
 
 from __future__ import annotations
 

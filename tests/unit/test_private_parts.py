@@ -1,4 +1,4 @@
-"""What conformance/_private.py assumes of other libraries holds for the versions that are installed."""
+"""Assumptions of conformance/_private.py hold for the installed versions of other libraries."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ DECOMPOSED = Parts("PATCH", b"/v1/x", "1741079889", "c2" * 16, b'{"a":"e\xcc\x81
 
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
 def test_every_mistake_is_named(mistake: Mistake) -> None:
-    """Where several mistakes make one signature the first of them is named."""
+    """Of several mistakes that make one signature the first is named."""
     named = []
     for secret in ("c0ffee\u00e9 ", "c0ffee00c0ffee00"):
         for parts in (LIST, CREATE, UUID, RAW, TEXT, DECOMPOSED, PLUS):

@@ -1,4 +1,4 @@
-"""What `how` says of a signing vector is how its signature was made: each is made again from that alone."""
+"""Signatures of the signing vectors are made again from `how` alone."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def mac(secret: bytes, string: bytes, algorithm: str = "sha256") -> str:
 
 
 def changed(vector: dict[str, Any]) -> bytes:
-    """What was signed in the place of the part that `how` names; the other parts are as they were sent."""
+    """The part of the signed string that `how` names; the other parts are as they were sent."""
     parts = [content(vector, part) for part in PARTS]
     place = PARTS.index(vector["how"]["step"])
     before, after = b"".join(parts[:place]), b"".join(parts[place + 1 :])

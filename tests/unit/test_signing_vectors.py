@@ -81,7 +81,7 @@ def test_flags_are_explained_and_their_rules_exist() -> None:
 
 
 def test_bug_classes_go_with_results() -> None:
-    """What must be accepted shows lost function, what must be refused a hole; what is open is named so."""
+    """Vectors that must be accepted, those that must be refused, and those that are open all occur."""
     classes = {flag: note["bug_class"] for flag, note in DOCUMENT["notes"].items()}
     for vector in VECTORS:
         found = {classes[flag] for flag in vector["flags"]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from conformance.contract.rules import RULES
 from conformance.judge.findings import Finding, Inconclusive, LeftOut, NotApplicable
@@ -91,7 +90,6 @@ class FuzzSettings:
     database: str | None = None
     worker: int = 0
     workers: int = 1
-    replay_folder: Path | None = None
 
     @property
     def cases(self) -> int:

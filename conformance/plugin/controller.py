@@ -218,6 +218,8 @@ class Controller:
         try:
             self.document = build_document(self.ledger, self.target, self._info(interrupted))
             written = write_all(self.document, self.folder)
+            if self.ran:
+                self._remove_old_replays()
             self.problems += [str(problem) for problem in written if isinstance(problem, Exception)]
         except OSError as error:
             self.problems.append(f"The report could not be written to {self.folder}: {error}.")
@@ -226,6 +228,13 @@ class Controller:
                 self._write_lists()
         except OSError as error:
             self.problems.append(f"{error.filename or 'a file'} could not be written: {error.strerror}.")
+
+    def _remove_old_replays(self) -> None:
+        """Removes the replay files that no finding of this run names: those of earlier runs."""
+        named = {finding.replay for cell in self.ledger.cells for finding in cell.findings}
+        for path in (self.folder / "replays").glob("*.json"):
+            if f"replays/{path.name}" not in named:
+                path.unlink(missing_ok=True)
 
     def _info(self, interrupted: str) -> RunInfo:
         # As above.

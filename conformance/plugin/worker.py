@@ -49,7 +49,6 @@ def fuzz_settings(options: Options, folder: Path, worker: int, workers: int) -> 
         database=None if database == "none" else database,
         worker=worker,
         workers=workers,
-        replay_folder=folder / "replays",
     )
 
 
@@ -113,10 +112,14 @@ class Worker:
         self._confirming -= time.monotonic() - begin
 
     def explore(self, exploration: Exploration, part: str) -> list[Finding]:
-        """An exploration's findings."""
-        return self._asked_for(
+        """An exploration's findings; failed ones have replay files."""
+        findings = self._asked_for(
             presence.explained(self.run, exploration.function(self.run, part, self.settings), ())
         )
+        for finding in findings:
+            if finding.verdict.is_violation:
+                finding.replay = self._replay_of(finding, finding.exchanges, self.run)
+        return findings
 
     def _asked_for(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings on cases that the run is about: a check may cite more rules."""

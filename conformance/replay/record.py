@@ -140,10 +140,10 @@ class _Writer:
 
     def told(self, plain: dict[str, Any], steps: list[Step]) -> dict[str, Any]:
         """The expectation with symbols. Of what it wants to be listed, only what the steps create can be: not
-        what the judged pages themselves show."""
+        what pages show."""
         told: dict[str, Any] = self.names.data(plain)
         if plain["predicate"] == "listed":
-            shown = {name for step in steps if step.get("decisive") for name in step.get("captures", {})}
+            shown = {name for step in steps if step["method"] == "GET" for name in step.get("captures", {})}
             told["parameters"]["ids"] = [
                 identifier
                 for identifier in told["parameters"]["ids"]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
+from conformance.contract.traits import traits_of
 from conformance.judge.expectations import PREDICATES, ExpectationError, Outcome, from_plain
 from conformance.judge.findings import Inconclusive, NotApplicable
 from conformance.judge.oracle import Known, expect
@@ -167,7 +168,7 @@ def _further_attempts(document: Document) -> int:
 
 def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchange], None]) -> Replayed:
     values, answers = _Values(document, run), {}
-    unsent = ""
+    unsent = unprepared = ""
 
     def send(steps: list[Step]) -> list[Exchange]:
         exchanges = _send(steps, values, run)
@@ -185,7 +186,7 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
             steps = list(group)
             for step, exchange in zip(steps, send(steps), strict=True):
                 values.sent(step, exchange)
-                _as_recorded(step, exchange, document, answers.values(), run)
+                unprepared = _as_recorded(step, exchange, document, answers.values(), run) or unprepared
                 values.capture(step, exchange)
         further += read_on(document, answers, lambda step: send([step])[0])
     except NotAnswered as stop:
@@ -201,6 +202,8 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
     ]
     if outcome.good and raced and simultaneous(raced) < 2:
         outcome = Outcome(None, NOT_SIMULTANEOUS)
+    if outcome.good is False and unprepared:
+        outcome = Outcome(None, unprepared)
     about_lists = document["rule"].startswith("list.")
     if outcome.good and about_lists and (seen := _unread(document, answers, further)):
         outcome = Outcome(None, seen)
@@ -322,26 +325,32 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
 
 def _as_recorded(
     step: Step, exchange: Exchange, document: Document, sent: Iterable[Exchange], run: RunContext
-) -> None:
-    """Raises Inconclusive for a step that only prepares the ground and was accepted then, but not now.
+) -> str:
+    """The difference from the record of a step that only prepares the ground: it was accepted then, but not
+    now. Raises Inconclusive with the difference unless the step is a refused creation whose resource nothing
+    names, without which a failure may still be absent.
 
-    `sent` are the exchanges so far. A refusal that the specification demands changes nothing: the acceptance
-    of then broke a rule, too.
+    `sent` are the exchanges so far. A refusal that the specification demands is no difference: accepting the
+    request broke a rule, too.
     """
     raced = document["steps"] if "together" in step else []
     if step["id"] in document["judged"] or not _accepted(step) or exchange.succeeded:
-        return
+        return ""
     if any(other["id"] in document["judged"] and _request(other) == _request(step) for other in raced):
-        return  # which of them gets through is chance
+        return ""  # which of them gets through is chance
     parameters = document["expectation"]["parameters"]
     if exchange.names_error and parameters.get("code") == exchange.error_code:
-        return  # the refusal that was missed then comes earlier now
+        return ""  # the refusal that was missed then comes earlier now
     if _rightly_refused(exchange, sent, run):
-        return
-    raise Inconclusive(
+        return ""
+    difference = (
         f"step {step['id']} was answered {exchange.described()}, not {step['answered']['status']} as when it "
         "was recorded"
     )
+    creates = traits_of(exchange.operation).creates
+    if creates and not step.get("captures") and exchange.refused and not exchange.throttled:
+        return difference
+    raise Inconclusive(difference)
 
 
 def _accepted(step: Step) -> bool:

@@ -3,7 +3,6 @@ ones."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,8 +13,9 @@ from conformance.fuzz.test_model import THEMES
 from conformance.fuzz.test_model import test_agrees_with_model as agrees_with_model
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
-from conformance.replay import load, perform
+from conformance.replay import perform
 from conformance.world.run_context import RunContext
+from tests.replay.samples import generated
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.jobs import StatusesReviewed
@@ -130,13 +130,12 @@ class TwoWallets(Behaviour):
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[str], tmp_path: Path) -> None:
-    findings = broken(
-        agrees_with_model(run_on(behaviour()), theme, FuzzSettings(1, examples=40, replay_folder=tmp_path))
-    )
+def test_finds_and_repeats(behaviour: type[Behaviour], theme: str, rules: set[str]) -> None:
+    run = run_on(behaviour())
+    findings = broken(agrees_with_model(run, theme, FuzzSettings(1, examples=40)))
     assert findings and set(findings) <= rules, set(findings)
     for finding in findings.values():
-        replay = load(tmp_path / Path(finding.replay).name)
+        replay = generated(finding, run)
         assert perform(replay, run_on(behaviour())).verdict == "reproduced", finding
         assert perform(replay, run_on()).verdict == "not reproduced", finding
 

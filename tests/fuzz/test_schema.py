@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,10 +18,11 @@ from conformance.fuzz.test_fuzz import test_schema_fuzzing as schema_fuzzing
 from conformance.judge.findings import Verdict
 from conformance.reference.behaviour import Behaviour
 from conformance.reference.refusals import Refusal
-from conformance.replay import load, perform
+from conformance.replay import perform
 from conformance.wire.messages import Call, to_json
 from conformance.world.case import Case
 from conformance.world.run_context import RunContext
+from tests.replay.samples import generated
 from tests.support.runs import broken, run_on
 from tests.variants.choice import compose
 from tests.variants.policies import ReadsBehind
@@ -129,12 +129,11 @@ class AlwaysTwice(Behaviour):
     ],
     ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""),
 )
-def test_finds_and_repeats(behaviour: type[Behaviour], operation: str, rule: str, tmp_path: Path) -> None:
-    findings = broken(
-        schema_fuzzing(run_on(behaviour()), operation, settings(examples=40, replay_folder=tmp_path))
-    )
+def test_finds_and_repeats(behaviour: type[Behaviour], operation: str, rule: str) -> None:
+    run = run_on(behaviour())
+    findings = broken(schema_fuzzing(run, operation, settings(examples=40)))
     assert rule in findings
-    replay = load(tmp_path / Path(findings[rule].replay).name)
+    replay = generated(findings[rule], run)
     assert perform(replay, run_on(behaviour())).verdict == "reproduced"
     assert perform(replay, run_on()).verdict == "not reproduced"
 

@@ -9,6 +9,7 @@ from conformance.fuzz.exploration import FuzzSettings
 from conformance.plugin.worker import Worker
 from conformance.replay import load
 from tests.replay.samples import NoNonces
+from tests.support import running
 from tests.support.runs import run_on
 
 
@@ -31,3 +32,13 @@ def test_the_replay_file_is_made_from_the_run_that_confirmed(tmp_path: Path) -> 
     assert again and not any(shared in exchange.call.path for exchange in again)
     assert run.sent == len(run.record)
     assert load(tmp_path / failed.replay)["steps"][0]["operation"] == "createAccount"
+
+
+def test_replay_files_of_earlier_runs_are_removed(tmp_path: Path) -> None:
+    earlier, other = tmp_path / "replays" / "a.json", tmp_path / "replays" / "notes.txt"
+    earlier.parent.mkdir()
+    for path in (earlier, other):
+        path.write_text("{}", "utf-8")
+    outcome = running.run("--rule", "auth.missing-header@listWallets", folder=tmp_path)
+    assert outcome.status == 0, outcome.output
+    assert other.exists() and not earlier.exists()

@@ -11,7 +11,7 @@ from conformance.judge.expectations import Expectation, Outcome, Refused, SameAn
 from conformance.judge.findings import Finding
 from conformance.judge.ledger import Entry, judge
 from conformance.reference.behaviour import Behaviour
-from conformance.replay import load, save
+from conformance.replay import document_of, load, save
 from conformance.wire.messages import Exchange
 from conformance.world.run_context import RunContext
 from tests.support.runs import run_on
@@ -83,6 +83,13 @@ def saved(behaviour: type[Behaviour], fail: Callable[[RunContext], Finding], fol
     path = save(found, own, run, folder)
     assert path is not None
     return path
+
+
+def generated(finding: Finding, run: RunContext) -> dict[str, Any]:
+    """The replay document of a generated failure, as a worker makes it."""
+    document = document_of(finding, [run.record[number] for number in finding.exchanges], run)
+    assert document is not None
+    return document
 
 
 def recorded(

@@ -15,9 +15,11 @@ from conformance.fuzz.test_histories import test_has_legal_order as has_legal_or
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.listener import served
 from conformance.replay import ReplayError, load, perform
+from conformance.replay.format import write
 from conformance.target.file import build
 from conformance.world.run_context import RunContext
 from tests.faults.races import PerformsAll
+from tests.replay.samples import generated
 from tests.support.running import executed, write_target
 from tests.support.runs import run_on
 
@@ -67,13 +69,12 @@ def test_a_recorded_history_is_judged_again(tmp_path: Path) -> None:
     server, seeded = new_server(behaviour, number=1)
     with served(server, threads=True) as url:
         tables = target_tables(seeded, url)
-        findings = has_legal_order(
-            RunContext(build(tables, "target.toml")), "keys", FuzzSettings(1, replay_folder=tmp_path)
-        )
-        [file] = {finding.replay for finding in findings if finding.verdict.is_violation}
+        run = RunContext(build(tables, "target.toml"))
+        [finding] = [one for one in has_legal_order(run, "keys", FuzzSettings(1)) if one.verdict.is_violation]
+        file = write(generated(finding, run), tmp_path / "replay.json")
         target = write_target(tmp_path / "target.toml", tables)
         done = executed(
-            [sys.executable, "-m", "conformance.cli", "replay", tmp_path.parent / file, "--target", target],
+            [sys.executable, "-m", "conformance.cli", "replay", file, "--target", target],
             tmp_path,
         )
         assert done.returncode == 1, done.stdout + done.stderr

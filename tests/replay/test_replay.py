@@ -196,6 +196,32 @@ def test_replay_that_cannot_prepare_the_ground_is_undecided(tmp_path: Path) -> N
     assert replayed.verdict == "undecided" and "step 1 was answered 422" in replayed.got
 
 
+class NoWallets(Behaviour):
+    def validate(self, ctx: Any) -> None:
+        from conformance.reference.refusals import Refusal
+
+        if ctx.operation == "createWallet":
+            raise Refusal("invalid_field", "closed", "label", "closed")
+        super().validate(ctx)
+
+
+class NoWalletsLongNotes(NoWallets, LongNotes):
+    pass
+
+
+def test_a_refused_creation_that_nothing_names_proves_no_failure(tmp_path: Path) -> None:
+    def after_a_wallet(run: RunContext) -> Finding:
+        run.send(run.client(), run.account().call("createWallet"), "a wallet")
+        return long_title(run)
+
+    document = recorded(LongNotes, after_a_wallet, tmp_path)
+    assert any(step["operation"] == "createWallet" for step in document["steps"])
+    assert perform(document, run_on(LongNotes())).verdict == "reproduced"
+    assert perform(document, run_on(NoWallets())).verdict == "not reproduced"
+    replayed = perform(document, run_on(NoWalletsLongNotes()))
+    assert replayed.verdict == "undecided" and "was answered 422" in replayed.got
+
+
 @pytest.mark.parametrize(
     "member",
     [

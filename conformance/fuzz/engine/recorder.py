@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from conformance.contract.rules import RULES
 from conformance.judge import ledger
@@ -144,29 +143,17 @@ class Recorder:
     # ------------------------------------------------------------------ concluding
 
     @contextlib.contextmanager
-    def keeping(self, folder: Path | None = None) -> Iterator[None]:
+    def keeping(self) -> Iterator[None]:
         """Within it, an Inconclusive takes along what was found until then."""
         try:
             yield
         except Inconclusive as stop:
-            stop.findings += self.findings(folder)
+            stop.findings += self.findings()
             raise
 
-    def findings(self, folder: Path | None = None) -> list[Finding]:
-        """One finding for each rule and operation that was judged; failures are saved as replay files in
-        `folder`."""
-        findings = [self._finding(key, entry) for key, entry in self.entries.items()]
-        if folder is not None and self.failures:
-            from conformance.replay import save
-
-            for finding in findings:
-                if failure := self.failures.get((finding.rule, finding.operation)):
-                    exchanges = [
-                        self.run.record[number] for number in failure.exchanges if number in self.run.record
-                    ]
-                    path = save(finding, exchanges, self.run, folder)
-                    finding.replay = f"{folder.name}/{path.name}" if path else ""
-        return findings
+    def findings(self) -> list[Finding]:
+        """One finding for each rule and operation that was judged."""
+        return [self._finding(key, entry) for key, entry in self.entries.items()]
 
     def _finding(self, key: Key, entry: Entry) -> Finding:
         failure = self.failures.get(key)
@@ -182,7 +169,7 @@ class Recorder:
         return finding
 
     def _rest(self, failure: Failure) -> list[int]:
-        """The exchanges of a failure's example that it rests on."""
+        """The exchanges of a failure's example that it depends on."""
         from conformance.replay.slice import closure
 
         record = self.run.record

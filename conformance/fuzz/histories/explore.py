@@ -58,15 +58,15 @@ def explore_histories(run: RunContext, kind: str, settings: FuzzSettings, check:
         if end is not None and time.monotonic() > end:
             break
         try:
-            with recorder.keeping(settings.replay_folder):
+            with recorder.keeping():
                 concurrent = _history(run, kind, recorder, rng) or concurrent
         except Violation as violation:
             concurrent = True
             recorder.settled.add(violation.key)
-    with recorder.keeping(settings.replay_folder):
+    with recorder.keeping():
         if not concurrent:
             raise Inconclusive(NOT_SIMULTANEOUS, RATE_REMEDY)
-    return recorder.findings(settings.replay_folder)
+    return recorder.findings()
 
 
 def _history(run: RunContext, kind: str, recorder: Recorder, rng: random.Random) -> bool:

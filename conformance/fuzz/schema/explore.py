@@ -233,7 +233,7 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     # What has to be imported and derived first is not the server's time.
     allowed = budget(settings)
     always = cases(operation, valid, foreign=fuzzer.fixtures.foreign is not None)
-    with fuzzer.recorder.keeping(settings.replay_folder):
+    with fuzzer.recorder.keeping():
         for case in (*always, *boundaries[: settings.cases * BOUNDARY_FACTOR]):
             if allowed.late and fuzzer.recorder.statuses:
                 break
@@ -256,7 +256,7 @@ def fuzz(run: RunContext, operation: str, settings: FuzzSettings, check: str) ->
     if TRAITS[operation].unique_pair and not pairs_are_free(run):
         remedy = PAIRS_REMEDY
     return [
-        *fuzzer.recorder.findings(settings.replay_folder),
+        *fuzzer.recorder.findings(),
         *unreached(fuzzer.recorder, operation, check, remedy),
     ]
 

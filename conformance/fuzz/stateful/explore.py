@@ -51,11 +51,11 @@ def explore_model(run: RunContext, theme: str, settings: FuzzSettings, check: st
     for round_seed in rounds(recorder, allowed, derive(settings.seed, "model", theme)):
         machine = hypothesis.seed(round_seed)(type(base.__name__, (base,), {"context": context}))
         recorder.on_violation = allowed.note_failure
-        with recorder.keeping(settings.replay_folder), contained():
+        with recorder.keeping(), contained():
             run_state_machine_as_test(
                 machine, settings=hypothesis_settings(settings, allowed, stateful_step_count=STEPS)
             )
-    return recorder.findings(settings.replay_folder)
+    return recorder.findings()
 
 
 def valid_bodies(run: RunContext) -> dict[str, ValidBody]:

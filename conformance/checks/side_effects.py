@@ -64,7 +64,9 @@ class Watch:
         self.seen: set[str] = set()
         self._traits = TRAITS[operation]
         self._ids = ids
-        self._started = 0
+        #: The number of changes that were accepted before the start, and their ids once they were asked for.
+        self._earlier = 0
+        self._earlier_ids: set[str] | None = None
         #: The reason that there is no snapshot to compare with.
         self._unseen: NotSeen | None = None
         #: The ids of what the server itself has put beside.
@@ -92,7 +94,8 @@ class Watch:
             self._unseen = reason
         else:
             self.seen |= set(ids_on(self.before.looks))
-        self._started = max(self.run.record, default=0)
+        self._earlier = len(self.run.accepted)
+        self._earlier_ids = None
 
     def looks(self) -> list[Exchange]:
         """The last look at the start and another one now, also where they do not show what they were for."""
@@ -158,24 +161,21 @@ class Watch:
 
     # ------------------------------------------------------------------ what was accepted before
 
-    def _earlier(self) -> list[Exchange]:
-        return [
-            exchange
-            for number, exchange in self.run.record.items()
-            if number <= self._started and exchange.succeeded and exchange.method != "GET"
-        ]
-
     def _known(self) -> set[str]:
         """The ids in lists that are no effect: what was accepted, or the server's own, and all that was
         created before the start, as a list may show it late."""
         if not self._traits.listed_by:
             return set()
-        return self.accepted | self._own | {str(exchange.get("id")) for exchange in self._earlier()}
+        if self._earlier_ids is None:
+            earlier = self.run.accepted[: self._earlier]
+            self._earlier_ids = {str(exchange.get("id")) for exchange in earlier}
+        return self.accepted | self._own | self._earlier_ids
 
     def answered(self) -> list[Exchange]:
         """The accepted changes of the resource before the start: a read may show them late."""
         identifier = self.ids["beneficiary_id"]
-        return [exchange for exchange in self._earlier() if exchange.get("id") == identifier]
+        earlier = self.run.accepted[: self._earlier]
+        return [exchange for exchange in earlier if exchange.get("id") == identifier]
 
 
 class SideEffects(Watch):

@@ -105,11 +105,10 @@ def _use_keys(ctx: CheckContext, since: Exchange) -> None:
     run, nothing is sent."""
     answers = [
         exchange
-        for exchange in list(ctx.run.record.values())
-        if exchange.operation == since.operation
+        for exchange in ctx.run.accepted
+        if exchange.number > since.number
+        and exchange.operation == since.operation
         and exchange.organization == since.organization
-        and exchange.succeeded
-        and exchange.number > since.number
     ]
     used = {exchange.call.idempotency_key for exchange in answers} - {since.call.idempotency_key}
     for _ in range(MANY_KEYS - len(used)):

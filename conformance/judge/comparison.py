@@ -178,6 +178,8 @@ def document(exchange: Exchange) -> dict[str, Any]:
 
 def same(got: Any, expected: Any) -> bool:
     """JSON equality: unlike Python's, it tells true from 1."""
+    if isinstance(got, str):
+        return bool(got == expected)
     if isinstance(got, bool) is not isinstance(expected, bool):
         return False
     if isinstance(got, Mapping) and isinstance(expected, Mapping):

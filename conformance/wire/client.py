@@ -322,6 +322,9 @@ def _unconnected(error: BaseException) -> Failure:
     return Failure.UNREACHABLE
 
 
+#: Threads of all races, made when they are first needed: more than all lanes race with at once.
+_RACERS = ThreadPoolExecutor(1024, "conformance race")
+
 #: One request of a race: its client, call and purpose.
 Racer = tuple[Client, Call, str]
 
@@ -352,8 +355,7 @@ def race(scripts: Sequence[Sequence[Racer]]) -> list[list[Exchange]]:
         finally:
             gate.leave()
 
-    with ThreadPoolExecutor(len(scripts)) as pool:
-        delivered = list(pool.map(deliver, prepared))
+    delivered = list(_RACERS.map(deliver, prepared))
     sent = [
         (client, exchanges)
         for script, results in zip(prepared, delivered, strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from email.utils import parsedate_to_datetime
@@ -44,8 +45,12 @@ _SAME_TIME = 60.0
 def apart(exchanges: Iterable[Exchange]) -> float:
     """Lower bound in seconds of the skew between the Date header, which may be a gateway's, and timestamps of
     new resources; 0 where none shows."""
-    gaps = [gap for exchange in exchanges if (gap := _gap(exchange)) is not None]
-    least = min(gaps, default=0.0)
+    least = math.inf
+    for exchange in exchanges:
+        gap = _gap(exchange)
+        if gap == 0.0:
+            return 0.0
+        least = least if gap is None else min(least, gap)
     return least if least <= _SAME_TIME else 0.0
 
 

@@ -89,6 +89,8 @@ class RunContext:
         self.samples = Samples(target)
         self.redactor = Redactor(target)
         self.record: dict[int, Exchange] = {}
+        #: Changes that were accepted, in the order of the record.
+        self.accepted: list[Exchange] = []
         self.sent = 0
         limits = target.limits
         self.budget = budget or Budget(requests_per_second=limits.requests_per_second)
@@ -126,6 +128,7 @@ class RunContext:
     def include(self, other: RunContext) -> None:
         """Adds the exchanges of a run that was `alone` to this one's."""
         self.record |= other.record
+        self.accepted += other.accepted
         self.sent += other.sent
         self.lost = self.lost or other.lost
 
@@ -165,6 +168,8 @@ class RunContext:
         self.record[exchange.number] = exchange
         if exchange.succeeded:
             self.succeeded.add(str(exchange.operation))
+            if exchange.method != "GET":
+                self.accepted.append(exchange)
         if not self.clock.calibrated:
             self.clock.observe(exchange)
         if not exchange.repeated:

@@ -11,16 +11,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
 
 from conformance._text import plain, shown
 from conformance.contract.rules import SPEC, load_yaml
-from conformance.contract.schemas import Problem, problems, rules_shown, validator
+from conformance.contract.schemas import Problem, Schema, problems, rules_shown
 from conformance.contract.traits import TRAITS, Traits
-
-if TYPE_CHECKING:
-    from jsonschema.protocols import Validator
 
 __all__ = [
     "OPERATIONS",
@@ -219,8 +216,8 @@ def _schema(uri: str) -> dict[str, Any]:
 
 
 @functools.cache
-def _validator(uri: str) -> Validator:
-    return validator(_schema(uri))
+def _validator(uri: str) -> Schema:
+    return Schema(_schema(uri))
 
 
 # ---------------------------------------------------------------------- members beyond the contract
@@ -269,8 +266,8 @@ def request_problems(operation_id: str, body: bytes | None, query: str) -> list[
 
 
 @functools.cache
-def _body_validator(operation_id: str) -> Validator:
-    return validator(OPERATIONS[operation_id].request_schema or {})
+def _body_validator(operation_id: str) -> Schema:
+    return Schema(OPERATIONS[operation_id].request_schema or {})
 
 
 def _body_problems(operation: Operation, body: bytes | None) -> Iterator[str]:
@@ -300,8 +297,15 @@ def _query_problems(operation: Operation, query: str) -> Iterator[str]:
         elif schema["type"] != "array" and len(values) > 1:
             yield f"the query parameter {name} is repeated"
         else:
-            for problem in problems(validator(schema), _query_value(schema["type"], values), str):
+            for problem in problems(
+                _query_validator(operation.id, name), _query_value(schema["type"], values), str
+            ):
                 yield f"the query parameter {name} {problem.message}"
+
+
+@functools.cache
+def _query_validator(operation_id: str, name: str) -> Schema:
+    return Schema(OPERATIONS[operation_id].query_parameters[name])
 
 
 def _query_value(kind: str, values: list[str]) -> Any:

@@ -1,0 +1,55 @@
+"""What jsonschema-rs takes for valid is what jsonschema finds no error in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from conformance.contract.operations import OPERATIONS, response_schema
+from conformance.contract.schemas import Schema
+from tests.support.reference_world import World
+
+ODD: tuple[Any, ...] = (
+    None,
+    "",
+    "x\n",
+    "USD\n",
+    "\ud800",
+    1,
+    1.0,
+    -1,
+    10**30,
+    1e300,
+    True,
+    [],
+    [None],
+    {},
+    {"a": 1},
+)
+
+
+def mutants(document: Any) -> Iterator[Any]:
+    """The document with one of its values replaced or left out, at any depth."""
+    if isinstance(document, dict):
+        for name, member in document.items():
+            yield {key: value for key, value in document.items() if key != name}
+            yield from ({**document, name: value} for value in (*ODD, *mutants(member)))
+    elif isinstance(document, list) and document:
+        yield from ([value, *document[1:]] for value in (*ODD, *mutants(document[0])))
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_both_validators_agree(operation: str) -> None:
+    world = World()
+    document = world.clients["primary"].send(world.call(operation)).document
+    schema = Schema(response_schema(operation))
+    assert schema.allows(document)
+    told = {True: 0, False: 0}
+    for mutant in mutants(document):
+        thorough = next(schema._thorough.iter_errors(mutant), None) is None
+        told[thorough] += 1
+        assert schema.allows(mutant) == thorough or "\\ud800" in json.dumps(mutant), mutant
+    assert all(told.values())

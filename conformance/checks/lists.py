@@ -1,4 +1,4 @@
-"""Lists within a check: pages at several sizes, elements with what created them, and the judgements of both.
+"""Lists within a check: elements with what created them, filters, and the judgements of both.
 
 Each function judges one rule, so that a server with one mistake breaks one of them: `pages` is compared
 with the answer's own `total`, `total` with what a walk shows, a walk with what other walks showed.
@@ -6,32 +6,24 @@ with the answer's own `total`, `total` with what a walk shows, a walk with what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from conformance.checks.context import CheckContext
 from conformance.contract.operations import response_schema
+from conformance.contract.timestamps import digits, parse
 from conformance.contract.traits import traits_of
 from conformance.judge import pages
 from conformance.judge.comparison import MOVING, objects, same, same_instant, show
-from conformance.judge.expectations import Accepted, CannotTell, Outcome, RefusedOrIgnored, predicate
-from conformance.judge.expectations.base import outcome
-from conformance.judge.pages import Listed
+from conformance.judge.expectations import Accepted, CannotTell, Expectation, RefusedOrIgnored, predicate
+from conformance.judge.findings import Inconclusive
+from conformance.judge.pages import Listed, keeps_what_fits
+from conformance.judge.queries import keeps
 from conformance.wire.messages import Call, Exchange
-from conformance.wire.pages import (
-    MAX_SIZE,
-    Page,
-    Parameters,
-    Walk,
-    identity,
-    page_of,
-    pages_of,
-    query,
-    sample,
-    statuses,
-    walk,
-)
+from conformance.wire.pages import MAX_SIZE, Page, Parameters, Walk, identity, page_of, query, status_filter
+from conformance.wire.provenance import derive
+from conformance.world.habits import eventually
 from conformance.world.lists import ListFixture, small_list
 
 T = TypeVar("T")
@@ -49,14 +41,7 @@ def stocked(ctx: CheckContext, least: int = 1) -> ListFixture:
 
 def active(ctx: CheckContext) -> Parameters:
     """The filter for active elements, of the lists that have filters."""
-    return status_filter(ctx, "active")
-
-
-def status_filter(ctx: CheckContext, status: str) -> Parameters:
-    """The filter for one status, by the name and in the style in which the list takes it."""
-    if "status" in ctx.operation.query_parameters:
-        return [("status", status)]
-    return statuses(ctx.target.array_style, status)
+    return status_filter(ctx.operation.id, ctx.target.array_style, "active")
 
 
 def steady(ctx: CheckContext, call: Call, act: Callable[[], T], *, attempts: int = 4) -> T:
@@ -79,54 +64,6 @@ def steady(ctx: CheckContext, call: Call, act: Callable[[], T], *, attempts: int
 def _total(ctx: CheckContext, call: Call) -> int | None:
     page = page_of(ctx.send(call.with_query(query(1, 1)), "how many elements are there?"))
     return page.total if page else None
-
-
-@dataclass
-class PageReading:
-    """A list read at several sizes: whole walks, the one at the greatest size first, and single pages."""
-
-    walks: list[Walk]
-    #: Size, number and answer of pages that were read alone.
-    samples: list[tuple[int, int, Exchange]] = field(default_factory=list)
-
-    @property
-    def known(self) -> dict[str, None]:
-        """The ids that any walk showed."""
-        return dict.fromkeys(identifier for done in self.walks for identifier in done.ids)
-
-    @property
-    def grew(self) -> bool:
-        """Others added elements while it was read, as the totals of the answers tell."""
-        totals = {page.total for done in self.walks for page in done.pages}
-        totals |= {page.total for _, _, exchange in self.samples if (page := page_of(exchange))}
-        return len(totals) > 1
-
-    @property
-    def in_order(self) -> bool:
-        """The first walk shows each known element once, so that its order can be compared with."""
-        first = self.walks[0]
-        return (
-            first.broken is None and not first.repeated and (first.cut or len(first.ids) == len(self.known))
-        )
-
-
-def read_at_all_sizes(ctx: CheckContext, call: Call, sizes: Sequence[int]) -> PageReading:
-    """Reads a list at the greatest size and at these; of very many pages only some. Judges nothing."""
-    reading = PageReading([walk(ctx.send, call)])
-    first = reading.walks[0]
-    count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
-    if count > 1 and all(count % size == 0 for size in sizes if size < count):
-        # A last page that is not full tells some mistakes from none.
-        sizes = [*sizes, *[size for size in range(3, count) if count % size][:1]]
-    for size in sizes:
-        numbers = sample(pages_of(count, size))
-        if len(numbers) == pages_of(count, size):
-            reading.walks.append(walk(ctx.send, call, size=size))
-        else:
-            for number in numbers:
-                exchange = ctx.send(call.with_query(query(number, size)), f"page {number} of size {size}")
-                reading.samples.append((size, number, exchange))
-    return reading
 
 
 # ---------------------------------------------------------------------- one page
@@ -158,18 +95,6 @@ def judge_size(ctx: CheckContext, exchange: Exchange, what: str, *, filled: bool
     rule, expected = "list.size-range", f"{what}: a refusal (4xx), or a page of a size from 1 to {MAX_SIZE}"
     if usable_page(ctx, rule, exchange, what, refusable=True) is not None:
         ctx.judge(rule, pages.size_in_range(expected, filled=filled), exchange)
-
-
-def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, what: str) -> None:
-    """Judges list.page-range on the answer to a page below 1; `valid` is the page that it calls itself."""
-    rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
-    found = usable_page(ctx, rule, exchange, what, refusable=True)
-    if found is None:
-        return
-    good = ctx.judge(rule, pages.page_from_one(expected), exchange)
-    if good and valid and page_of(valid) is not None:
-        sentence = f"{what}, answered as page {found.page}: its items"
-        ctx.judge(rule, pages.same_elements(sentence, refusable=True), exchange, valid)
 
 
 # ---------------------------------------------------------------------- walks
@@ -209,11 +134,12 @@ def judge_totals(ctx: CheckContext, rule: str, read: Sequence[Page], count: int,
 
 def item_fields(operation: str) -> Mapping[str, Mapping[str, Any]]:
     """The documented members of a list's items and their schemas (sections 2.4, 2.6, 2.7 and 4.1)."""
-    fields: Mapping[str, Mapping[str, Any]] = _item_schema(operation)["properties"]
+    fields: Mapping[str, Mapping[str, Any]] = item_schema(operation)["properties"]
     return fields
 
 
-def _item_schema(operation: str) -> Mapping[str, Any]:
+def item_schema(operation: str) -> Mapping[str, Any]:
+    """The schema of a list's items. Raises KeyError for an operation that answers no list."""
     described = response_schema(operation)
     for part in [described, *described.get("allOf", [])]:
         items: Mapping[str, Any] | None = part.get("properties", {}).get("items", {}).get("items")
@@ -275,57 +201,191 @@ def shown_as_created(exchanges: Sequence[Exchange], name: str) -> str:
     return "" if alike or (name in sent and same(shown[0], sent[name])) else show(shown[0])
 
 
-_TYPES = {"string": str, "boolean": bool, "null": type(None)}
+# ---------------------------------------------------------------------- filters
 
 
-def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
-    """Documented members of a list's items that are missing or have another JSON type, in words."""
-    required = _item_schema(operation)["required"]
-    found = []
-    for item in items:
-        if not isinstance(item, dict):
-            found.append(f"an item is {show(item)}")
-            continue
-        for name, described in item_fields(operation).items():
-            types = described.get("type", ())
-            wanted = tuple(_TYPES[kind] for kind in ([types] if isinstance(types, str) else types))
-            if name not in item:
-                found += [f"{name} is missing"] * (name in required)
-            elif wanted and not isinstance(item[name], wanted):
-                found.append(f"{name} is {show(item[name])}")
-    return found
+FAR_PAST, FAR_FUTURE = "2001-02-03T04:05:06Z", "2099-01-01T00:00:00Z"
+
+#: An element as its list shows it.
+Item = dict[str, Any]
 
 
-@predicate
-def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Outcome:
-    """The items of each page have their documented fields, of their JSON types."""
-    read = pages.pages(exchanges)
-    for at, page in enumerate(read):
-        if wrong := mistyped(operation, page.items):
-            return outcome(wrong[0], at)
-    if not any(page.items for page in read):
-        raise CannotTell("none of the pages holds an item")
-    return ""
+def _comparable(item: Item) -> bool:
+    """True if an element has what filters go by."""
+    return (
+        isinstance(item.get("id"), str)
+        and isinstance(item.get("status"), str)
+        and parse(item.get("created")) is not None
+    )
 
 
-def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
-    """The order of a list in words, by the elements whose order of creation is known."""
-    ours = [identifier for identifier in dict.fromkeys(shown) if identifier in set(created)]
-    expected = [identifier for identifier in created if identifier in set(ours)]
-    if len(ours) < 2:
-        return "cannot be told"
-    if ours == expected:
-        return "oldest first"
-    return "newest first" if ours == expected[::-1] else "another"
+def _in_time(items: Iterable[Item]) -> list[Item]:
+    return sorted(items, key=lambda item: parse(item["created"]) or 0)
 
 
-def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:
-    """Observes list.out-of-range: what the server makes of a page or size that is none."""
-    found = page_of(exchange)
-    if exchange.refused:
-        answer = f"refused {exchange.status}"
-    elif found is not None:
-        answer = f"answered as {name} {getattr(found, name)}"
-    else:
-        answer = f"answered {exchange.status}"
-    ctx.observe("list.out-of-range", f"{name}={value}", answer, exchange)
+class Filtered:
+    """The small list of an operation under filters. Raises Inconclusive when its elements cannot be read."""
+
+    def __init__(self, ctx: CheckContext) -> None:
+        self.ctx = ctx
+        self.list_fixture = stocked(ctx)
+        self.call = self.list_fixture.call
+        self.elements: list[Item] = []
+        eventually(
+            ctx.run.cache, ctx.operation.id, self.read, lambda ids: ids >= self.list_fixture.created.keys()
+        )
+        if not self.elements:
+            raise Inconclusive(
+                "the list shows no element with id, status and created, by which filters are judged",
+                cause="list.item-fields",
+            )
+        self.ids = {str(item["id"]) for item in self.elements}
+
+    def read(self) -> set[str]:
+        """Reads the list without a filter; the ids of its elements. Statuses may have been moved since it was
+        read last."""
+        exchange = self.ctx.accept(self.call.with_query(query(1, MAX_SIZE)), "the list without a filter")
+        self.unfiltered = exchange
+        # A server may show one many times; that is for list.walk to say.
+        items = filter(_comparable, objects(exchange.get("items")))
+        shown = {str(item["id"]): item for item in items if item["id"] in self.list_fixture.created}
+        # Where none shows any more, what was read before stays what there is to ask for.
+        self.elements = list(shown.values()) or self.elements
+        return set(shown)
+
+    @property
+    def in_time(self) -> list[Item]:
+        """The elements in the order of their creation."""
+        return _in_time(self.elements)
+
+    def kept(self, filters: Parameters) -> set[str]:
+        """The ids of the elements that filters keep together."""
+        return {str(item["id"]) for item in self.elements if keeps(filters, item)}
+
+    @property
+    def status_name(self) -> str:
+        return "status" if "status" in self.ctx.operation.query_parameters else "statuses"
+
+    def send(self, filters: Parameters, what: str) -> Exchange:
+        """Asks for all elements that some filters keep; the filters come last, page and size before them."""
+        return self.ctx.send(self.call.with_query([*query(1, MAX_SIZE), *filters]), what)
+
+    def probe(self, rule: str, filters: Parameters, what: str) -> Page | None:
+        """Judges that filters keep exactly the elements that fit, if the run wants this probe."""
+        if not self.ctx.wanted(what):
+            return None
+        return self.judge(rule, self.send(filters, what), self.kept(filters), what)
+
+    def judge(self, rule: str, exchange: Exchange, expected: Collection[str], what: str) -> Page | None:
+        """Judges an answer by the elements that it should show, or a later one where they show late or their
+        statuses have moved; returns the page that was judged. Elements of others are the business of
+        list.complete."""
+        of = f"the {len(expected)} of {len(self.ids)} elements" if expected else "none of the elements"
+        fitting = keeps_what_fits(f"{what}: {of}", ids=sorted(self.ids))
+        exchange = self.looked(exchange, lambda answer: holds(fitting, self.unfiltered, answer))
+        found = usable_page(self.ctx, rule, exchange, what)
+        if found is None:
+            return None
+        self.ctx.judge(rule, fitting, self.unfiltered, exchange)
+        if "list.complete" in self.ctx.rules:
+            own = self.list_fixture.expectation(self.ctx.run, what, found.ids)
+            self.ctx.judge("list.complete", own, exchange)
+        return found
+
+    def looked(self, exchange: Exchange, good: Callable[[Exchange], bool]) -> Exchange:
+        """The answer to a request, or to one like it, later, with the list read anew before it: looked at
+        until it is good. One that is not a page is not looked at again."""
+        answers = itertools.chain([exchange], self._again(exchange))
+        return eventually(
+            self.ctx.run.cache,
+            self.ctx.operation.id,
+            lambda: next(answers),
+            lambda answer: page_of(answer) is None or good(answer),
+        )
+
+    def _again(self, exchange: Exchange) -> Iterator[Exchange]:
+        while True:
+            self.read()
+            yield self.ctx.send(exchange.call, exchange.purpose)
+
+    def shows(self, exchange: Exchange, filters: Parameters) -> Exchange:
+        """The first answer to a request that shows just those elements that filters keep, or the last one."""
+
+        def good(answer: Exchange) -> bool:
+            page = page_of(answer)
+            return page is not None and set(page.ids) & self.ids == self.kept(filters)
+
+        return self.looked(exchange, good)
+
+    def filters(self) -> dict[str, Parameters]:
+        """Filters to combine, by name; of each kind one keeps some elements, others keep all or none."""
+        early, late, currency = self._distinctive()
+        operation, style = self.ctx.operation.id, self.ctx.target.array_style
+        unused = "disabled" if "beneficiary_id" in self.ctx.operation.path_parameters else "suspended"
+        found = {
+            "start_date": [("start_date", early)],
+            "start_date in the past": [("start_date", FAR_PAST)],
+            "end_date": [("end_date", late)],
+            "end_date in the future": [("end_date", FAR_FUTURE)],
+            "status": active(self.ctx),
+            "status that nothing has": status_filter(operation, style, unused),
+        }
+        if "currency" in self.ctx.operation.query_parameters:
+            found["currency"] = [("currency", currency)]
+        return found
+
+    def _distinctive(self) -> tuple[str, str, str]:
+        """The dates to begin and to end at, and the currency, whose filters differ most from one another and
+        from what they keep together."""
+        by_date = {parse(item["created"]): str(item["created"]) for item in self.in_time}
+        currencies = sorted({str(item.get("currency", "")) for item in self.elements})
+
+        def score(choice: tuple[str, str, str]) -> int:
+            names = ("start_date", "end_date", "currency")
+            return _difference(*(self.kept([pair]) for pair in zip(names, choice, strict=True)))
+
+        return max(itertools.product(by_date.values(), by_date.values(), currencies), key=score)
+
+
+def _difference(*kept: set[str]) -> int:
+    """Score of filters that keep these elements: 3 for each that leaves out some which another keeps, 1 for
+    each pair with some in common, and 1 if all have. {1, 2}, {2, 3} and {1, 3} come to 21."""
+    apart = sum(not left <= other for left, other in itertools.permutations(kept, 2))
+    shared = sum(bool(left & other) for left, other in itertools.combinations(kept, 2))
+    return 3 * apart + shared + bool(set.intersection(*kept))
+
+
+def holds(expectation: Expectation, *exchanges: Exchange) -> bool:
+    """True if an expectation holds of exchanges, as far as can be told."""
+    return expectation.judge(exchanges).good is not False
+
+
+def dates(elements: Sequence[Item]) -> list[tuple[str, str]]:
+    """Dates to filter by: those of the first and last elements and of some between, and some of none."""
+    by_date = {parse(item["created"]): str(item["created"]) for item in _in_time(elements)}
+    distinct = list(by_date.values())
+    chosen = dict.fromkeys(
+        index for index in (0, 1, len(distinct) // 2, len(distinct) - 2, len(distinct) - 1) if index >= 0
+    )
+    found = [
+        (f"at the created of an element, number {index + 1} of {len(distinct)}", distinct[index])
+        for index in chosen
+        if index < len(distinct)
+    ]
+    for index in dict.fromkeys((len(distinct) // 2, len(distinct) - 1)):
+        second = derive(distinct[index], "second")
+        if second != distinct[index]:
+            found.append((f"at the whole second of element {index + 1} of {len(distinct)}", second))
+    # The one that shows most digits, as few as one in ten lack: a date just after it is nearest.
+    finest = max(
+        range(len(distinct)),
+        key=lambda index: (digits(distinct[index]), -abs(index - len(distinct) // 2)),
+    )
+    later = derive(distinct[finest], "after")
+    # Another one shown there may have been rounded up to it.
+    if parse(later) not in by_date:
+        # First, as what it shows depends least on how near to one another elements are.
+        found.insert(0, ("just after the created of an element", later))
+    if distinct:
+        found.append(("at the midnight before the first element", derive(distinct[0], "day")))
+    return [*found, ("far in the past", FAR_PAST), ("far in the future", FAR_FUTURE)]

@@ -6,31 +6,31 @@ matter how finely a server shows or stores instants.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
+from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
-from conformance.checks.filters import (
+from conformance.checks.lists import (
     FAR_FUTURE,
     FAR_PAST,
-    Filter,
     Filtered,
-    absent_currencies,
+    compared,
     dates,
-    end_date,
-    start_date,
+    item_fields,
+    judge_totals,
+    judge_whole,
 )
-from conformance.checks.lists import compared, item_fields, judge_totals, judge_whole, status_filter
 from conformance.contract.rules import RULES
-from conformance.contract.timestamps import parse
+from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.expectations import CannotTell, predicate
 from conformance.judge.pages import count_of_pages, keeps_what_fits, number_is
+from conformance.judge.queries import rules_of
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, statuses, walk
+from conformance.wire.pages import DEFAULT_SIZE, Parameters, Walk, page_of, pages_of, status_filter, walk
 from conformance.wire.provenance import derive
 from conformance.world.habits import eventually
+from conformance.world.samples import OTHER_CURRENCIES
 
 #: Statuses that the list queries name themselves; a server may not know the others as a filter.
 _NAMED_STATUSES = {
@@ -40,6 +40,9 @@ _NAMED_STATUSES = {
 }
 
 _COMBINE = "list.filters-combine"
+
+#: Kinds of filters, by the names of the first of each.
+_KINDS = ("currency", "status", "start_date", "end_date")
 
 #: The size of the pages in which filtered lists are read.
 _SIZE = 3
@@ -52,14 +55,14 @@ _SIZE = 3
 def test_start_date(ctx: CheckContext) -> None:
     """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: at or
     after it."""
-    _judge_dates(ctx, "list.start-date", start_date, "start_date", operator.ge)
+    _judge_dates(ctx, "list.start-date", "start_date")
 
 
 @check("list.end-date", "list.complete", operations=tuple(RULES["list.end-date"].operations))
 def test_end_date(ctx: CheckContext) -> None:
     """Filters by the created of elements, exactly as shown, just after it, by seconds, and far off: before
     it."""
-    _judge_dates(ctx, "list.end-date", end_date, "end_date", operator.lt)
+    _judge_dates(ctx, "list.end-date", "end_date")
 
 
 @check("list.date-offset", operations=tuple(RULES["list.date-offset"].operations))
@@ -67,22 +70,22 @@ def test_date_with_an_offset(ctx: CheckContext) -> None:
     """Filters by the created of an element, written with an offset: what it keeps is what the same instant in
     UTC keeps, unless it is refused."""
     rule, lists = "list.date-offset", Filtered(ctx)
-    chosen = lists.in_time[len(lists.elements) // 2]
-    for name, query, keeps in (("start_date", start_date, operator.ge), ("end_date", end_date, operator.lt)):
-        expected = {element.id for element in lists.elements if keeps(element.created, chosen.created)}
-        plain = lists.send(query(chosen.text), f"{name} in UTC, to compare with")
-        plain = lists.shows(plain, expected)
+    chosen = lists.in_time[len(lists.elements) // 2]["created"]
+    for name in ("start_date", "end_date"):
+        in_utc = [(name, chosen)]
+        expected = lists.kept(in_utc)
+        plain = lists.shows(lists.send(in_utc, f"{name} in UTC, to compare with"), in_utc)
         if (page := page_of(plain)) is None or set(page.ids) & lists.ids != expected:
             ctx.skip_judgement(
                 rule, f"{name} does not work in UTC", plain, cause=f"list.{name.replace('_', '-')}"
             )
             continue
         for minutes in (120, -210):
-            text = derive(chosen.text, f"offset.{minutes}")
+            text = derive(chosen, f"offset.{minutes}")
             what = f"{name} with the offset {text[-6:]}"
             sentence = f"{what}: the {len(expected)} elements of that instant in UTC, or a refusal"
             same = refused_or_kept(sentence, ids=sorted(lists.ids), kept=sorted(expected))
-            exchange = lists.shows(lists.send(query(text), what), expected)
+            exchange = lists.shows(lists.send([(name, text)], what), in_utc)
             ctx.judge(rule, same, exchange)
 
 
@@ -98,21 +101,11 @@ def refused_or_kept(exchanges: Sequence[Exchange], ids: Sequence[str], kept: Seq
     return "" if shown == set(kept) else f"{len(shown)} elements"
 
 
-def _judge_dates(
-    ctx: CheckContext,
-    rule: str,
-    query: Callable[[str], Parameters],
-    name: str,
-    keeps: Callable[[Fraction, Fraction], bool],
-) -> None:
-    """Filters by several dates; `keeps` says whether an element of one instant passes the filter by
-    another."""
+def _judge_dates(ctx: CheckContext, rule: str, name: str) -> None:
+    """Filters by several dates."""
     lists = Filtered(ctx)
     for what, text in dates(lists.elements):
-        instant = parse(text)
-        assert instant is not None
-        expected = [element for element in lists.elements if keeps(element.created, instant)]
-        lists.keeps(rule, query(text), expected, f"{name} {what}")
+        lists.probe(rule, [(name, text)], f"{name} {what}")
 
 
 # ---------------------------------------------------------------------- status and currency
@@ -126,8 +119,7 @@ def test_status_filter(ctx: CheckContext) -> None:
         what = f"{lists.status_name} {status}"
         if not ctx.wanted(what):
             continue
-        parameters = status_filter(ctx, status)
-        expected = [element for element in lists.elements if element.status == status]
+        parameters = _status(ctx, status)
         exchange = lists.send(parameters, what)
         if exchange.refused and status not in _NAMED_STATUSES[ctx.operation.id]:
             ctx.skip_judgement(
@@ -136,7 +128,11 @@ def test_status_filter(ctx: CheckContext) -> None:
                 exchange,
             )
         else:
-            lists.judge("list.status-filter", exchange, expected, what)
+            lists.judge("list.status-filter", exchange, lists.kept(parameters), what)
+
+
+def _status(ctx: CheckContext, *values: str) -> Parameters:
+    return status_filter(ctx.operation.id, ctx.target.array_style, *values)
 
 
 def _statuses(ctx: CheckContext) -> list[str]:
@@ -149,15 +145,10 @@ def _statuses(ctx: CheckContext) -> list[str]:
 def test_currency_filter(ctx: CheckContext) -> None:
     """Filters by each currency in the list, by currencies that nothing in it has, and by wildcards."""
     lists = Filtered(ctx)
-    for currency in sorted({element.currency for element in lists.elements}):
-        lists.keeps(
-            "list.currency-filter",
-            [("currency", currency)],
-            [element for element in lists.elements if element.currency == currency],
-            f"currency {currency}",
-        )
+    for currency in sorted({str(item.get("currency", "")) for item in lists.elements}):
+        lists.probe("list.currency-filter", [("currency", currency)], f"currency {currency}")
     refused = []
-    for currency in absent_currencies(ctx.operation.id, lists.elements):
+    for currency in _absent_currencies(ctx.operation.id, lists.elements):
         what = f"currency {currency}, which nothing has"
         if not ctx.wanted(what):
             continue
@@ -169,9 +160,20 @@ def test_currency_filter(ctx: CheckContext) -> None:
             lists.judge("list.currency-filter", exchange, [], what)
     for what, exchange in refused:
         ctx.skip_judgement("list.currency-filter", f"{what}, was refused {exchange.status}", exchange)
-    code = lists.elements[0].currency
+    code = str(lists.elements[0].get("currency", ""))
     for wildcard in dict.fromkeys((f"_{code[1:]}", f"%{code[1:]}", f"{code[:-1]}_", f"{code[:2]}%")):
         _judge_wildcard(ctx, lists, wildcard)
+
+
+def _absent_currencies(operation: str, elements: Sequence[dict[str, Any]]) -> list[str]:
+    """Currencies that nothing in the list has, among them beginnings of such as it has."""
+    present = {element.get("currency") for element in elements}
+    candidates = (
+        ["USD", "BTC", "ETH", "EUR", "USDT", "USDC"]
+        if TRAITS[ADDS_TO[operation]].unique_pair
+        else [*OTHER_CURRENCIES, "JPY", "CHF", "CAD"]
+    )
+    return [code for code in candidates if code not in present][:3]
 
 
 def _judge_wildcard(ctx: CheckContext, lists: Filtered, wildcard: str) -> None:
@@ -207,16 +209,16 @@ def test_filters_combine(ctx: CheckContext) -> None:
     names = list(valid)
     for index, first in enumerate(names):
         for second in names[index + 1 :]:
-            neutral = all(valid[name].kept(lists.elements) == lists.ids for name in (first, second))
-            if valid[first].rule != valid[second].rule and not neutral:
-                _combine(ctx, lists, [valid[first], valid[second]], f"{first} and {second}")
-    everything = [valid[name] for name in ("currency", "status", "start_date", "end_date") if name in valid]
+            neutral = all(lists.kept(valid[name]) == lists.ids for name in (first, second))
+            if rules_of(valid[first]) != rules_of(valid[second]) and not neutral:
+                _combine(ctx, lists, valid[first] + valid[second], f"{first} and {second}")
+    everything = [pair for name in _KINDS for pair in valid.get(name, [])]
     if len(everything) > 2:
         _combine(ctx, lists, everything, "all filters together")
         _combine(ctx, lists, everything[::-1], "all filters together, in reverse order")
     if (unused := "status that nothing has") in valid and {"start_date", "end_date"} <= valid.keys():
-        names_of_all = [name for name in ("currency", unused, "start_date", "end_date") if name in valid]
-        _combine(ctx, lists, [valid[name] for name in names_of_all], f"{unused}, with all other filters")
+        both = [*valid.get("currency", []), *valid[unused], *valid["start_date"], *valid["end_date"]]
+        _combine(ctx, lists, both, f"{unused}, with all other filters")
     walked = [
         ("start_date",),
         ("currency",) if "currency" in valid else ("end_date",),
@@ -235,55 +237,42 @@ def test_filters_combine(ctx: CheckContext) -> None:
         )
         return
     for filters in [
-        *([valid[name] for name in names] for names in walked if valid.keys() >= set(names)),
+        *([pair for name in names for pair in valid[name]] for names in walked if valid.keys() >= set(names)),
         everything,
     ]:
         if filters:
             _walk(ctx, lists, filters)
 
 
-def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Filter]:
+def _working_filters(ctx: CheckContext, lists: Filtered) -> dict[str, Parameters]:
     """The filters that work alone; those that do not are other rules' business. Judges totals on the way."""
     valid = {}
-    for name, filtered in lists.filters().items():
-        exchange = lists.send(filtered.parameters, f"{name} alone")
-        exchange = lists.shows(exchange, filtered)
-        found = page_of(exchange)
-        if found is None or set(found.ids) & lists.ids != filtered.kept(lists.elements):
-            ctx.skip_judgement(
-                _COMBINE, f"the filter {name} does not work alone", exchange, cause=filtered.rule
-            )
+    for name, filters in lists.filters().items():
+        exchange = lists.shows(lists.send(filters, f"{name} alone"), filters)
+        found, kept = page_of(exchange), lists.kept(filters)
+        if found is None or set(found.ids) & lists.ids != kept:
+            reason = f"the filter {name} does not work alone"
+            ctx.skip_judgement(_COMBINE, reason, exchange, cause=rules_of(filters)[0])
             continue
-        valid[name] = filtered
+        valid[name] = filters
         judge_totals(ctx, _COMBINE, [found], len(found.ids), f"{name} alone")
         if not ctx.wanted(f"{name} without page and size"):
             continue
-        kept = [element for element in lists.elements if filtered.keeps(element)]
         # The page may hold more than is known of.
         if len(kept) < len(lists.elements) and len(set(found.ids)) <= DEFAULT_SIZE:
             what = f"{name} without page and size"
-            lists.judge(_COMBINE, ctx.send(lists.call.with_query(filtered.parameters), what), kept, what)
+            lists.judge(_COMBINE, ctx.send(lists.call.with_query(filters), what), kept, what)
     return valid
 
 
-def _combine(ctx: CheckContext, lists: Filtered, filters: list[Filter], what: str) -> None:
-    expected = [element for element in lists.elements if all(each.keeps(element) for each in filters)]
-    parameters = [pair for each in filters for pair in each.parameters]
-    if found := lists.keeps(_COMBINE, parameters, expected, what):
+def _combine(ctx: CheckContext, lists: Filtered, filters: Parameters, what: str) -> None:
+    if found := lists.probe(_COMBINE, filters, what):
         judge_totals(ctx, _COMBINE, [found], len(found.ids), what)
 
 
-def _kept(lists: Filtered, filters: list[Filter], *, anew: bool = False) -> list[str]:
-    """The ids of the elements that filters keep together; `anew`, as the list shows them now."""
-    if anew:
-        lists.read()
-    return [element.id for element in lists.elements if all(each.keeps(element) for each in filters)]
-
-
-def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filter]) -> None:
-    kept = _kept(lists, filters)
-    parameters = [pair for each in filters for pair in each.parameters]
-    named = " and ".join(dict.fromkeys(name for name, _ in parameters))
+def _walk(ctx: CheckContext, lists: Filtered, filters: Parameters) -> None:
+    kept = lists.kept(filters)
+    named = " and ".join(dict.fromkeys(name for name, _ in filters))
     size = _SIZE if len(kept) > _SIZE + 1 else 1
     what = f"pages of size {size} filtered by {named}"
     if not ctx.wanted(what):
@@ -292,17 +281,18 @@ def _walk(ctx: CheckContext, lists: Filtered, filters: list[Filter]) -> None:
     def good(done: Walk) -> bool:
         # A status that moves while pages are read makes their totals differ.
         shown, totals = set(done.ids) & lists.ids, {page.total for page in done.pages}
-        return bool(done.broken) or (
-            len(totals) == 1 and any(shown == set(_kept(lists, filters, anew=anew)) for anew in (False, True))
-        )
+        if done.broken or len(totals) != 1 or shown == lists.kept(filters):
+            return bool(done.broken) or len(totals) == 1
+        lists.read()
+        return shown == lists.kept(filters)
 
     done = eventually(
         ctx.run.cache,
         ctx.operation.id,
-        lambda: walk(ctx.send, lists.call, size=size, filters=parameters),
+        lambda: walk(ctx.send, lists.call, size=size, filters=filters),
         good,
     )
-    kept = _kept(lists, filters)
+    kept = lists.kept(filters)
     if not kept or not judge_whole(ctx, _COMBINE, done, kept, what):
         return
     sentence = f"{what}: none but the {len(kept)} elements that fit"
@@ -333,15 +323,15 @@ def not_pages_of_all(exchanges: Sequence[Exchange], pages: int) -> str:
 def _no_period(ctx: CheckContext, lists: Filtered) -> None:
     """A period that begins and ends at one instant, or ends before it begins, holds nothing; a server may
     refuse it as none."""
-    text = lists.elements[len(lists.elements) // 2].text
-    earliest, latest = lists.in_time[0].text, lists.in_time[-1].text
+    text = lists.elements[len(lists.elements) // 2]["created"]
+    earliest, latest = lists.in_time[0]["created"], lists.in_time[-1]["created"]
     for what, start, end in (
         ("start_date and end_date at the same instant", text, text),
         ("an end_date before the start_date", latest, earliest),
     ):
         if not ctx.wanted(what):
             continue
-        exchange = lists.send([*start_date(start), *end_date(end)], what)
+        exchange = lists.send([("start_date", start), ("end_date", end)], what)
         if exchange.refused:
             ctx.skip_judgement(_COMBINE, "a period of no length was refused", exchange)
         else:
@@ -357,7 +347,7 @@ def test_several_statuses(ctx: CheckContext) -> None:
     lists = Filtered(ctx)
     style = ctx.target.array_style
     for values in (("active", "inactive"), ("inactive", "active")):
-        exchange = lists.send(statuses(style, *values), f"statuses {' and '.join(values)}")
+        exchange = lists.send(_status(ctx, *values), f"statuses {' and '.join(values)}")
         ctx.observe(
             "list.several-statuses",
             f"statuses {', '.join(values)} ({style})",
@@ -371,17 +361,19 @@ def test_odd_filters(ctx: CheckContext) -> None:
     """Filters by statuses, dates and currencies that are none, or written in another way."""
     lists = Filtered(ctx)
     probes: dict[str, Parameters] = {
-        "an unknown status": status_filter(ctx, "conformance"),
-        "an empty status": status_filter(ctx, ""),
-        "a malformed start_date": start_date("yesterday"),
-        "a malformed end_date": end_date("2026-02-30T00:00:00Z"),
-        "a start_date without a time": start_date(FAR_FUTURE[:10]),
-        "a start_date with another offset": start_date(FAR_FUTURE.replace("Z", "+02:00")),
-        "start_date after end_date": [*start_date(FAR_FUTURE), *end_date(FAR_PAST)],
+        "an unknown status": _status(ctx, "conformance"),
+        "an empty status": _status(ctx, ""),
+        "a malformed start_date": [("start_date", "yesterday")],
+        "a malformed end_date": [("end_date", "2026-02-30T00:00:00Z")],
+        "a start_date without a time": [("start_date", FAR_FUTURE[:10])],
+        "a start_date with another offset": [("start_date", FAR_FUTURE.replace("Z", "+02:00"))],
+        "start_date after end_date": [("start_date", FAR_FUTURE), ("end_date", FAR_PAST)],
     }
     if "currency" in ctx.operation.query_parameters:
         probes["a malformed currency"] = [("currency", "E")]
-        probes["a currency in lower case"] = [("currency", lists.elements[0].currency.lower())]
+        probes["a currency in lower case"] = [
+            ("currency", str(lists.elements[0].get("currency", "")).lower())
+        ]
     for what, parameters in probes.items():
         exchange = lists.send(parameters, what)
         ctx.observe("list.odd-filters", what, _effect(lists, exchange), exchange)

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
-from conformance.checks.filters import FAR_PAST, end_date
 from conformance.checks.lists import (
+    FAR_PAST,
     active,
     compared,
-    documented_items,
-    in_order,
+    item_fields,
+    item_schema,
     steady,
     stocked,
     usable_page,
 )
 from conformance.contract.rules import RULES
 from conformance.contract.traits import ADDS_TO, TRAITS
-from conformance.judge.expectations import At, Documented, Equal
+from conformance.judge.comparison import show
+from conformance.judge.expectations import At, CannotTell, Documented, Equal, Outcome, predicate
+from conformance.judge.expectations.base import outcome
 from conformance.judge.findings import Inconclusive
 from conformance.judge.pages import (
     DEFAULTS,
@@ -27,6 +30,7 @@ from conformance.judge.pages import (
     count_of_pages,
     no_items,
     number_is,
+    pages,
 )
 from conformance.wire.messages import MISSING, Exchange
 from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query, walk
@@ -167,7 +171,7 @@ def test_new_elements_show(ctx: CheckContext) -> None:
         exchange = ctx.shown(listing.with_query(parameters), what)
         if (page := page_of(exchange)) and page.items and prepopulated(ctx.run, ctx.operation.id):
             what = f"{what}, by a date before all elements"
-            exchange = ctx.send(listing.with_query([*parameters, *end_date(FAR_PAST)]), what)
+            exchange = ctx.send(listing.with_query([*parameters, ("end_date", FAR_PAST)]), what)
         _judge_empty(ctx, exchange, what, size)
         if not parameters and page_of(exchange) is not None:
             for name, default in DEFAULTS.items():
@@ -234,3 +238,47 @@ def _judge_empty(ctx: CheckContext, exchange: Exchange, what: str, size: int) ->
     if not found.items:
         ctx.judge("list.pages", count_of_pages(what, size, 0), exchange)
         ctx.observe("list.pages-empty", "pages of an empty list", str(found.pages), exchange)
+
+
+_TYPES = {"string": str, "boolean": bool, "null": type(None)}
+
+
+def mistyped(operation: str, items: Sequence[Any]) -> list[str]:
+    """Documented members of a list's items that are missing or have another JSON type, in words."""
+    required = item_schema(operation)["required"]
+    found = []
+    for item in items:
+        if not isinstance(item, dict):
+            found.append(f"an item is {show(item)}")
+            continue
+        for name, described in item_fields(operation).items():
+            types = described.get("type", ())
+            wanted = tuple(_TYPES[kind] for kind in ([types] if isinstance(types, str) else types))
+            if name not in item:
+                found += [f"{name} is missing"] * (name in required)
+            elif wanted and not isinstance(item[name], wanted):
+                found.append(f"{name} is {show(item[name])}")
+    return found
+
+
+@predicate
+def documented_items(exchanges: Sequence[Exchange], operation: str) -> str | Outcome:
+    """The items of each page have their documented fields, of their JSON types."""
+    read = pages(exchanges)
+    for at, page in enumerate(read):
+        if wrong := mistyped(operation, page.items):
+            return outcome(wrong[0], at)
+    if not any(page.items for page in read):
+        raise CannotTell("none of the pages holds an item")
+    return ""
+
+
+def in_order(shown: Sequence[str], created: Sequence[str]) -> str:
+    """The order of a list in words, by the elements whose order of creation is known."""
+    ours = [identifier for identifier in dict.fromkeys(shown) if identifier in set(created)]
+    expected = [identifier for identifier in created if identifier in set(ours)]
+    if len(ours) < 2:
+        return "cannot be told"
+    if ours == expected:
+        return "oldest first"
+    return "newest first" if ours == expected[::-1] else "another"

@@ -6,12 +6,10 @@ import itertools
 
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
-from conformance.checks.filters import holds
 from conformance.checks.lists import (
     active,
-    judge_number,
+    holds,
     judge_size,
-    out_of_range,
     steady,
     stocked,
     usable_page,
@@ -179,3 +177,27 @@ def _grown_to(exchange: Exchange) -> bool:
         return False
     asked = f"page={found.page}" in exchange.call.query.split("&")
     return asked and found.total is not None and found.page <= pages_of(found.total, found.size)
+
+
+def judge_number(ctx: CheckContext, exchange: Exchange, valid: Exchange | None, what: str) -> None:
+    """Judges list.page-range on the answer to a page below 1; `valid` is the page that it calls itself."""
+    rule, expected = "list.page-range", f"{what}: a refusal (4xx), or a page from 1 on"
+    found = usable_page(ctx, rule, exchange, what, refusable=True)
+    if found is None:
+        return
+    good = ctx.judge(rule, pages.page_from_one(expected), exchange)
+    if good and valid and page_of(valid) is not None:
+        sentence = f"{what}, answered as page {found.page}: its items"
+        ctx.judge(rule, pages.same_elements(sentence, refusable=True), exchange, valid)
+
+
+def out_of_range(ctx: CheckContext, exchange: Exchange, name: str, value: str) -> None:
+    """Observes list.out-of-range: what the server makes of a page or size that is none."""
+    found = page_of(exchange)
+    if exchange.refused:
+        answer = f"refused {exchange.status}"
+    elif found is not None:
+        answer = f"answered as {name} {getattr(found, name)}"
+    else:
+        answer = f"answered {exchange.status}"
+    ctx.observe("list.out-of-range", f"{name}={value}", answer, exchange)

@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
 from conformance.checks.lists import (
-    PageReading,
     active,
     judge_size,
     judge_totals,
     judge_whole,
-    read_at_all_sizes,
     steady,
     stocked,
     usable_page,
@@ -21,7 +19,16 @@ from conformance.checks.lists import (
 from conformance.judge import pages
 from conformance.judge.pages import Listed
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import DEFAULT_SIZE, MAX_SIZE, Page, page_of, pages_of, query
+from conformance.wire.pages import (
+    DEFAULT_SIZE,
+    MAX_SIZE,
+    Page,
+    PageReading,
+    page_of,
+    pages_of,
+    query,
+    read_at_all_sizes,
+)
 from conformance.world.lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large_list
 
 
@@ -29,7 +36,9 @@ from conformance.world.lists import LONGEST_LIST, MORE_PAIRS, ListFixture, large
 def test_walking_pages(ctx: CheckContext) -> None:
     """Walks a list at sizes 100, 10, 2 and 1: each element once, full pages, numbers that agree."""
     list_fixture = stocked(ctx)
-    reading = steady(ctx, list_fixture.call, lambda: read_at_all_sizes(ctx, list_fixture.call, (10, 2, 1)))
+    reading = steady(
+        ctx, list_fixture.call, lambda: read_at_all_sizes(ctx.send, list_fixture.call, (10, 2, 1))
+    )
     if len(reading.known) > 1:
         _judge_walks(ctx, reading)
     else:
@@ -75,7 +84,7 @@ def test_very_long_list(ctx: CheckContext) -> None:
 
 def _judge_long(ctx: CheckContext, list_fixture: ListFixture, sizes: Sequence[int]) -> None:
     """Judges a list by walking it at the greatest size and at these, and by what is known to be in it."""
-    reading = read_at_all_sizes(ctx, list_fixture.call, sizes)
+    reading = read_at_all_sizes(ctx.send, list_fixture.call, sizes)
     _judge_walks(ctx, reading)
     _judge_numbers(ctx, reading)
     walked = [exchange for done in reading.walks for exchange in done.page_exchanges]

@@ -4,7 +4,7 @@ filters (sections 4 and 8)."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -158,6 +158,20 @@ def passes(item: Mapping[str, Any], name: str, value: str) -> bool:
         case "currency":
             return item.get("currency") == value
     return True
+
+
+def keeps(filters: Iterable[tuple[str, str]], item: Mapping[str, Any]) -> bool:
+    """True if an element passes all parameters of a query; one without what a filter goes by does not."""
+    try:
+        return all(passes(item, name, value) for name, value in filters)
+    except CannotTell:
+        return False
+
+
+def rules_of(filters: Iterable[tuple[str, str]]) -> list[str]:
+    """The rules of the filters among the parameters of a query, in their order."""
+    names = (name.removesuffix("[]") for name, _ in filters)
+    return list(dict.fromkeys(_RULES[name] for name in names if name in _RULES))
 
 
 def tells(item: Mapping[str, Any], name: str, value: str) -> bool:

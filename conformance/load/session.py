@@ -16,7 +16,7 @@ from conformance.fuzz.histories.explore import KINDS
 from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import Driver
-from conformance.fuzz.stateful.model import Document, Filters, Payee
+from conformance.fuzz.stateful.model import Document, Payee
 from conformance.judge import pages, queries
 from conformance.judge.expectations import At, Equal, SameAmongAccepted, SameAnswer
 from conformance.judge.findings import EVERY_RESPONSE
@@ -236,12 +236,12 @@ class Session(Driver):
     def walk(self) -> None:
         """Reads all pages of a list."""
         operation = self.rng.choice(("listVirtualAccounts", "listVirtualAccounts", "listWallets"))
-        self.judge_list(operation, self.rng.choice((1, 2, 10, 100)), Filters())
+        self.judge_list(operation, self.rng.choice((1, 2, 10, 100)), [])
 
     def walk_destinations(self) -> None:
         """Reads all destinations of a beneficiary."""
         if payee := self.payee():
-            self.judge_list("listPayoutDestinations", 10, Filters(), payee)
+            self.judge_list("listPayoutDestinations", 10, [], payee)
 
     def read_virtual_account(self) -> None:
         """Reads a virtual account."""

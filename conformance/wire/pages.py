@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from conformance.contract.operations import OPERATIONS
 from conformance.wire.messages import Call, Exchange
 
 DEFAULT_SIZE = 10
@@ -74,8 +75,11 @@ def query(
     return [*filters, *((name, str(value)) for name, value in numbers if value is not None)]
 
 
-def statuses(style: str, *values: str) -> Parameters:
-    """The `statuses` parameter in an array style of the target file: repeat, comma or brackets."""
+def status_filter(operation: str, style: str, *values: str) -> Parameters:
+    """The filter of a list for statuses: `status`, or `statuses` in an array style of the target file:
+    repeat, comma or brackets."""
+    if "status" in OPERATIONS[operation].query_parameters:
+        return [("status", value) for value in values]
     if style == "comma":
         return [("statuses", ",".join(values))]
     return [("statuses[]" if style == "brackets" else "statuses", value) for value in values]
@@ -215,3 +219,51 @@ def sample(pages: int, most: int = 14) -> list[int]:
     if pages <= most:
         return list(range(1, pages + 1))
     return [1, 2, 3, pages // 2, pages - 1, pages]
+
+
+@dataclass
+class PageReading:
+    """A list read at several sizes: whole walks, the one at the greatest size first, and single pages."""
+
+    walks: list[Walk]
+    #: Size, number and answer of pages that were read alone.
+    samples: list[tuple[int, int, Exchange]] = field(default_factory=list)
+
+    @property
+    def known(self) -> dict[str, None]:
+        """The ids that any walk showed."""
+        return dict.fromkeys(identifier for done in self.walks for identifier in done.ids)
+
+    @property
+    def grew(self) -> bool:
+        """Others added elements while it was read, as the totals of the answers tell."""
+        totals = {page.total for done in self.walks for page in done.pages}
+        totals |= {page.total for _, _, exchange in self.samples if (page := page_of(exchange))}
+        return len(totals) > 1
+
+    @property
+    def in_order(self) -> bool:
+        """The first walk shows each known element once, so that its order can be compared with."""
+        first = self.walks[0]
+        return (
+            first.broken is None and not first.repeated and (first.cut or len(first.ids) == len(self.known))
+        )
+
+
+def read_at_all_sizes(send: Send, call: Call, sizes: Sequence[int]) -> PageReading:
+    """Reads a list at the greatest size and at these; of very many pages only some. Judges nothing."""
+    reading = PageReading([walk(send, call)])
+    first = reading.walks[0]
+    count = max(len(first.ids), first.total or 0) if first.cut else len(first.ids)
+    if count > 1 and all(count % size == 0 for size in sizes if size < count):
+        # A last page that is not full tells some mistakes from none.
+        sizes = [*sizes, *[size for size in range(3, count) if count % size][:1]]
+    for size in sizes:
+        numbers = sample(pages_of(count, size))
+        if len(numbers) == pages_of(count, size):
+            reading.walks.append(walk(send, call, size=size))
+        else:
+            for number in numbers:
+                exchange = send(call.with_query(query(number, size)), f"page {number} of size {size}")
+                reading.samples.append((size, number, exchange))
+    return reading

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from conformance.fuzz.exploration import FuzzSettings
-from conformance.fuzz.stateful.model import Filters, Model
+from conformance.fuzz.stateful.model import Model
 from conformance.fuzz.test_model import THEMES
 from conformance.fuzz.test_model import test_agrees_with_model as agrees_with_model
 from conformance.judge.findings import Verdict
@@ -21,15 +21,6 @@ from tests.variants.choice import compose
 from tests.variants.jobs import StatusesReviewed
 
 # ---------------------------------------------------------------------- the model alone
-
-
-def test_filters() -> None:
-    shown = {"status": "active", "currency": "EUR", "created": "2025-01-01T00:00:00.500Z"}
-    assert Filters().keeps(shown) and Filters(status="active", currency="EUR").keeps(shown)
-    assert not Filters(status="inactive").keeps(shown) and not Filters(currency="USD").keeps(shown)
-    assert Filters(start_date=shown["created"]).keeps(shown), "inclusive"
-    assert not Filters(end_date=shown["created"]).keeps(shown), "exclusive"
-    assert Filters(start_date="2025-01-01T00:00:00Z", end_date="2025-01-01T00:00:01Z").keeps(shown)
 
 
 def test_what_happens_is_remembered() -> None:

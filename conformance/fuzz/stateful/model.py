@@ -6,11 +6,9 @@ refused request does to its idempotency key, …) the model does not say."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from conformance.contract import timestamps
 from conformance.contract.fields import documented
 from conformance.contract.traits import ADDS_TO, TRAITS
 from conformance.judge.comparison import MOVING, same
@@ -71,37 +69,6 @@ class Post:
     answer: Exchange
     #: Number of changes that the model had seen when it was answered.
     at: int
-
-
-@dataclass
-class Filters:
-    """Filters of a list: members of the query but for page and size."""
-
-    status: str = ""
-    currency: str = ""
-    start_date: str = ""
-    end_date: str = ""
-
-    def rules(self) -> list[str]:
-        """The rules of the filters that are used."""
-        names = {
-            "list.status-filter": self.status,
-            "list.currency-filter": self.currency,
-            "list.start-date": self.start_date,
-            "list.end-date": self.end_date,
-        }
-        return [rule for rule, value in names.items() if value]
-
-    def keeps(self, shown: Mapping[str, Any]) -> bool:
-        """True if a list with these filters shows an element."""
-        created = timestamps.parse(shown.get("created"))
-        start, end = timestamps.parse(self.start_date), timestamps.parse(self.end_date)
-        return (
-            (not self.status or shown.get("status") == self.status)
-            and (not self.currency or shown.get("currency") == self.currency)
-            and (start is None or (created is not None and created >= start))
-            and (end is None or (created is not None and created < end))
-        )
 
 
 class Model:

@@ -16,8 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from conformance.contract import fields
 from conformance.contract.traits import TRAITS
 from conformance.fuzz.stateful.executor import Driver
-from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
+from conformance.fuzz.stateful.model import Document, Payee, Thing
 from conformance.judge.oracle import ValidBody
+from conformance.wire.pages import Parameters, status_filter
 from conformance.world.account import call
 from conformance.world.samples import marker
 
@@ -92,19 +93,18 @@ class Wish:
     end: bool
     currency: bool = False
 
-    def filters(self, things: list[Thing]) -> Filters:
+    def filters(self, operation: str, style: str, things: list[Thing]) -> Parameters:
         """Filters for what one of the elements has; none but the status where there are no elements."""
+        filters = status_filter(operation, style, self.status) if self.status else []
         if not things:
-            return Filters(self.status)
+            return filters
         shown = things[self.at % len(things)].shown
+        if self.currency:
+            filters.append(("currency", str(shown.get("currency"))))
         # What only the create has shown may be more precise than what lists compare.
-        created = str(shown.get("created")) if all(thing.listed for thing in things) else ""
-        return Filters(
-            self.status,
-            str(shown.get("currency")) if self.currency else "",
-            created if self.start else "",
-            created if self.end and not self.start else "",
-        )
+        if (self.start or self.end) and all(thing.listed for thing in things):
+            filters.append(("start_date" if self.start else "end_date", str(shown.get("created"))))
+        return filters
 
 
 class Machine(RuleBasedStateMachine):
@@ -136,7 +136,8 @@ class Machine(RuleBasedStateMachine):
         things = self.model.listed(operation, payee)
         if (wish.start or wish.end) and not all(thing.listed for thing in things):
             self.driver.learn(operation, payee)
-        self.driver.judge_list(operation, size, wish.filters(things), payee)
+        filters = wish.filters(operation, self.driver.run.target.array_style, things)
+        self.driver.judge_list(operation, size, filters, payee)
 
     def payee(self, place: int) -> Payee:
         return self.model.payees[place % len(self.model.payees)]

@@ -6,16 +6,15 @@ import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import ADDS_TO
-from conformance.fuzz.stateful.model import Document, Filters, Payee, Thing
+from conformance.fuzz.stateful.model import Document, Payee, Thing
 from conformance.fuzz.stateful.sender import Sender
 from conformance.judge import pages, queries
 from conformance.judge.comparison import alike, objects, show
 from conformance.judge.expectations import Accepted, At
 from conformance.judge.pages import Listed, element_shows, no_other_labelled, none_of_another, number_is
 from conformance.wire.messages import Exchange
-from conformance.wire.pages import Walk, walk
+from conformance.wire.pages import Parameters, Walk, walk
 from conformance.world.account import call
 from conformance.world.habits import added, eventually
 
@@ -49,7 +48,7 @@ class Reading:
 class Walker(Sender):
     """Reads lists, whole or filtered, page by page."""
 
-    def judge_list(self, operation: str, size: int, filters: Filters, payee: Payee | None = None) -> None:
+    def judge_list(self, operation: str, size: int, filters: Parameters, payee: Payee | None = None) -> None:
         """Walks a list from its first page to its last and compares it with the model, again for a while
         until both agree: how soon a list shows a write is open."""
         if self.lost:
@@ -58,7 +57,7 @@ class Walker(Sender):
         def readings() -> Iterator[Reading | None]:
             while True:
                 yield self._read(operation, size, filters, payee)
-                if filters.status:
+                if any(name.startswith("status") for name, _ in filters):
                     # A job may have given an element another status meanwhile.
                     self.learn(operation, payee)
 
@@ -77,7 +76,7 @@ class Walker(Sender):
         reading = eventually(
             self.run.cache,
             operation,
-            lambda: self._read(operation, 100, Filters(), payee),
+            lambda: self._read(operation, 100, [], payee),
             lambda seen: self.lost or seen is None or set(seen.expected) <= set(seen.walk.ids),
         )
         if reading is None:
@@ -92,17 +91,17 @@ class Walker(Sender):
                 thing.listed = True
 
     def _read(
-        self, operation: str, size: int, filters: Filters, payee: Payee | None = None
+        self, operation: str, size: int, filters: Parameters, payee: Payee | None = None
     ) -> Reading | None:
         """Reads a list from its first page to its last; None where an answer says nothing of it."""
         things = self.model.listed(operation, payee)
-        expected = {thing.id: thing for thing in things if filters.keeps(thing.shown)}
+        expected = {thing.id: thing for thing in things if queries.keeps(filters, thing.shown)}
         ids = self.ids if payee is None else {**self.ids, "beneficiary_id": payee.id}
         read = walk(
             self.send,
             call(operation, ids),
             size=size,
-            filters=self._filters(operation, filters),
+            filters=filters,
             most=MAX_PAGES,
             beyond_last=False,
         )
@@ -113,7 +112,7 @@ class Walker(Sender):
         for item in items:
             if item.get("id") in own and item.get("label") not in self.model.refused:
                 expected[item["id"]] = Thing(ADDS_TO[operation], item["id"], item)
-        rule = next(iter(filters.rules()), "list.walk") if things else "list.empty"
+        rule = next(iter(queries.rules_of(filters)), "list.walk") if things else "list.empty"
         for exchange in read.exchanges:
             if not self.judge(rule, operation, Accepted("a valid query"), exchange):
                 return None
@@ -122,19 +121,8 @@ class Walker(Sender):
                 self.judge(rule_of_page, operation, demanded, exchange)
         return Reading(read, expected) if read.pages and read.broken is None else None
 
-    def _filters(self, operation: str, filters: Filters) -> list[tuple[str, str]]:
-        style = "statuses[]" if self.run.target.array_style == "brackets" else "statuses"
-        status = "status" if "status" in OPERATIONS[operation].query_parameters else style
-        pairs = [
-            (status, filters.status),
-            ("currency", filters.currency),
-            ("start_date", filters.start_date),
-            ("end_date", filters.end_date),
-        ]
-        return [pair for pair in pairs if pair[1]]
-
-    def _compare(self, operation: str, reading: Reading, filters: Filters) -> None:
-        rules = filters.rules()
+    def _compare(self, operation: str, reading: Reading, filters: Parameters) -> None:
+        rules = queries.rules_of(filters)
         rule = "list.complete" if not rules else rules[0] if len(rules) == 1 else "list.filters-combine"
         expected, last = reading.expected, reading.pages[-1]
         self.judge("list.walk", operation, Listed("every element", [], once=True), *reading.pages)
@@ -186,9 +174,9 @@ class Walker(Sender):
         """Walks a list as it is at the end, then from and up to the moment in which one element was
         created."""
         self.learn(operation, payee)
-        self.judge_list(operation, 100, Filters(), payee)
+        self.judge_list(operation, 100, [], payee)
         things = self.model.listed(operation, payee)
         if things and all(thing.listed for thing in things):
             created = str(things[self.model.changes % len(things)].shown.get("created"))
-            self.judge_list(operation, 100, Filters(start_date=created), payee)
-            self.judge_list(operation, 100, Filters(end_date=created), payee)
+            self.judge_list(operation, 100, [("start_date", created)], payee)
+            self.judge_list(operation, 100, [("end_date", created)], payee)

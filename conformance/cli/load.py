@@ -17,12 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from conformance._options import OPTIONS, attribute
-from conformance.cli.main import UsageError
+from conformance.cli.main import UsageError, add_base_url
 from conformance.contract.rules import Level
 from conformance.diagnosis.examine import preflight
-from conformance.load.settings import Settings
-from conformance.target.file import Target, TargetError, load
+from conformance.load.settings import VARIABLE, Settings
+from conformance.target.file import TargetError, load
 from conformance.world.samples import run_label
 
 #: Those of a run's options that a load run has.
@@ -33,20 +35,18 @@ LOCUSTFILE = Path(__file__).parents[1] / "load" / "locustfile.py"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that are not Locust's."""
+    """Declares the options that are not Locust's."""
     for name in OWN:
         option = OPTIONS[name]
-        parser.add_argument(
-            f"--{name}",
-            metavar=option.metavar,
-            type=option.type,
-            choices=option.choices or None,
-            default=os.environ.get(option.environment) or option.usual
-            if option.environment
-            else option.usual,
-            help=option.help.replace("%", "%%"),
-        )
-    parser.add_argument("--base-url", metavar="URL", default=os.environ.get("PYTEST_BASE_URL") or None)
+        default = os.environ.get(option.environment) if option.environment else None
+        more: dict[str, Any] = {
+            "metavar": option.metavar,
+            "type": option.type,
+            "default": default or option.usual,
+        }
+        more |= {"choices": option.choices or None, "help": option.help.replace("%", "%%")}
+        parser.add_argument(f"--{name}", **more)
+    add_base_url(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -56,9 +56,8 @@ def run(options: argparse.Namespace) -> int:
     add_arguments(parser)
     given, rest = parser.parse_known_args(options.words)
     if importlib.util.find_spec("locust") is None:
-        raise UsageError(
-            "Locust is not installed: pip install 'financial-accounts-conformance[load]' brings it along."
-        )
+        extra = "'financial-accounts-conformance[load]'"
+        raise UsageError(f"Locust is not installed: pip install {extra} brings it along.")
     try:
         settings = _settings(given, rest)
         if "--worker" not in rest:
@@ -66,34 +65,27 @@ def run(options: argparse.Namespace) -> int:
     except TargetError as error:
         print(f"conformance load: {error}", file=sys.stderr)
         return 4
-    words = [sys.executable, "-m", "locust", *_locust_words(rest, Path(settings.folder))]
+    words = [sys.executable, "-m", "locust", *_locust_words(rest, settings.folder)]
     sys.stdout.flush()
-    os.execve(sys.executable, words, {**os.environ, **settings.to_environment()})
+    os.execve(sys.executable, words, {**os.environ, VARIABLE: msgspec.json.encode(settings).decode()})
 
 
 def _settings(given: argparse.Namespace, rest: Sequence[str]) -> Settings:
-    target: Target = load(Path(given.target) if given.target else None, os.environ, given.base_url)
+    target = load(Path(given.target) if given.target else None, os.environ, given.base_url)
+    values = {name: value for name in OWN if (value := getattr(given, attribute(name))) is not None}
     limits: dict[str, Any] = {
-        str(OPTIONS[name].limit): value
-        for name in OWN
-        if OPTIONS[name].limit and (value := getattr(given, attribute(name))) is not None
+        OPTIONS[name].limit: value for name, value in values.items() if OPTIONS[name].limit
     }
     target = replace(target, limits=replace(target.limits, **limits))
     folder = Path(os.path.abspath(given.report_dir or "reports"))
     folder.mkdir(parents=True, exist_ok=True)
-    shown = {name: str(value) for name in OWN if (value := getattr(given, attribute(name))) is not None}
-    return Settings(
-        target, str(folder), Level(given.fail_on), run_label(), f"load {' '.join(rest)}".strip(), shown
-    )
+    shown = {name: str(value) for name, value in values.items()}
+    told = f"load {' '.join(rest)}".strip()
+    return Settings(target, str(folder), Level(given.fail_on), run_label(), told, shown)
 
 
-def _locust_words(rest: Sequence[str], folder: Path) -> list[str]:
-    """Locust's options; the suite's locustfile, and files beside the report, unless the user names others."""
+def _locust_words(rest: Sequence[str], folder: str) -> list[str]:
+    """Locust's options; the suite's locustfile, and a page beside the report, unless others are named."""
     names = {word.partition("=")[0] for word in rest}
-    words = list(rest)
-    if not names & {"-f", "--locustfile"}:
-        words += ["--locustfile", str(LOCUSTFILE)]
-    if "--worker" not in names:
-        words += [] if "--csv" in names else ["--csv", str(folder / "locust")]
-        words += [] if "--html" in names else ["--html", str(folder / "locust.html")]
-    return words
+    words = [] if names & {"-f", "--locustfile"} else ["--locustfile", str(LOCUSTFILE)]
+    return [*rest, *words, *([] if names & {"--worker", "--html"} else ["--html", f"{folder}/locust.html"])]

@@ -49,15 +49,12 @@ class LoadController:
         self.ledger.narrowed = [settings.told]
         self.unable: Counter[str] = Counter()
         self.moments: list[MomentRecord] = []
-        self.problems: list[str] = []
         self.document: Document | None = None
-        #: Requests that each worker has sent; its last word on why the server was lost.
-        self.sent: Counter[str] = Counter()
+        #: The last word of each worker on why the server was lost.
         self._lost: dict[str, str] = {}
         self._find = find
         self._created = 0
         self._ids: dict[str, tuple[str, int, int]] = {}
-        self._compared: Counter[str] = Counter()
 
     # ------------------------------------------------------------------ taking in
 
@@ -67,7 +64,6 @@ class LoadController:
         ledger, self._lost[worker] = report.ledger, report.ledger.lost
         ledger.lost = ""
         self._moment(ledger, users)
-        self.sent[worker] += ledger.sent
         self.unable.update(report.unable)
         ledger.created = self._listed(ledger)
         self.ledger.merge(ledger)
@@ -77,12 +73,9 @@ class LoadController:
                 write(document, path)
         for identifier, number, origin in report.ids:
             self._seen(identifier, worker, number, origin)
-        named = {
-            number for case in self.ledger.cells for found in case.findings for number in found.exchanges
-        }
-        self.ledger.exchanges = {
-            number: shown for number, shown in self.ledger.exchanges.items() if number in named
-        }
+        named = {number for finding in self.ledger.findings for number in finding.exchanges}
+        for number in self.ledger.exchanges.keys() - named:
+            del self.ledger.exchanges[number]
 
     def _listed(self, ledger: Ledger) -> list[Any]:
         """The created resources that the report lists; all go to a file of their own."""
@@ -98,20 +91,17 @@ class LoadController:
         answers = Latency("")
         for row in ledger.latency.values():
             answers.merge(row)
-        last = self.moments[-1] if self.moments else None
-        if last is None or last.at < at:
-            last = MomentRecord(at, MOMENT, users, answers, ledger.waits, _violations(ledger))
-            self.moments.append(last)
-        else:
-            last.answers.merge(answers)
-            last.waits, last.violations = last.waits + ledger.waits, last.violations + _violations(ledger)
-            last.users = max(last.users, users)
+        if not self.moments or self.moments[-1].at < at:
+            self.moments.append(MomentRecord(at, MOMENT, 0, Latency("")))
+        last = self.moments[-1]
+        last.answers.merge(answers)
+        last.users, last.waits = max(last.users, users), last.waits + ledger.waits
+        last.violations += sum(finding.violations for finding in ledger.findings)
 
     # ------------------------------------------------------------------ comparing
 
     def _seen(self, identifier: str, worker: str, number: int, origin: int) -> None:
         """A resource was created: an id of two requests is judged by their exchanges."""
-        self._compared["format.id-unique"] += 1
         first = self._ids.setdefault(identifier, (worker, number, origin))
         if len(self._ids) > IDS:
             del self._ids[next(iter(self._ids))]
@@ -119,17 +109,14 @@ class LoadController:
             return
         exchanges = self._find([first[:2], (worker, number)])
         if len(exchanges) == 2:
-            operation = str(exchanges[1].operation)
-            rule = "format.id-unique"
-            expectation = Invariant("an id that no other resource has", rule, operation)
-            self.judge(Entry(rule, operation, EVERY_RESPONSE), expectation, exchanges)
+            self._judge_ids(str(exchanges[1].operation), exchanges)
 
-    def judge(self, entry: Entry, expectation: Any, exchanges: Sequence[Exchange]) -> None:
-        """Judges exchanges of several processes; a violation is kept with its evidence and replay file."""
-        judgement = judge(expectation, exchanges, self.target)
-        if judgement.outcome.good is None:
-            return
-        good, finding, run = entry.take(judgement), entry.finding(), RunContext(self.target)
+    def _judge_ids(self, operation: str, exchanges: Sequence[Exchange]) -> None:
+        """Judges creates of several processes; a violation is kept with its evidence and replay file."""
+        entry = Entry("format.id-unique", operation, EVERY_RESPONSE)
+        unique = Invariant("an id that no other resource has", entry.rule, operation)
+        good = entry.take(judge(unique, exchanges, self.target))
+        finding, run = entry.finding(), RunContext(self.target)
         if not good:
             run.record = {exchange.number: exchange for exchange in exchanges}
             finding.exchanges = list(dict.fromkeys([*finding.exchanges, *run.record]))
@@ -143,16 +130,11 @@ class LoadController:
     def finish(self, interrupted: str, workers: int) -> int:
         """Writes the report and says on the terminal what it says; the exit status of the run."""
         self.ledger.lost = next(filter(None, self._lost.values()), "")
+        settings, now = self.settings, time.time()
         info = RunInfo(
-            started=self.started,
-            ended=time.time(),
-            options=dict(self.settings.options),
-            interrupted=interrupted,
-            workers=workers,
-            fail_on=self.settings.fail_on,
-            folder=self.folder,
-            label=self.settings.label,
+            self.started, now, None, dict(settings.options), interrupted=interrupted, workers=workers
         )
+        info.fail_on, info.folder, info.label = settings.fail_on, self.folder, settings.label
         self.document = msgspec.structs.replace(
             build(self.ledger, self.target, info), moments=tuple(self.moments)
         )
@@ -166,7 +148,3 @@ class LoadController:
             print(printable(problem), file=sys.stderr)
         status = self.document.verdict.exit_status
         return 3 if problems and status == 0 else status
-
-
-def _violations(ledger: Ledger) -> int:
-    return sum(finding.violations for finding in ledger.findings)

@@ -5,12 +5,12 @@ Reports, limits, questions and races go through Locust's own messages, as plain 
 
 from __future__ import annotations
 
+import csv
 import itertools
 import random
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any, cast
 
 import gevent
@@ -19,6 +19,7 @@ from gevent.event import AsyncResult
 from locust import events
 from locust.env import Environment
 from locust.runners import MasterRunner, WorkerRunner
+from locust.stats import PERCENTILES_TO_REPORT, StatsCSV
 
 from conformance.fuzz.histories.history import Named, Script
 from conformance.judge.findings import Inconclusive, NotApplicable
@@ -33,8 +34,8 @@ from conformance.world.samples import label_run
 
 __all__ = ["Administrator", "Careless", "ConformanceUser", "Payer", "Reader", "Session", "steps"]
 
-#: Seconds between two reports of a process, that an answer of a worker is waited for, and between two races.
-REPORTS, PATIENCE, BETWEEN_RACES = 1.0, 10.0, 1.0
+#: Seconds between two reports of a process, and that an answer of a worker is waited for.
+REPORTS, PATIENCE = 1.0, 10.0
 
 #: Names of messages.
 REPORT, ASK, ANSWER, SHARE = (f"conformance.{word}" for word in ("report", "ask", "answer", "share"))
@@ -57,13 +58,10 @@ class Users:
         """A run starts: only now a worker knows its number."""
         self.process = LoadProcess(self.settings.target, max(self.runner.worker_index, 0) + 1, [self._count])
         ConformanceUser.process = self.process
-        self._take_share()
+        self._shared()
 
-    def _shared(self, msg: Any, **_: Any) -> None:
-        self._share = msg.data
-        self._take_share()
-
-    def _take_share(self) -> None:
+    def _shared(self, msg: Any = None, **_: Any) -> None:
+        self._share = msg.data if msg else self._share
         if self.process is not None and self._share:
             label_run(self._share["label"])
             self.process.limit(self._share["rate"], self._share["requests"])
@@ -77,7 +75,6 @@ class Users:
             response_time=exchange.elapsed * 1000,
             response_length=len(exchange.response_body),
             exception=RuntimeError(exchange.described()) if failed else None,
-            context={},
         )
 
     def _report(self) -> None:
@@ -122,32 +119,34 @@ class Control:
     def start(self, **_: Any) -> None:
         """A run begins; in Locust's web page a second one may."""
         self.controller, self._first, self._last = LoadController(self.settings, self.find), [], []
-        gevent.spawn(self._share, self.controller)
-        if isinstance(self.runner, MasterRunner):
-            gevent.spawn(self._race, self.controller)
+        gevent.spawn(self._share, self.controller, LoadProcess(self.settings.target))
 
-    def _share(self, controller: LoadController) -> None:
-        """Shares out the limits whenever a worker comes or goes, with a part for this process where it races.
-        One that comes later takes part in the rate, and gets none of the requests: those are the others'."""
-        limits = self.settings.target.limits
-        while controller is self.controller and not controller.document:
+    def _share(self, controller: LoadController, racer: LoadProcess) -> None:
+        """Shares out the limits whenever a worker comes or goes. One that comes later takes part in the rate,
+        and gets none of the requests: those are the others'. The master has a part, for races of workers."""
+        limits, several = self.settings.target.limits, isinstance(self.runner, MasterRunner)
+        races = None
+        while self._runs(controller):
             if (workers := self.workers) != self._last and workers:
                 self._first, self._last = self._first or workers, workers
-                rate, most = limits.requests_per_second / self._parts(workers), limits.max_requests
-                share = None if most is None else most // self._parts(self._first)
+                rate, most = limits.requests_per_second / (len(workers) + several), limits.max_requests
+                share = most and most // (len(self._first) + several)
                 for worker in workers:
                     requests = share if worker in self._first else most and 0
                     data = {"rate": rate, "requests": requests, "label": self.settings.label}
                     self.runner.send_message(SHARE, data, worker)
+                racer.limit(rate, share)
+            if len(self._last) > 1 and races is None:
+                races = gevent.spawn(self._race, controller, racer)
             gevent.sleep(REPORTS)
 
-    def _parts(self, workers: Sequence[str]) -> int:
-        return len(workers) + isinstance(self.runner, MasterRunner)
+    def _runs(self, controller: LoadController) -> bool:
+        return controller is self.controller and not controller.document
 
     # ------------------------------------------------------------------ messages
 
     def _reported(self, msg: Any, **_: Any) -> None:
-        if self.controller is not None and not self.controller.document:
+        if self.controller is not None and self._runs(self.controller):
             self.controller.take(msg.data["data"], msg.node_id, self.runner.user_count)
 
     def _answered(self, msg: Any, **_: Any) -> None:
@@ -177,31 +176,21 @@ class Control:
 
     # ------------------------------------------------------------------ races of several processes
 
-    def _race(self, controller: LoadController) -> None:
+    def _race(self, controller: LoadController, process: LoadProcess) -> None:
         """Lets the workers race with one another for keys, nonces, fields and wallets."""
-        process = LoadProcess(self.settings.target, 0)
-        while controller is self.controller and not controller.document:
-            gevent.sleep(BETWEEN_RACES)
-            if len(self._first) < 2:
-                continue
-            limits, parts = self.settings.target.limits, self._parts(self._first)
-            process.limit(
-                limits.requests_per_second / parts, limits.max_requests and limits.max_requests // parts
-            )
+        while self._runs(controller):
             try:
                 process.ready()
                 session = Session(process)
-                for _ in range(RACES):
-                    session.race(random.choice(("keys", "nonces", "beneficiaries", "wallets")), self.across)
-                    if session.lost or controller.document:
-                        break
+                for kind in random.choices(("keys", "nonces", "beneficiaries", "wallets"), k=RACES):
+                    session.race(kind, self.across)
+                    gevent.sleep(REPORTS)
                 process.end(session)
             except (Inconclusive, NotApplicable) as stop:
                 process.unable(stop.reason)
-            except Exception as error:
-                process.error(error)
-            if not controller.document:
-                controller.take(process.report(), "controller", self.runner.user_count)
+                gevent.sleep(REPORTS)
+            if self._runs(controller):
+                controller.take(process.report(), "master", self.runner.user_count)
 
     def across(self, run: RunContext, scripts: Sequence[Script], purpose: str) -> list[Named]:
         """Runs scripts at once, each in one of the workers. Raises Inconclusive where one gives no answer."""
@@ -226,19 +215,19 @@ class Control:
 
     def stopping(self, **_: Any) -> None:
         """The users are about to be stopped: what they found until now is taken in, and the run decided."""
-        controller = self.controller
-        if controller is None or controller.document:
+        if (controller := self.controller) is None or controller.document:
             return
         for worker, data, *_offset in self.ask("finished", {worker: [] for worker in self.workers}):
             controller.take(data, worker, 0)
         interrupted = "by the user or the system" if self._early else ""
         self.environment.process_exit_code = controller.finish(interrupted, max(1, len(self._first)))
+        with (controller.folder / "locust_stats.csv").open("w", newline="") as file:
+            StatsCSV(self.environment, PERCENTILES_TO_REPORT).requests_csv(csv.writer(file))
 
     def quitting(self, **_: Any) -> None:
         """The process ends: before its time, where a run with a run time has not been stopped yet."""
         self._early = bool(getattr(self.environment.parsed_options, "run_time", None))
-        with suppress(gevent.GreenletExit):
-            self.stopping()
+        self.stopping()
         if self.controller is None:
             print("conformance load: no run was started, so nothing was judged.", file=sys.stderr)
 

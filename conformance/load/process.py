@@ -20,7 +20,7 @@ from conformance.fuzz.histories.history import concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
 from conformance.fuzz.stateful.executor import elsewhere
 from conformance.fuzz.stateful.explore import valid_bodies
-from conformance.fuzz.stateful.model import Document, Post
+from conformance.fuzz.stateful.model import Post
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding, Inconclusive, NotApplicable
 from conformance.judge.invariants import INVARIANTS
@@ -40,7 +40,7 @@ NUMBERS = 10**9
 
 #: Kept for later users: accepted POSTs, and accepted requests, of which one in so many is kept. Together they
 #: reach back over so many requests.
-POSTS, ACCEPTED, ONE_IN = 400, 1500, 15
+POSTS, ACCEPTED, ONE_IN = 300, 1500, 15
 
 #: Creates whose exchanges are kept, in case another resource turns out to have the same id.
 CREATES = 2000
@@ -72,7 +72,7 @@ class LoadProcess:
         self.target = target
         self.budget = Budget(requests_per_second=target.limits.requests_per_second)
         self.watchers = list(watchers)
-        self.setup = RunContext(target, first_number=index * NUMBERS + 1, budget=self.budget)
+        self.setup = self._watched(RunContext(target, first_number=index * NUMBERS + 1, budget=self.budget))
         self.prepared = False
         self.sessions: set[Session] = set()
         self.valid: dict[str, Any] = {}
@@ -82,8 +82,6 @@ class LoadProcess:
         self.posts: deque[tuple[Post, list[Exchange]]] = deque(maxlen=POSTS)
         self.accepted: deque[Exchange] = deque(maxlen=ACCEPTED)
         self.creates: dict[int, Exchange] = {}
-        #: False sends the same requests and judges nothing: to measure what judging costs.
-        self.judging = True
         #: Why the latest session ended, where the server could no longer be reached.
         self.lost = ""
         self._lock, self._admitted = threading.Lock(), threading.Event()
@@ -102,11 +100,7 @@ class LoadProcess:
         """Finds out which bodies the server takes, and makes what all users share. Raises Inconclusive where
         it does not let that be made."""
         run = self.setup
-        run.client().watchers.append(self._watch)
-        self.valid = valid_bodies(run)
-        self.elsewhere = elsewhere(run)
-        with suppress(Inconclusive, NotApplicable):
-            run.client("secondary").watchers.append(self._watch)
+        self.valid, self.elsewhere = valid_bodies(run), elsewhere(run)
         pairs_are_free(run)
         if run.target.features.payouts:
             with suppress(Inconclusive, NotApplicable):
@@ -131,22 +125,13 @@ class LoadProcess:
         run.retry = Retry(self.budget, self.target.limits.retry_seconds)
         run.cache = self.setup.cache.copy()
         run.record |= self.setup.record
+        run.lost = ""
+        return self._watched(run)
+
+    def _watched(self, run: RunContext) -> RunContext:
         for organization in ("primary", "secondary") if self.target.secondary else ("primary",):
             run.client(organization).watchers.append(self._watch)
-        run.lost = ""
         return run
-
-    def fresh(self, operation: str) -> Document:
-        """A sample with unique values of its own."""
-        samples = self.setup.samples
-        made = {
-            "createBeneficiary": samples.beneficiary,
-            "createVirtualAccount": samples.virtual_account,
-            "createWallet": samples.wallet,
-            "createAccount": samples.account,
-            "createPayoutDestination": lambda: samples.bank_accounts()[0],
-        }
-        return made[operation]() if operation in made else {}
 
     # ------------------------------------------------------------------ watching
 
@@ -189,10 +174,10 @@ class LoadProcess:
         own = [entry for entry in entries if entry.rule not in INVARIANTS]
         for entry in [*own, *run.invariants.tallies.values()]:
             ledger.add(self._finding(entry, run), run.redactor.text)
-        ledger.created += [
-            CreatedRecord(one.organization, one.operation, clean(one.id), clean(one.path))
-            for one in run.made.resources
-        ]
+        for made in run.made.resources:
+            ledger.created.append(
+                CreatedRecord(made.organization, made.operation, clean(made.id), clean(made.path))
+            )
         ledger.waits, ledger.waited = ledger.waits + run.retry.waits, ledger.waited + run.retry.waited
         self.lost = run.redactor.text(run.lost)
 
@@ -212,10 +197,9 @@ class LoadProcess:
         from conformance.replay.record import document_of
 
         name = file_name(finding.rule, finding.operation, finding.check)
-        if name not in self._saved and len(self._saved) < REPLAYS:
-            document = document_of(finding, list(run.record.values()), run)
-            if document is None:
-                return ""
+        if name in self._saved or len(self._saved) >= REPLAYS:
+            return f"replays/{name}" if name in self._saved else ""
+        if document := document_of(finding, list(run.record.values()), run):
             self._saved.add(name)
             self._report.replays[name] = document
         return f"replays/{name}" if name in self._saved else ""
@@ -260,12 +244,8 @@ class LoadProcess:
     def _packed(self, exchanges: Iterable[Exchange]) -> bytes:
         """Exchanges as plain data, credentials abbreviated."""
         redacted = self.setup.redactor.headers
-        return msgspec.msgpack.encode(
-            [
-                replace(exchange, request_headers=redacted(exchange.request_headers), _read=None)
-                for exchange in exchanges
-            ]
-        )
+        shown = [replace(one, request_headers=redacted(one.request_headers), _read=None) for one in exchanges]
+        return msgspec.msgpack.encode(shown)
 
 
 def unpacked(data: bytes) -> list[Exchange]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection
 from contextlib import suppress
+from functools import partialmethod
 from typing import Any
 
 from conformance.contract import signing
@@ -25,7 +25,7 @@ from conformance.judge.oracle.requests import Path
 from conformance.load.process import LoadProcess
 from conformance.wire.messages import Call, Exchange
 from conformance.world.account import AccountFixture, call
-from conformance.world.samples import UNIQUE, marker
+from conformance.world.samples import marker
 
 #: Races in one account before the next account: its lists stay short.
 RACES = 6
@@ -94,8 +94,6 @@ class Session(Driver):
         """Judges an answer by what the request alone demands. Acceptance is the model's to judge, which knows
         how full the account is."""
         request, operation = exchange.call, str(exchange.operation)
-        if not self.process.judging:
-            return
         expected = expect(request, self.run.target, known)
         for reason in (expected.refusal, *expected.passes[: not expected.refusals], expected.answered):
             if reason is not None and operation in RULES[reason.rule].operations:
@@ -104,32 +102,19 @@ class Session(Driver):
     def _whose(self, request: Call, organization: str) -> Path | None:
         """Whose resources the path names; None where that is not known."""
         found = match(request.method, request.path)
-        if found is None:
+        things = [*self.model.payees, *self.model.virtual_accounts]
+        own = {*self.ids.values(), *self.process.funded, *(thing.id for thing in things)}
+        known = dict.fromkeys(own, OWN) | {self.elsewhere["sibling"].account_id: SIBLING}
+        kinds = [(name, known.get(value, "")) for name, value in found[1].items()] if found else []
+        if not kinds or not all(kind for _, kind in kinds):
             return None
-        sibling = self.elsewhere["sibling"].account_id
-        kinds = []
-        for name, value in found[1].items():
-            kind = OWN if value in self._own else SIBLING if value == sibling else ""
-            if organization != "primary":
-                # What comes after the first parameter no longer decides.
-                kind = FOREIGN if kind or value == self.run.target.primary.customer_id else ""
-            if not kind:
-                return None
-            kinds.append((name, kind))
-        return tuple(kinds)
-
-    @property
-    def _own(self) -> Collection[str]:
-        model = self.model
-        things = [*model.payees, *model.virtual_accounts]
-        return {*self.ids.values(), *self.process.funded, *(thing.id for thing in things)}
+        return tuple(kinds) if organization == "primary" else ((kinds[0][0], FOREIGN), *kinds[1:])
 
     # ------------------------------------------------------------------ creating, changing and paying
 
     def body(self, operation: str) -> Document:
         """A valid body with unique values and a label of its own."""
-        fresh = self.process.fresh(operation)
-        body = {**self.valid[operation].body, **{name: fresh[name] for name in UNIQUE & fresh.keys()}}
+        body = self.elsewhere["sibling"].body(operation)
         for name in ("label", "display_name", "name"):
             if name in body and name not in self.valid[operation].pinned:
                 body[name] = f"Load {marker()}"
@@ -140,17 +125,11 @@ class Session(Driver):
         payees = [payee for payee in self.model.payees if not payee.disabled]
         return self.rng.choice(payees) if payees else None
 
-    def add(self, operation: str) -> None:
+    def add(self, kind: str = "VirtualAccount") -> None:
         """Creates a resource; the model knows it from then on."""
-        payee = self.payee() if operation == "createPayoutDestination" else None
-        if operation in self.valid and (payee or operation != "createPayoutDestination"):
+        operation, payee = f"create{kind}", self.payee() if kind == "PayoutDestination" else None
+        if operation in self.valid and (payee or kind != "PayoutDestination"):
             self.create(operation, self.body(operation), payee)
-
-    def add_virtual_account(self) -> None:
-        self.add("createVirtualAccount")
-
-    def add_destination(self) -> None:
-        self.add("createPayoutDestination")
 
     def change(self) -> None:
         """Changes a field of a beneficiary."""
@@ -163,7 +142,7 @@ class Session(Driver):
         if payee := self.payee():
             self.disable(payee)
             self.read(payee)
-        self.add("createBeneficiary")
+        self.add("Beneficiary")
 
     def pay(self, times: int = 1) -> None:
         """Makes a payout from the account with funds; `times` above one sends it so often at once."""
@@ -186,9 +165,7 @@ class Session(Driver):
         self.judge("create.amount-exact", "createPayout", exactly, made)
         self._created("createPayout", body, made, None, plain=True)
 
-    def pay_impatiently(self) -> None:
-        """Sends a payout twice at once."""
-        self.pay(2)
+    pay_twice = partialmethod(pay, 2)
 
     # ------------------------------------------------------------------ sending again
 
@@ -316,14 +293,7 @@ class Session(Driver):
         with suppress(Throttled):
             KINDS[kind](HistoryRecorder(self.run, self.recorder, self.rng, send), fixture)
 
-    def race_for_a_key(self) -> None:
-        self.race("keys")
-
-    def race_for_a_nonce(self) -> None:
-        self.race("nonces")
-
-    def race_for_fields(self) -> None:
-        self.race("beneficiaries")
-
-    def race_for_a_wallet(self) -> None:
-        self.race("wallets")
+    race_for_a_key = partialmethod(race, "keys")
+    race_for_a_nonce = partialmethod(race, "nonces")
+    race_for_fields = partialmethod(race, "beneficiaries")
+    race_for_a_wallet = partialmethod(race, "wallets")

@@ -18,7 +18,7 @@ VARIABLE = "CONFORMANCE_LOAD_SETTINGS"
 @dataclass(frozen=True)
 class Settings:
     """A load run: its target, the folder of its report, the label of what it creates, its name in reports.
-    `options` are as the user gave them."""
+    `options` are as the user gave them. The process has them as JSON."""
 
     target: Target
     folder: str
@@ -27,13 +27,9 @@ class Settings:
     told: str = "load"
     options: dict[str, str] = field(default_factory=dict)
 
-    def to_environment(self) -> dict[str, str]:
-        """The environment of the process."""
-        return {VARIABLE: msgspec.json.encode(self).decode()}
-
     @classmethod
     def from_environment(cls) -> Settings:
-        """The inverse. Raises InputError where Locust was not started by `conformance load`."""
+        """Those of this process. Raises InputError where Locust was not started by `conformance load`."""
         try:
             return msgspec.json.decode(os.environ[VARIABLE], type=cls)
         except KeyError:

@@ -1,17 +1,10 @@
-"""The users of a load run. A locustfile may import them, and add its own:
-
-from conformance.load.locustfile import *  # the four users, and the judging of their answers
-
-
-class Hasty(ConformanceUser):
-    tasks = steps({Session.pay_impatiently: 1})
-"""
+"""The users of a load run. A locustfile may import them, and add its own (conformance/docs/load.md)."""
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 # First: it makes sockets, threads and locks cooperative before anything else uses them.
@@ -28,22 +21,19 @@ STEPS = 40
 #: Seconds before a user whose session could not begin, or lost the server, begins another.
 PAUSE = 1.0
 
-#: A step of a session, by a method of Session or a function of one.
-Step = Callable[[Session], Any]
 
+def steps(**weights: int) -> list[Any]:
+    """Locust's tasks of steps: methods of Session by their names, each with its weight."""
 
-def steps(weights: Mapping[Step, int]) -> list[Any]:
-    """Locust's tasks of steps, each with its weight: how often it comes."""
+    def task(name: str) -> Callable[[ConformanceUser], None]:
+        return lambda user: user.perform(getattr(Session, name))
 
-    def task(step: Step) -> Callable[[ConformanceUser], None]:
-        return lambda user: user.perform(step)
-
-    return [task(step) for step, weight in weights.items() for _ in range(weight)]
+    return [task(name) for name, weight in weights.items() for _ in range(weight)]
 
 
 class ConformanceUser(User):
-    """A user that works in sessions, each of which begins with creating `begins_with`. The class attribute
-    `process` is set before the first user starts."""
+    """A user that works in sessions, each of which begins with creating resources of the kinds `begins_with`.
+    The class attribute `process` is set before the first user starts."""
 
     abstract = True
     wait_time = between(0.0, 0.2)
@@ -57,7 +47,7 @@ class ConformanceUser(User):
     def on_stop(self) -> None:
         self._end()
 
-    def perform(self, step: Step) -> None:
+    def perform(self, step: Callable[[Session], Any]) -> None:
         """Does a step in the user's session, or in a new one. A mistake of the suite ends the session."""
         process = self.process
         if reason := process.budget.ended:
@@ -67,8 +57,8 @@ class ConformanceUser(User):
             if self.session is None:
                 process.ready()
                 self.session, self._left = Session(process), random.randint(STEPS // 2, STEPS)
-                for operation in self.begins_with:
-                    self.session.add(operation)
+                for kind in self.begins_with:
+                    self.session.add(kind)
             step(self.session)
             self._left -= 1
         except (Inconclusive, NotApplicable) as stop:
@@ -93,15 +83,7 @@ class Payer(ConformanceUser):
 
     weight = 4
     tasks = steps(
-        {
-            Session.pay: 5,
-            Session.pay_impatiently: 3,
-            Session.repeat: 3,
-            Session.repeat_of_earlier: 3,
-            Session.race_for_a_key: 2,
-            Session.change_under_a_key: 2,
-            Session.balances: 1,
-        }
+        pay=5, pay_twice=3, repeat=3, repeat_of_earlier=3, race_for_a_key=2, change_under_a_key=2, balances=1
     )
 
 
@@ -109,22 +91,9 @@ class Reader(ConformanceUser):
     """Makes a few things and reads them, one by one and in lists."""
 
     weight = 3
-    begins_with = (
-        "createVirtualAccount",
-        "createVirtualAccount",
-        "createWallet",
-        "createBeneficiary",
-        "createPayoutDestination",
-    )
+    begins_with = ("VirtualAccount", "VirtualAccount", "Wallet", "Beneficiary", "PayoutDestination")
     tasks = steps(
-        {
-            Session.walk: 3,
-            Session.walk_destinations: 1,
-            Session.read_virtual_account: 3,
-            Session.read_beneficiary: 2,
-            Session.page_of_accounts: 1,
-            Session.add_virtual_account: 1,
-        }
+        walk=3, walk_destinations=1, read_virtual_account=3, read_beneficiary=2, page_of_accounts=1, add=1
     )
 
 
@@ -132,33 +101,21 @@ class Administrator(ConformanceUser):
     """Creates and changes beneficiaries, alone and together with others, and disables them."""
 
     weight = 3
-    begins_with = ("createBeneficiary",)
-    tasks = steps(
-        {
-            Session.change: 4,
-            Session.read_beneficiary: 3,
-            Session.race_for_fields: 3,
-            Session.race_for_a_wallet: 1,
-            Session.add_destination: 1,
-            Session.replace: 1,
-            Session.repeat: 1,
-        }
-    )
+    begins_with = ("Beneficiary", "PayoutDestination")
+    tasks = steps(change=4, read_beneficiary=3, race_for_fields=3, race_for_a_wallet=1, replace=1, repeat=1)
 
 
 class Careless(ConformanceUser):
     """Sends what must be refused: other signatures, used nonces, incomplete bodies, other people's ids."""
 
     weight = 2
-    begins_with = ("createVirtualAccount", "createBeneficiary")
+    begins_with = ("VirtualAccount", "Beneficiary")
     tasks = steps(
-        {
-            Session.ill_signed: 3,
-            Session.used_nonce: 4,
-            Session.race_for_a_nonce: 2,
-            Session.ill_formed: 2,
-            Session.another_organization: 3,
-            Session.another_account: 1,
-            Session.walk: 1,
-        }
+        ill_signed=3,
+        used_nonce=4,
+        race_for_a_nonce=2,
+        ill_formed=2,
+        another_organization=3,
+        another_account=1,
+        walk=1,
     )

@@ -85,7 +85,7 @@ def test_settings_travel_in_the_environment(
     target: Target, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(target, str(tmp_path), label="cf123456", options={"rate": "5"})
-    monkeypatch.setenv(VARIABLE, settings.to_environment()[VARIABLE])
+    monkeypatch.setenv(VARIABLE, msgspec.json.encode(settings).decode())
     assert Settings.from_environment() == settings
 
 

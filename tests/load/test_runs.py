@@ -85,7 +85,7 @@ def test_limits_hold_over_all_processes(tmp_path: Path) -> None:
         "from conformance.load.locustfile import *\n"
         "del Administrator, Careless, Reader\n"
         "class Hasty(ConformanceUser):\n"
-        "    tasks = steps({Session.pay_impatiently: 1})\n"
+        "    tasks = steps(pay_twice=1)\n"
     )
     words = ("--locustfile", str(own), "--headless", *USERS, "--run-time", "4s", "--processes", "2")
     with served(made) as url:

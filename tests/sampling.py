@@ -35,6 +35,7 @@ DAYS = {
     "tests/test_variants.py::test_conforming": 9,
     "tests/test_variants.py::test_drawn": 3,
     "tests/test_variants.py::test_explored": 4,
+    "tests/unit/test_docs.py::test_command_runs": 4,
 }
 
 TESTS = Path(__file__).parent

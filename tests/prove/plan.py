@@ -139,12 +139,11 @@ def _sends(name: str, operation: str) -> int:
     return test.sends.requests if test else 0
 
 
-def caught_by(trips: Mapping[str, Trips]) -> dict[Unit, set[Kind]]:
-    """The kinds that each probe catches: as tried, and where a fault was not tried with a check, as another
+def catches(trips: Mapping[str, Trips]) -> Iterator[tuple[Unit, Fault]]:
+    """Probes and the faults they catch: as tried, and where a fault was not tried with a check, as another
     fault of its kind was on another operation."""
-    found: dict[Unit, set[Kind]] = {}
     checks = load_checks()
-    for kind, faults in kinds().items():
+    for faults in kinds().values():
         there = [trips[fault.id] for fault in faults if fault.id in trips]
         like: dict[str, set[str]] = {}
         for name, probes in itertools.chain.from_iterable(one.probes.items() for one in there):
@@ -154,7 +153,14 @@ def caught_by(trips: Mapping[str, Trips]) -> dict[Unit, set[Kind]]:
             for name in like.keys() & checks.keys():
                 probes = own.probes.get(name, set()) if name in own.tried else like[name]
                 for probe in probes if fault.operation in checks[name].operations else ():
-                    found.setdefault(((name, fault.operation), probe), set()).add(kind)
+                    yield ((name, fault.operation), probe), fault
+
+
+def caught_by(trips: Mapping[str, Trips]) -> dict[Unit, set[Kind]]:
+    """The kinds that each probe catches."""
+    found: dict[Unit, set[Kind]] = {}
+    for unit, fault in catches(trips):
+        found.setdefault(unit, set()).add((fault.rule, fault.kind))
     return found
 
 
@@ -238,7 +244,12 @@ def choice(trips: Mapping[str, Trips]) -> Choice:
             prices[test] |= one.probes
     quick = measure(_tests(best))
     hits, requests = _union(caught, best), sum(one.numbers[0] for one in quick.values())
-    print(f"{len(quick)} tests, {requests} requests: {len(hits) / len(kinds()):.1%} of kinds")
+    units_of_it = set(best)
+    places = {fault.id for unit, fault in catches(trips) if unit in units_of_it}
+    print(
+        f"{len(quick)} tests, {requests} requests: {len(hits) / len(kinds()):.1%} of kinds on one of their "
+        f"operations, {len(places) / len(selection.by_id()):.1%} of faults on their own"
+    )
     return Choice(_ordered(order, caught, sent), sent, quick)
 
 

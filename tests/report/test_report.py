@@ -80,7 +80,7 @@ def test_documents_fit_their_schema(run: tuple[Ledger, dict[str, Any]]) -> None:
     SCHEMA.validate(document(results, **how).to_json())
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(runs())
 def test_every_format_gives_the_verdict_of_the_exit_status(run: tuple[Ledger, dict[str, Any]]) -> None:
     results, how = run

@@ -36,19 +36,6 @@ def strictly(body: bytes) -> Any:
 
 
 @each_sample
-def test_malformed_bodies_are_no_json(bodies: Derived) -> None:
-    for wrong in bodies.malformed():
-        with pytest.raises(ValueError):
-            pytest.fail(f"{wrong.reason}: {strictly(wrong.value)!r}")
-
-
-@each_sample
-def test_bodies_that_are_no_objects_are_json(bodies: Derived) -> None:
-    for other in bodies.not_objects():
-        assert not isinstance(strictly(other.value), dict), other.reason
-
-
-@each_sample
 def test_odd_bodies_hold_the_valid_one(bodies: Derived) -> None:
     illegal = {"a byte order mark", "UTF-16", "a NaN", "nesting 10000 deep", "a field nested 10000 deep"}
     for odd in bodies.odd():

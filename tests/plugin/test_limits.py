@@ -77,18 +77,3 @@ def test_run_ends_in_time_and_reports_what_it_found(tmp_path: Path) -> None:
     assert cells(outcome, "passed") and not cells(outcome, "failed")
     reasons = {case["summary"] for case in outcome.results["cells"] if case["verdict"] == "inconclusive"}
     assert reasons == {"the run's time was over (6 s, --run-timeout)"}
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (("--max-requests", "0"), "a whole number from 1"),
-        (("--rate", "fast"), "a number of requests a second"),
-        (("--run-timeout", "0"), "a number of seconds above 0"),
-        (("--request-timeout", "-1"), "a number of seconds"),
-    ],
-)
-def test_wrong_limit_is_told(options: tuple[str, ...], told: str, tmp_path: Path) -> None:
-    outcome = run(*options, "-k", "nothing", folder=tmp_path)
-    assert outcome.status == 4
-    assert told in outcome.output and "Traceback" not in outcome.output

@@ -189,14 +189,6 @@ def test_a_run_in_ci_without_a_target_is_a_mistake(tmp_path: Path) -> None:
     assert "--target embedded" in outcome.output
 
 
-def test_the_embedded_server_can_be_asked_for(tmp_path: Path) -> None:
-    outcome = run(
-        "--target", "embedded", "--rule", "auth.header-case@listAccounts", folder=tmp_path, CI="true"
-    )
-    assert outcome.status == 0, outcome.output
-    assert outcome.results["run"]["embedded"]
-
-
 def test_a_server_that_does_not_start_is_waited_for_in_vain(tmp_path: Path) -> None:
     outcome = run(
         "--base-url", "http://127.0.0.1:1", "--wait", "0.5",
@@ -209,36 +201,14 @@ def test_a_server_that_does_not_start_is_waited_for_in_vain(tmp_path: Path) -> N
     assert "did not answer within 0.5 s (--wait)" in outcome.output
 
 
-# ---------------------------------------------------------------------- names
-
-
-def test_long_names_are_always_there(tmp_path: Path) -> None:
-    outcome = run(
-        "--conformance-rule",
-        "auth.header-case@listAccounts",
-        "--conformance-seed",
-        "7",
-        folder=tmp_path,
-        cwd=tmp_path,
-    )
-    assert outcome.status == 0, outcome.output
-    assert outcome.results["run"]["seed"] == 7
-
-
-@pytest.mark.parametrize(
-    ("option", "value", "told"),
-    [("--fuzz-examples", "0", "whole number from 1"), ("--wait", "soon", "number of seconds")],
-    ids=["examples", "wait"],
-)
-def test_a_wrong_number_is_told_in_words(option: str, value: str, told: str, tmp_path: Path) -> None:
-    outcome = run(option, value, folder=tmp_path)
-    assert outcome.status == 4, outcome.output
-    assert told in outcome.output and "_positive" not in outcome.output
-
-
-def test_a_list_that_was_written_is_named(tmp_path: Path) -> None:
+def test_a_run_in_ci_with_long_names_of_options(tmp_path: Path) -> None:
+    """The embedded server has to be asked for; a list that was written is named."""
     known = tmp_path / "known.toml"
-    rule = ("--rule", "auth.header-case@listAccounts")
-    outcome = run("--target", "embedded", *rule, "--write-known-failures", str(known), folder=tmp_path)
-    assert outcome.status == 0 and known.is_file()
-    assert f"Known failures were written to {known}" in outcome.output
+    words = (
+        "--conformance-target embedded --conformance-rule auth.header-case@listAccounts --conformance-seed 7"
+    )
+    options = (*words.split(), "--conformance-write-known-failures", str(known))
+    outcome = run(*options, folder=tmp_path, cwd=tmp_path, CI="true")
+    assert outcome.status == 0, outcome.output
+    assert outcome.results["run"]["embedded"] and outcome.results["run"]["seed"] == 7
+    assert known.is_file() and f"Known failures were written to {known}" in outcome.output

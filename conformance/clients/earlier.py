@@ -142,7 +142,7 @@ class EarlierRequests:
         remedy = "Draw the nonce where the request is signed, and sign each repetition anew."
         return Said(rule, f"the nonce of request {first.number} again", remedy, (first.number,))
 
-    def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Said]:
+    def add(self, request: ClientRequest, response: Response, provoked: str) -> Iterator[Said | str]:
         """Compares an authenticated request with those before it, and keeps it."""
         now = Earlier.of(request, response, provoked)
         yield from self._timestamp(request)
@@ -158,7 +158,7 @@ class EarlierRequests:
             answer = f"answered {response.status}"
             yield Said("client.not-found", question="resources that are not there", answer=answer)
 
-    def _timestamp(self, request: ClientRequest) -> Iterator[Said]:
+    def _timestamp(self, request: ClientRequest) -> Iterator[Said | str]:
         text = request.headers["x-timestamp"]
         first, number = self.timestamps.setdefault((request.api_key, text), (request.now, request.number))
         began = self.began.setdefault(request.api_key, request.now)
@@ -168,11 +168,11 @@ class EarlierRequests:
                 "client.timestamp-fresh", got, "Read the clock where the request is signed.", (number,)
             )
         elif request.now - began > STALE:
-            yield Said("client.timestamp-fresh")
+            yield "client.timestamp-fresh"
 
     # ------------------------------------------------------------------ repetitions
 
-    def _repetition(self, request: ClientRequest, before: Earlier) -> Iterator[Said]:
+    def _repetition(self, request: ClientRequest, before: Earlier) -> Iterator[Said | str]:
         is_post = OPERATIONS[request.operation].is_post
         same = request.key == before.key
         if before.unresolved and is_post and request.key and before.key:
@@ -185,12 +185,13 @@ class EarlierRequests:
                 "Make the key once for each thing that is to be done, keep it until an answer says that "
                 "it is done, and repeat with the same key and the same bytes: the answer is the first one's."
             )
-            yield Said("client.retry-key", "" if same else got, remedy, (before.number,))
+            rule = "client.retry-key"
+            yield rule if same else Said(rule, got, remedy, (before.number,))
         if before.provoked:
             key = f" with {'the same' if same else 'another'} key" if is_post else ""
             yield after(before.provoked, f"sent again{key}" if before.unresolved else "waited for")
         if is_post and request.key and same:
-            yield Said("auth.nonce-replay-idempotent")
+            yield "auth.nonce-replay-idempotent"
         if before.retry_after is not None and before.delivered:
             early = request.now - before.now < before.retry_after - TOLERANCE
             answer = "sent again before it was over" if early else "waited out"
@@ -199,7 +200,7 @@ class EarlierRequests:
             answer = f"sent again unchanged after {before.status}"
             yield Said("client.repeats-refused", question="a refused request", answer=answer)
 
-    def _key(self, request: ClientRequest, now: Earlier) -> Iterator[Said]:
+    def _key(self, request: ClientRequest, now: Earlier) -> Iterator[Said | str]:
         assert request.key is not None
         before = self.keys.setdefault((request.api_key, request.key.lower()), now)
         if before is now:
@@ -211,7 +212,7 @@ class EarlierRequests:
         rules = ("idempotency.conflict", "idempotency.conflict-no-body")
         rule = next(name for name in rules if request.operation in CLIENT_RULES[name].operations)
         if before.identity == now.identity:
-            yield Said(rule)
+            yield rule
         elif before.refused:
             answer = "the key of the refused request"
             yield Said("idempotency.after-refusal", question="after a refusal", answer=answer)
@@ -225,7 +226,7 @@ class EarlierRequests:
 
     # ------------------------------------------------------------------ lists
 
-    def _page(self, request: ClientRequest, response: Response) -> Iterator[Said]:
+    def _page(self, request: ClientRequest, response: Response) -> Iterator[Said | str]:
         """Follows a walk. What a client shows to be one is that it begins with page 1."""
         path, _, query = request.request.target.partition(b"?")
         pairs = queries.read(query.decode("latin-1")).pairs
@@ -254,7 +255,7 @@ class EarlierRequests:
         walk.numbers = [*walk.numbers[-3:], request.number]
         if walk.complete and pages > 1:
             walk.whole += 1
-            yield from (Said(rule) for rule in ("client.walk", "client.first-page", "client.walk-beyond"))
+            yield from ("client.walk", "client.first-page", "client.walk-beyond")
 
     def ended(self) -> Iterator[tuple[str, Said]]:
         """What only the end of the run shows, with the operation: walks that stopped, provocations that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.clients.earlier import EarlierRequests, after
@@ -58,6 +58,8 @@ class ClientJudge:
         self.earlier = EarlierRequests()
         self.entries: dict[tuple[str, str], Entry] = {}
         self.remedies: dict[tuple[str, str], str] = {}
+        #: Operation and rules that requests kept -> the number of the first, and how many.
+        self.kept: dict[tuple[str, tuple[str, ...]], list[int]] = {}
         self.records: dict[int, ExchangeRecord] = {}
         self.recent: deque[Seen] = deque(maxlen=SHOWN)
         self.answered: Counter[tuple[str, str]] = Counter()
@@ -72,56 +74,69 @@ class ClientJudge:
 
     def see(self, request: ClientRequest, response: Response, provoked: Iterable[str] = ()) -> Seen:
         """Judges a request with its answer. `provoked` begins with an interruption where there was one."""
-        provoked = tuple(provoked)
+        provoked, operation = tuple(provoked), request.operation
         said: list[Said] = []
+        kept: list[str] = []
+        for one in self._judged(request, response, provoked):
+            if isinstance(one, str):
+                kept.append(one)
+            else:
+                said.append(one)
+        broken = tuple(one for one in said if one.got)
+        seen = Seen(_bounded(request), response, provoked, broken)
+        self.recent.append(seen)
+        self.answered[operation, str(response.status) if response.delivered else "none"] += 1
+        for one in said:
+            self._take(one, operation or "createPayout", seen)
+        key = operation, tuple(kept)
+        if key not in self.kept:
+            self._keep([request.number])
+            self.kept[key] = [request.number, 0]
+        self.kept[key][1] += 1
+        for name in provoked if operation else ():
+            if name not in INTERRUPTIONS:
+                self.met[name, operation] = request.number
+        return seen
+
+    def _judged(
+        self, request: ClientRequest, response: Response, provoked: tuple[str, ...]
+    ) -> Iterator[Said | str]:
+        """What a request says, alone and after those before it, and the rules that it keeps."""
         if request.call is None:
             answer = f"asked for {request.name}"
-            said = [Said("http.undocumented-path", question="undocumented paths", answer=answer)]
-        else:
-            used = (request.nonce,) if self.earlier.used(request) else ()
-            for one in judged(request, self.target, used):
-                again = one.rule == "auth.nonce-replay" and one.got
-                said.append(self.earlier.nonce_again(request) if again else one)
-            if any(one.rule == "auth.signature" and not one.got for one in said):
-                interruption = provoked[0] if provoked and unanswered(response) else ""
-                said += self.earlier.add(request, response, interruption)
-        seen = Seen(_bounded(request), response, provoked, tuple(one for one in said if one.got))
-        self.recent.append(seen)
-        status = str(response.status) if response.delivered else "none"
-        self.answered[request.operation, status] += 1
-        for one in said:
-            self._take(one, request.operation or "createPayout", seen)
-        for name in provoked if request.operation else ():
-            if name not in INTERRUPTIONS:
-                self.met[name, request.operation] = request.number
-        return seen
+            yield Said("http.undocumented-path", question="undocumented paths", answer=answer)
+            return
+        authenticated = False
+        used = (request.nonce,) if self.earlier.used(request) else ()
+        for one in judged(request, self.target, used):
+            authenticated |= one == "auth.signature"
+            again = isinstance(one, Said) and one.rule == "auth.nonce-replay"
+            yield self.earlier.nonce_again(request) if again else one
+        if authenticated:
+            interruption = provoked[0] if provoked and unanswered(response) else ""
+            yield from self.earlier.add(request, response, interruption)
+
+    def _entry(self, rule: str, operation: str) -> Entry:
+        if (rule, operation) not in self.entries:
+            self.entries[rule, operation] = Entry(rule, operation, CHECK)
+        return self.entries[rule, operation]
 
     def _take(self, said: Said, operation: str, seen: Seen | None) -> None:
         """Writes what a request says of a rule."""
         if operation not in CLIENT_RULES[said.rule].operations:
             return
-        key = said.rule, operation
-        entry = self.entries.get(key)
-        if entry is None:
-            entry = self.entries[key] = Entry(*key, CHECK)
-        if said.answer:
-            entry.judged += 1
-            answers = entry.observations.get(said.question, "").split(", ")
-            if said.answer not in answers and len(answers) < ANSWERS:
-                answers = [*filter(None, answers), said.answer]
-            entry.observations[said.question] = ", ".join(filter(None, answers))
-            if seen is not None and not entry.proof:
-                entry.proof += self._keep([seen.request.number])
-            return
-        if not said.got and entry.proof:
-            # Nearly every request: nothing is kept but the number of them.
-            entry.judged += 1
-            return
+        entry = self._entry(said.rule, operation)
         numbers = self._keep([seen.request.number, *said.others] if seen else said.others)
         if said.got:
-            self.remedies.setdefault(key, said.remedy)
-        expectation = Expectation(CHECK, CLIENT_RULES[said.rule].client)
-        entry.take(Judgement(expectation, numbers, Outcome(not said.got, said.got)))
+            self.remedies.setdefault((said.rule, operation), said.remedy)
+            expectation = Expectation(CHECK, CLIENT_RULES[said.rule].client)
+            entry.take(Judgement(expectation, numbers, Outcome(False, said.got)))
+            return
+        entry.judged += 1
+        entry.proof = entry.proof or list(numbers)
+        answers = [*filter(None, entry.observations.get(said.question, "").split(", "))]
+        if said.answer not in answers and len(answers) < ANSWERS:
+            entry.observations[said.question] = ", ".join([*answers, said.answer])
 
     def _keep(self, numbers: Sequence[int]) -> tuple[int, ...]:
         """Keeps the exchanges of requests that are still there, as evidence."""
@@ -137,6 +152,10 @@ class ClientJudge:
             self._take(said, operation, None)
         for (name, operation), number in self.met.items():
             self._take(after(name, "went on" if number < self.sent else "sent no more"), operation, None)
+        for (operation, rules), (first, times) in self.kept.items():
+            for entry in (self._entry(rule, operation) for rule in rules):
+                entry.judged += times
+                entry.proof = entry.proof or [first]
         ledger = Ledger.of_catalogue(None, Side.CLIENT)
         for key, entry in self.entries.items():
             finding = entry.finding()

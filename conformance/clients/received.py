@@ -53,7 +53,7 @@ _BESIDE = 24
 
 
 class Said(NamedTuple):
-    """A rule and what a request says of it: broken (`got`), observed (`answer` to `question`), or kept.
+    """A rule and what a request says of it: broken (`got`), or observed (`answer` to `question`).
 
     `remedy` is the cure of a broken one; `others` are the numbers of earlier requests that show it."""
 
@@ -147,8 +147,9 @@ def _call(operation: str, request: Request, target: str, headers: Mapping[str, s
     )
 
 
-def judged(request: ClientRequest, target: Target, used: Collection[str]) -> Iterator[Said]:
-    """What a request by itself says of the rules that bind clients; `used` are nonces used in the last 300 s.
+def judged(request: ClientRequest, target: Target, used: Collection[str]) -> Iterator[Said | str]:
+    """What a request by itself says of the rules that bind clients, and the rules that it keeps; `used` are
+    nonces used in the last 300 seconds.
 
     A request that fails authentication says nothing else: nobody knows who sent it.
     """
@@ -166,7 +167,7 @@ def judged(request: ClientRequest, target: Target, used: Collection[str]) -> Ite
     if any(reason.rule.startswith("auth.") for reason in expected.refusals):
         yield from (said for said in _authentication(request, expected) if said.rule in CLIENT_RULES)
         return
-    yield from _kept_when_signed(request)
+    yield from _beside_the_signature(request, call)
     yield from _beside_the_body(call)
     yield from _body(call, expected)
 
@@ -266,52 +267,47 @@ def _text(string: bytes) -> str:
     return '"' + string.decode("utf-8", "backslashreplace") + '"'
 
 
-def _kept_when_signed(request: ClientRequest) -> Iterator[Said]:
-    call = request.call
-    assert call is not None
-    yield from map(Said, _SIGNED)
-    if call.query:
-        yield Said("auth.signed-query")
-    if call.body is None:
-        yield Said("auth.signed-empty-body")
-    else:
-        yield Said("auth.signed-body")
+@functools.cache
+def _signed(operation: str, with_query: bool, with_body: bool) -> tuple[str, ...]:
+    """The rules that an authenticated request keeps, whatever it says."""
+    body = "auth.signed-body" if with_body else "auth.signed-empty-body"
+    rules = (*_SIGNED, body, *(["auth.signed-query"] if with_query else []))
+    return tuple(rule for rule in rules if operation in CLIENT_RULES[rule].operations)
+
+
+def _beside_the_signature(request: ClientRequest, call: Call) -> Iterator[Said | str]:
+    yield from _signed(request.operation, bool(call.query), call.body is not None)
     good = _NONCE.fullmatch(request.nonce)
-    yield Said(
-        "client.nonce-form",
-        "" if good else f"a nonce of {len(request.nonce)} characters: {request.nonce[:40]}",
-    )
+    got = f"a nonce of {len(request.nonce)} characters: {request.nonce[:40]}"
+    yield "client.nonce-form" if good else Said("client.nonce-form", got)
     bearer = any(value.lower().startswith("bearer") for _, value in call.headers)
-    yield Said("client.bearer", "a bearer token beside the signature" if bearer else "")
+    yield Said("client.bearer", "a bearer token beside the signature") if bearer else "client.bearer"
 
 
 # ---------------------------------------------------------------------- key, query and body
 
 
-def _beside_the_body(call: Call) -> Iterator[Said]:
-    operation = OPERATIONS[str(call.operation)]
+def _beside_the_body(call: Call) -> Iterator[Said | str]:
+    operation, key = OPERATIONS[str(call.operation)], call.idempotency_key
     if operation.is_post:
-        yield Said(
-            "client.post-key", "a POST without Idempotency-Key" if call.idempotency_key is None else ""
-        )
+        rule = "client.post-key"
+        yield Said(rule, "a POST without Idempotency-Key") if key is None else rule
     else:
-        yield Said(
-            "client.key-elsewhere",
-            f"a {call.method} with Idempotency-Key" if call.idempotency_key is not None else "",
-        )
+        rule = "client.key-elsewhere"
+        yield Said(rule, f"a {call.method} with Idempotency-Key") if key is not None else rule
     if operation.request_schema is not None and call.body is not None:
-        plain = call.content_type == "application/json"
-        declared = f"the Content-Type {call.content_type[:60]}" if call.content_type else "no Content-Type"
-        yield Said("client.content-type", "" if plain else declared)
+        rule, declared = "client.content-type", call.content_type
+        got = f"the Content-Type {declared[:60]}" if declared else "no Content-Type"
+        yield rule if declared == "application/json" else Said(rule, got)
     if operation.is_list:
         for name, value in queries.read(call.query).pairs:
             if name in ("page", "size"):
-                most = 100 if name == "size" else 10**9
+                rule, most = f"list.{name}-range", 100 if name == "size" else 10**9
                 good = _NUMBER.fullmatch(value) and 1 <= int(value) <= most
-                yield Said(f"list.{name}-range", "" if good else f"the {name} {value[:40]!r}")
+                yield rule if good else Said(rule, f"the {name} {value[:40]!r}")
 
 
-def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Said]:
+def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Said | str]:
     broken: dict[str, str] = {}
     for reason in expected.refusals:
         # Of several rules about one value the first is the most specific.
@@ -319,12 +315,12 @@ def _body(call: Call, expected: ExpectedAnswer) -> Iterator[Said]:
             broken[reason.rule] = reason.what
     yield from (Said(rule, what) for rule, what in broken.items())
     if OPERATIONS[str(call.operation)].is_post and call.idempotency_key is not None:
-        yield from [Said("idempotency.key-invalid")] * ("idempotency.key-invalid" not in broken)
+        yield from {"idempotency.key-invalid"} - broken.keys()
     document = expected.body.document
     if document is not None:
         for rule, occasion in _occasions(str(call.operation)):
             if rule not in broken and occasion(document):
-                yield Said(rule)
+                yield rule
 
 
 Occasion = Callable[[Mapping[str, Any]], bool]

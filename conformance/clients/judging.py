@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from conformance.clients.earlier import EarlierRequests, after
@@ -29,8 +29,11 @@ SELECTION = "what the client sent"
 #: Requests that the sandbox shows, with their exchanges.
 SHOWN = 200
 
-#: Exchanges that are kept as evidence.
-RECORDS = 2000
+#: Violations of a case whose exchanges are kept as evidence, and exchanges that are kept in all.
+EVIDENCE, RECORDS = 6, 2000
+
+#: Different combinations of kept rules that are counted apart.
+COMBINATIONS = 2000
 
 #: Bytes of a request's headers and of its body that are kept for a while.
 BODY = 32 * 1024
@@ -75,21 +78,19 @@ class ClientJudge:
     def see(self, request: ClientRequest, response: Response, provoked: Iterable[str] = ()) -> Seen:
         """Judges a request with its answer. `provoked` begins with an interruption where there was one."""
         provoked, operation = tuple(provoked), request.operation
-        said: list[Said] = []
-        kept: list[str] = []
-        for one in self._judged(request, response, provoked):
-            if isinstance(one, str):
-                kept.append(one)
-            else:
-                said.append(one)
+        found = self._judged(request, response, provoked)
+        said = [one for one in found if isinstance(one, Said)]
+        kept = tuple([one for one in found if isinstance(one, str)])
         broken = tuple(one for one in said if one.got)
         seen = Seen(_bounded(request), response, provoked, broken)
         self.recent.append(seen)
         self.answered[operation, str(response.status) if response.delivered else "none"] += 1
         for one in said:
             self._take(one, operation or "createPayout", seen)
-        key = operation, tuple(kept)
+        key = operation, kept
         if key not in self.kept:
+            if len(self.kept) >= COMBINATIONS:
+                self._add_kept()
             self._keep([request.number])
             self.kept[key] = [request.number, 0]
         self.kept[key][1] += 1
@@ -100,21 +101,22 @@ class ClientJudge:
 
     def _judged(
         self, request: ClientRequest, response: Response, provoked: tuple[str, ...]
-    ) -> Iterator[Said | str]:
+    ) -> list[Said | str]:
         """What a request says, alone and after those before it, and the rules that it keeps."""
         if request.call is None:
             answer = f"asked for {request.name}"
-            yield Said("http.undocumented-path", question="undocumented paths", answer=answer)
-            return
-        authenticated = False
-        used = (request.nonce,) if self.earlier.used(request) else ()
-        for one in judged(request, self.target, used):
-            authenticated |= one == "auth.signature"
-            again = isinstance(one, Said) and one.rule == "auth.nonce-replay"
-            yield self.earlier.nonce_again(request) if again else one
-        if authenticated:
+            return [Said("http.undocumented-path", question="undocumented paths", answer=answer)]
+        used = self.earlier.used(request)
+        found = judged(request, self.target, (request.nonce,) if used else ())
+        if used:
+            again = self.earlier.nonce_again(request)
+            found = [
+                again if isinstance(one, Said) and one.rule == "auth.nonce-replay" else one for one in found
+            ]
+        if "auth.signature" in found:
             interruption = provoked[0] if provoked and unanswered(response) else ""
-            yield from self.earlier.add(request, response, interruption)
+            found += self.earlier.add(request, response, interruption)
+        return found
 
     def _entry(self, rule: str, operation: str) -> Entry:
         if (rule, operation) not in self.entries:
@@ -126,17 +128,27 @@ class ClientJudge:
         if operation not in CLIENT_RULES[said.rule].operations:
             return
         entry = self._entry(said.rule, operation)
-        numbers = self._keep([seen.request.number, *said.others] if seen else said.others)
+        # Once enough shows it, further exchanges prove nothing more.
+        shows = entry.broken < EVIDENCE and not entry.proof
+        numbers = self._keep([*([seen.request.number] if seen else []), *said.others]) if shows else ()
         if said.got:
             self.remedies.setdefault((said.rule, operation), said.remedy)
             expectation = Expectation(CHECK, CLIENT_RULES[said.rule].client)
             entry.take(Judgement(expectation, numbers, Outcome(False, said.got)))
             return
         entry.judged += 1
-        entry.proof = entry.proof or list(numbers)
+        entry.proof += numbers
         answers = [*filter(None, entry.observations.get(said.question, "").split(", "))]
         if said.answer not in answers and len(answers) < ANSWERS:
             entry.observations[said.question] = ", ".join([*answers, said.answer])
+
+    def _add_kept(self) -> None:
+        """Writes the rules that requests kept."""
+        for (operation, rules), (first, times) in self.kept.items():
+            for entry in (self._entry(rule, operation) for rule in rules):
+                entry.judged += times
+                entry.proof = entry.proof or [first]
+        self.kept.clear()
 
     def _keep(self, numbers: Sequence[int]) -> tuple[int, ...]:
         """Keeps the exchanges of requests that are still there, as evidence."""
@@ -152,10 +164,7 @@ class ClientJudge:
             self._take(said, operation, None)
         for (name, operation), number in self.met.items():
             self._take(after(name, "went on" if number < self.sent else "sent no more"), operation, None)
-        for (operation, rules), (first, times) in self.kept.items():
-            for entry in (self._entry(rule, operation) for rule in rules):
-                entry.judged += times
-                entry.proof = entry.proof or [first]
+        self._add_kept()
         ledger = Ledger.of_catalogue(None, Side.CLIENT)
         for key, entry in self.entries.items():
             finding = entry.finding()

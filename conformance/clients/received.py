@@ -16,7 +16,7 @@ from conformance.contract.rules import CLIENT_RULES
 from conformance.contract.signing_explained import Explanation, explained
 from conformance.contract.signing_mistakes import Parts
 from conformance.judge import queries
-from conformance.judge.oracle import ExpectedAnswer, Known, expect, own_path
+from conformance.judge.oracle import ExpectedAnswer, Known, expect
 from conformance.judge.oracle.authentication import WINDOW
 from conformance.reference.messages import Request
 from conformance.reference.routes import match
@@ -110,7 +110,7 @@ def read(number: int, request: Request, prefix: bytes, now: float, target: Targe
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("utf-8", "replace")
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     path = request.target.partition(b"?")[0]
-    found = match(path[len(prefix) :]) if path.startswith(prefix) else None
+    found = match(path.removeprefix(prefix)) if path.startswith(prefix) else None
     operation = found.methods.get(request.method, "") if found else ""
     api_key = headers.get(signing.API_KEY.lower())
     known = (target.primary, target.secondary)
@@ -147,7 +147,7 @@ def _call(operation: str, request: Request, target: str, headers: Mapping[str, s
     )
 
 
-def judged(request: ClientRequest, target: Target, used: Collection[str]) -> Iterator[Said | str]:
+def judged(request: ClientRequest, target: Target, used: Collection[str]) -> list[Said | str]:
     """What a request by itself says of the rules that bind clients, and the rules that it keeps; `used` are
     nonces used in the last 300 seconds.
 
@@ -155,26 +155,26 @@ def judged(request: ClientRequest, target: Target, used: Collection[str]) -> Ite
     """
     call = request.call
     if call is None:
-        return
-    for organization in filter(None, (target.primary, target.secondary)):
-        if _holds(request, organization.secret.encode()):
-            yield Said(
-                "client.secret", "the secret in plain text", "Make a new secret: this one is known now."
-            )
-    # Whole seconds: those in which a server compares timestamps.
-    known = Known(path=own_path(request.operation), now=request.now // 1, nonces=used)
+        return []
+    found: list[Said | str] = []
+    for organization in (target.primary, target.secondary):
+        if organization and _holds(request, organization.secret.encode()):
+            remedy = "Make a new secret: this one is known now."
+            found.append(Said("client.secret", "the secret in plain text", remedy))
+    # Whole seconds: those in which a server compares timestamps. Whose resources the path names is not asked.
+    known = Known(now=request.now // 1, nonces=used)
     expected = expect(call, target, known)
     if any(reason.rule.startswith("auth.") for reason in expected.refusals):
-        yield from (said for said in _authentication(request, expected) if said.rule in CLIENT_RULES)
-        return
-    yield from _beside_the_signature(request, call)
-    yield from _beside_the_body(call)
-    yield from _body(call, expected)
+        failures = _authentication(request, expected)
+        return found + [said for said in failures if said.rule in CLIENT_RULES]
+    return [*found, *_beside_the_signature(request, call), *_beside_the_body(call), *_body(call, expected)]
 
 
 def _holds(request: ClientRequest, secret: bytes) -> bool:
     sent = request.request
-    return secret in sent.target or secret in sent.body or any(secret in value for _, value in sent.headers)
+    if secret in sent.target or secret in sent.body:
+        return True
+    return any(secret in value for _, value in sent.headers if len(value) >= len(secret))
 
 
 # ---------------------------------------------------------------------- section 5
@@ -275,13 +275,14 @@ def _signed(operation: str, with_query: bool, with_body: bool) -> tuple[str, ...
     return tuple(rule for rule in rules if operation in CLIENT_RULES[rule].operations)
 
 
-def _beside_the_signature(request: ClientRequest, call: Call) -> Iterator[Said | str]:
-    yield from _signed(request.operation, bool(call.query), call.body is not None)
+def _beside_the_signature(request: ClientRequest, call: Call) -> list[Said | str]:
+    found: list[Said | str] = [*_signed(request.operation, bool(call.query), call.body is not None)]
     good = _NONCE.fullmatch(request.nonce)
     got = f"a nonce of {len(request.nonce)} characters: {request.nonce[:40]}"
-    yield "client.nonce-form" if good else Said("client.nonce-form", got)
+    found.append("client.nonce-form" if good else Said("client.nonce-form", got))
     bearer = any(value.lower().startswith("bearer") for _, value in call.headers)
-    yield Said("client.bearer", "a bearer token beside the signature") if bearer else "client.bearer"
+    found.append(Said("client.bearer", "a bearer token beside the signature") if bearer else "client.bearer")
+    return found
 
 
 # ---------------------------------------------------------------------- key, query and body

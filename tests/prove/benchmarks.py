@@ -4,9 +4,9 @@ Prints a Markdown table of ratios, a row as soon as it is measured. What is comp
 one run, so that a busy machine changes both. Parts: commands (whole commands beside a bare client), near
 (the suite's own time within one process), whole (the default run on a server that answers after 30 ms),
 growth (memory and report), prism (the reference server beside Prism), throughput (generated cases beside
-plain `st run`); only where they are named: profile (seconds of a run by phase), lanes (seconds by lanes and
-latency) and detection (which faults are found by whom, and how soon). tests/benchmarks/README.md says what
-each takes, and how to narrow it.
+plain `st run`), sandbox (with and without --judge); only where they are named: profile (seconds of a run by
+phase), lanes (seconds by lanes and latency) and detection (which faults are found by whom, and how soon).
+tests/benchmarks/README.md says what each takes, and how to narrow it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ import shlex
 from collections.abc import Callable, Iterator
 
 from conformance.contract.operations import OPERATIONS
-from tests.benchmarks import commands, detection, far, growth, near, prism, throughput
+from tests.benchmarks import commands, detection, far, growth, near, prism, sandbox, throughput
 from tests.benchmarks.table import HEAD, Row
 from tests.prove import selection
 
-PARTS = ("commands", "near", "whole", "growth", "prism", "throughput")
+PARTS = ("commands", "near", "whole", "growth", "prism", "throughput", "sandbox")
 FURTHER = ("profile", "lanes", "detection")
 
 
@@ -54,6 +54,8 @@ def _rows(parts: list[str], options: argparse.Namespace) -> Iterator[Row]:
         yield prism.report(options.rounds)
     if "throughput" in parts:
         yield throughput.report(options.examples, options.seed)
+    if "sandbox" in parts:
+        yield sandbox.report(options.rounds)
 
 
 def _narrowed(options: argparse.Namespace) -> list[str]:

@@ -45,9 +45,7 @@ class Recent(OrderedDict[K, V], Generic[K, V]):
 
 @dataclass(slots=True)
 class Earlier:
-    """An earlier request with its answer, and the provocation that its answer was; empty for none.
-
-    `late` is the answer where it is held back: whether the client waits for it shows later."""
+    """An earlier request with its answer, and the provocation that its answer was; empty for none."""
 
     number: int
     now: float
@@ -57,8 +55,7 @@ class Earlier:
     body: bytes
     status: int
     retry_after: int | None
-    lost: bool
-    late: Response | None
+    delivered: bool
     provoked: str
 
     @classmethod
@@ -74,14 +71,9 @@ class Earlier:
             request.request.body[: KEPT_BODY + 1],
             response.status,
             wait,
-            not response.delivered,
-            response if response.delay else None,
+            response.delivered,
             provoked,
         )
-
-    @property
-    def delivered(self) -> bool:
-        return not self.lost and (self.late is None or self.late.delivered)
 
     @property
     def unresolved(self) -> bool:
@@ -96,7 +88,8 @@ class Earlier:
     def told(self) -> str:
         """The answer in a few words."""
         if not self.delivered:
-            return "without waiting for the answer" if self.late else "without an answer"
+            late = self.provoked == "late-answer"
+            return "without waiting for the answer" if late else "without an answer"
         return f"answered {self.status}"
 
 
@@ -147,8 +140,12 @@ class EarlierRequests:
         now = Earlier.of(request, response, provoked)
         yield from self._timestamp(request)
         if (before := self.attempts.get(request.identity)) is not None:
-            yield from self._repetition(request, before)
-        self.attempts[request.identity] = now
+            # A client that gives up waiting may be back before it shows that it went.
+            before, then = (before, now) if before.number < now.number else (now, before)
+            yield from self._repetition(before, then)
+            self.attempts[request.identity] = then
+        else:
+            self.attempts[request.identity] = now
         if OPERATIONS[request.operation].is_post and request.key:
             yield from self._key(request, now)
         if OPERATIONS[request.operation].is_list:
@@ -172,11 +169,11 @@ class EarlierRequests:
 
     # ------------------------------------------------------------------ repetitions
 
-    def _repetition(self, request: ClientRequest, before: Earlier) -> Iterator[Said | str]:
-        is_post = OPERATIONS[request.operation].is_post
-        same = request.key == before.key
-        if before.unresolved and is_post and request.key and before.key:
-            what = "payout" if OPERATIONS[request.operation].traits.draws_on_funds else "operation"
+    def _repetition(self, before: Earlier, then: Earlier) -> Iterator[Said | str]:
+        is_post = OPERATIONS[then.operation].is_post
+        same = then.key == before.key
+        if before.unresolved and is_post and then.key and before.key:
+            what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
             got = (
                 f"the request of {before.number}, {before.told}, again with another Idempotency-Key: "
                 f"the {what} may be done twice"
@@ -186,14 +183,14 @@ class EarlierRequests:
                 "it is done, and repeat with the same key and the same bytes: the answer is the first one's."
             )
             rule = "client.retry-key"
-            yield rule if same else Said(rule, got, remedy, (before.number,))
+            yield rule if same else Said(rule, got, remedy, (before.number, then.number))
         if before.provoked:
             key = f" with {'the same' if same else 'another'} key" if is_post else ""
             yield after(before.provoked, f"sent again{key}" if before.unresolved else "waited for")
-        if is_post and request.key and same:
+        if is_post and then.key and same:
             yield "auth.nonce-replay-idempotent"
         if before.retry_after is not None and before.delivered:
-            early = request.now - before.now < before.retry_after - TOLERANCE
+            early = then.now - before.now < before.retry_after - TOLERANCE
             answer = "sent again before it was over" if early else "waited out"
             yield Said("client.retry-after", question="Retry-After", answer=answer)
         elif before.refused:

@@ -48,7 +48,9 @@ class Sandbox(Server):
             response = super().handle(request)
             response.delivered = interruption != "lost-answer"
             response.delay = self.provocations.late if interruption == "late-answer" else 0.0
-        self.told(self.judge.see(read, response, self.provocations.met))
+        met = self.provocations.met
+        # No client waits for its judge.
+        response.after = lambda: self.told(self.judge.see(read, response, met))
         return response
 
     def page(self, request: Request) -> Response:

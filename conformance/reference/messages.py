@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ class Response:
     """One HTTP response. `reason` is for the access log only; it holds no secret and no value sent.
 
     `delay` holds it back for so many seconds. `delivered` False closes the connection in its place; it
-    becomes False where the client does not wait for it.
+    becomes False where the client does not wait for it. `after` is called when that is over.
     """
 
     status: int
@@ -33,6 +34,7 @@ class Response:
     reason: str = ""
     delay: float = 0.0
     delivered: bool = True
+    after: Callable[[], None] | None = None
 
     @classmethod
     def of(cls, status: int, document: Any, reason: str = "") -> Response:

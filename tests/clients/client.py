@@ -65,14 +65,23 @@ class Clock:
 class Rig:
     """A sandbox in this process, its clock and its organizations."""
 
-    def __init__(self, *provoked: str) -> None:
-        self.clock = Clock()
+    url = ""
+
+    def __init__(self, *provoked: str, clock: Clock | None = None) -> None:
+        self.clock = clock or Clock()
         self.store = Store()
         self.seeded: Seeded = seed(self.store, 7, self.clock)
         tables = target_tables(self.seeded, "http://127.0.0.1:8000")
         self.provocations = Provocations(set(provoked), retry_after=3)
         target = build(tables, "the sandbox")
         self.sandbox = Sandbox(self.store, target, self.provocations, self.clock)
+
+    def handle(self, request: Request) -> Response:
+        """The answer to a request, which is judged."""
+        response = self.sandbox.handle(request)
+        assert response.after is not None
+        response.after()
+        return response
 
     def broken(self) -> dict[str, set[str]]:
         """Rule -> operations on which it was broken."""
@@ -87,6 +96,7 @@ class Client:
     """Signs, repeats what got no answer with the same key and bytes, waits, and reads lists to their end."""
 
     attempts = 4
+    rounds = 5
 
     def __init__(self, rig: Rig) -> None:
         self.rig = rig
@@ -125,6 +135,10 @@ class Client:
 
     # ------------------------------------------------------------------ requests
 
+    def send(self, request: Request) -> Response:
+        """The answer, or one that was not delivered."""
+        return self.rig.handle(request)
+
     def request(self, method: str, target: str, body: bytes, key: str | None) -> Request:
         """A signed request."""
         timestamp, nonce = self.timestamp(), self.nonce()
@@ -146,7 +160,7 @@ class Client:
         body, key = self.encoded(document), self.key(method)
         for _ in range(self.attempts):
             self.rig.clock.wait(0.5)
-            response = self.rig.sandbox.handle(self.changed(self.request(method, target, body, key)))
+            response = self.send(self.changed(self.request(method, target, body, key)))
             if not response.delivered:
                 continue
             if response.status in (429, 503):
@@ -164,7 +178,7 @@ class Client:
             account = self.call("POST", accounts, {"name": f"Account {number}"})
         self.listed.append(len(list(self.pages(accounts, 2))))
         funded = self.tenant.funded_account_id
-        for number in range(5):
+        for number in range(self.rounds):
             self.call("GET", f"{accounts}/{account['id']}/balances")
             beneficiary = self.call("POST", f"/v1/accounts/{funded}/beneficiaries", BENEFICIARY)
             path = f"/v1/accounts/{funded}/beneficiaries/{beneficiary['id']}"

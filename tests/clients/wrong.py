@@ -473,7 +473,7 @@ class Mutant(Client):
                     b"http://",
                 )
                 rule = rules_of(mistake, parts)
-            self.rig.sandbox.handle(made)
+            self.rig.handle(made)
             named = [said.rule for said in self.rig.sandbox.judge.recent[-1].broken]
             self.changes.append((rule, named))
         return request

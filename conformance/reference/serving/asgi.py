@@ -51,12 +51,15 @@ class Application:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(receive(), response.delay)
                 response.delivered = False
-        if not response.delivered:
+        if response.delivered:
+            start = {"type": "http.response.start", "status": response.status, "headers": response.headers}
+            await send(start)
+            await send({"type": "http.response.body", "body": response.body})
+        else:
             scope["transport"].abort()
             await receive()
-            return
-        await send({"type": "http.response.start", "status": response.status, "headers": response.headers})
-        await send({"type": "http.response.body", "body": response.body})
+        if response.after is not None:
+            response.after()
 
 
 async def _read(receive: Callable[[], Awaitable[Message]], limit: int) -> bytes | None:

@@ -1,0 +1,125 @@
+"""Right clients over sockets, on the HTTP libraries that people use, with everything provoked at once."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+import requests
+
+from conformance.cli.client_run import environment
+from conformance.clients.provocations import PROVOCATIONS
+from conformance.reference.app import system_clock
+from conformance.reference.messages import Request, Response
+from conformance.reference.seed import target_tables
+from conformance.reference.serving.listener import served
+from tests.clients.client import Client, Clock, Rig
+
+LOST = Response(0, delivered=False)
+
+
+class _Now(Clock):
+    """The machine's time; nothing has to be waited for."""
+
+    def __call__(self) -> int:
+        self.now = system_clock()
+        return self.now
+
+    def wait(self, seconds: float) -> None:
+        self()
+
+
+class _OnSockets(Client):
+    url = ""
+    rounds = 1
+
+
+class _Httpx(_OnSockets):
+    client = httpx.Client(timeout=20)
+
+    def send(self, request: Request) -> Response:
+        url = self.url + request.target.decode()
+        try:
+            answer = self.client.request(request.method, url, headers=request.headers, content=request.body)
+        except httpx.TransportError:
+            return LOST
+        return Response(answer.status_code, [*answer.headers.raw], answer.content)
+
+
+class _Requests(_OnSockets):
+    session = requests.Session()
+
+    def send(self, request: Request) -> Response:
+        headers = {name.decode(): value.decode() for name, value in request.headers}
+        url = self.url + request.target.decode()
+        try:
+            answer = self.session.request(request.method, url, headers=headers, data=request.body, timeout=20)
+        except requests.RequestException:
+            return LOST
+        return Response(answer.status_code, [], answer.content)
+
+
+class _Curl(_OnSockets):
+    def send(self, request: Request) -> Response:
+        command = ["curl", "-s", "-w", "%{http_code}", "-m", "20", "-X", request.method]
+        for name, value in request.headers:
+            command += ["-H", f"{name.decode()}: {value.decode()}"]
+        command += ["--data-binary", "@-"] if request.body else []
+        url = self.url + request.target.decode()
+        made = subprocess.run([*command, url], input=request.body, capture_output=True, check=False)
+        status = int(made.stdout[-3:] or 0)
+        return Response(status, [], made.stdout[:-3]) if status else LOST
+
+
+@pytest.fixture
+def rig() -> Iterator[Rig]:
+    """A sandbox on a socket that provokes everything and makes nobody wait."""
+    rig = Rig(*PROVOCATIONS, clock=_Now())
+    rig.provocations.retry_after, rig.provocations.late = 0, 0.05
+    with served(rig.sandbox) as rig.url:
+        yield rig
+
+
+def _clean(rig: Rig) -> None:
+    assert rig.broken() == {}
+    assert {name for seen in rig.sandbox.judge.recent for name in seen.provoked} == set(PROVOCATIONS)
+
+
+@pytest.mark.parametrize("kind", [_Httpx, _Requests, _Curl])
+def test_a_right_client_on_sockets_is_clean(rig: Rig, kind: type[_OnSockets]) -> None:
+    if kind is _Curl and not shutil.which("curl"):
+        pytest.skip("there is no curl on this machine")
+    client = kind(rig)
+    client.url = rig.url
+    client.work()
+    _clean(rig)
+
+
+@pytest.mark.skipif(not shutil.which("node"), reason="there is no node on this machine")
+def test_a_right_client_on_fetch_is_clean(rig: Rig) -> None:
+    script = Path(__file__).with_name("right.mjs")
+    variables = environment(target_tables(rig.seeded, rig.url))
+    made = subprocess.run(
+        ["node", str(script)], env=variables, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert made.returncode == 0, made.stderr
+    _clean(rig)
+
+
+def test_a_client_that_gives_up_waiting_and_takes_another_key_is_caught(rig: Rig) -> None:
+    """The answer comes late; the client closes the connection before."""
+    rig.provocations.names, rig.provocations.late = {"late-answer"}, 60
+    client = _Httpx(rig)
+    client.url, client.client = rig.url, httpx.Client(timeout=0.2)
+    path = f"/v1/customers/{client.tenant.customer_id}/accounts"
+    for _ in range(2):
+        client.send(client.request("POST", path, b'{"name": "One"}', client.key("POST")))
+    deadline = time.monotonic() + 20
+    while len(rig.sandbox.judge.recent) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert set(rig.broken()) == {"client.retry-key"}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from conformance.reference.seed import seed, target_tables, target_text
 from conformance.reference.serving.listener import ListenError, base_url, listen, serve
 from conformance.reference.store import Store, StoreError
 from conformance.target.file import build
+from conformance.target.redaction import Redactor
 
 DEFAULT_PORT = 8000
 
@@ -126,7 +128,8 @@ def run(options: argparse.Namespace) -> int:
             target = build(tables, "the sandbox")
             # Whoever asks for an address of the network wants the page there, too.
             local = ("127.0.0.1", "localhost", "[::1]") if options.host in LOOPBACK else None
-            sandbox = Sandbox(store, target, provocations, prefix=prefix, told=_told, hosts=local)
+            told = functools.partial(log_seen, Redactor(target))
+            sandbox = Sandbox(store, target, provocations, prefix=prefix, told=told, hosts=local)
             return client_run.run(
                 options, sandbox, bound, tables, lambda: _announce(text, options.write_target, url)
             )
@@ -177,17 +180,16 @@ def log(request: Request, operation: str, response: Response) -> None:
         print(log_line(request, operation, response), file=sys.stderr, flush=True)
 
 
-def _told(seen: Seen) -> None:
-    """Logs a judged request, and what it breaks."""
-    request, response = seen.request, seen.response
+def log_seen(redactor: Redactor, seen: Seen) -> None:
+    """Logs a judged request, and what it breaks, without secrets."""
     provoked = f"provoked {' '.join(seen.provoked)}" if seen.provoked else ""
-    response = replace(response, reason=" ".join(filter(None, (response.reason, provoked))))
-    log(request.request, request.operation, response)
+    response = replace(seen.response, reason=f"{seen.response.reason} {provoked}".strip())
+    lines = [log_line(seen.request.request, seen.request.operation, response)]
     for said in seen.broken:
         expected = CLIENT_RULES[said.rule].client
-        with contextlib.suppress(OSError, ValueError):
-            line = f"{said.rule}: expected {expected}; got {said.got}"
-            print(f"  {one_line(clean(line))}", file=sys.stderr, flush=True)
+        lines.append("  " + one_line(clean(f"{said.rule}: expected {expected}; got {said.got}")))
+    with contextlib.suppress(OSError, ValueError):
+        print(redactor.text("\n".join(lines)), file=sys.stderr, flush=True)
 
 
 def log_line(request: Request, operation: str, response: Response) -> str:

@@ -175,7 +175,7 @@ class EarlierRequests:
         if before.unresolved and is_post and then.key and before.key:
             what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
             got = (
-                f"the request of {before.number}, {before.told}, again with another Idempotency-Key: "
+                f"request {before.number}, {before.told}, sent again with another Idempotency-Key: "
                 f"the {what} may be done twice"
             )
             remedy = (

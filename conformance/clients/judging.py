@@ -44,12 +44,13 @@ ANSWERS = 8
 
 @dataclass(frozen=True)
 class Seen:
-    """A judged request: what was provoked, and what it breaks."""
+    """A judged request: what was provoked, what it breaks, and the seconds until it was answered."""
 
     request: ClientRequest
     response: Response
     provoked: tuple[str, ...]
     broken: tuple[Said, ...]
+    elapsed: float
 
 
 class ClientJudge:
@@ -82,7 +83,8 @@ class ClientJudge:
         said = [one for one in found if isinstance(one, Said)]
         kept = tuple([one for one in found if isinstance(one, str)])
         broken = tuple(one for one in said if one.got)
-        seen = Seen(_bounded(request), response, provoked, broken)
+        elapsed = max(self.clock() / 1_000_000 - request.now, 0.0)
+        seen = Seen(_bounded(request), response, provoked, broken, elapsed)
         self.recent.append(seen)
         self.answered[operation, str(response.status) if response.delivered else "none"] += 1
         for one in said:
@@ -219,6 +221,7 @@ def exchange(seen: Seen) -> Exchange:
         ],
         request_body=sent.body,
         started=request.now,
+        elapsed=seen.elapsed,
         status=response.status if delivered else None,
         response_headers=[
             (name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers

@@ -4,49 +4,57 @@ from __future__ import annotations
 
 from typing import Any
 
-from conformance._text import clean, count, printable
+from conformance._text import clean, count, listed, printable
 from conformance.clients.judging import ClientJudge, Seen, exchange
 from conformance.clients.provocations import PROVOCATIONS, Provocations
 from conformance.clients.received import explanation
+from conformance.contract.operations import OPERATIONS
 from conformance.contract.rules import CLIENT_RULES
 from conformance.judge.exchanges import exchange_record
+from conformance.judge.ledger import Entry
 from conformance.report import html
 from conformance.report.causes import WORST
 from conformance.report.transcript import transcript
 
-#: Requests and broken rules that are listed.
+#: Requests that are listed.
 LISTED = 50
 
 
 def render(judge: ClientJudge, provocations: Provocations, number: str = "", still: bool = False) -> str:
     """The page as HTML; with the number of a request that one whole."""
     chosen = next((seen for seen in judge.recent if str(seen.request.number) == number), None)
-    broken = sorted(
-        (entry for entry in judge.entries.values() if entry.violations),
-        key=lambda entry: (entry.rule != WORST, -entry.broken),
-    )
+    broken: dict[str, list[Entry]] = {}
+    for entry in judge.entries.values():
+        if entry.violations:
+            broken.setdefault(entry.rule, []).append(entry)
+    worst = sorted(broken, key=lambda rule: (rule != WORST, -sum(entry.broken for entry in broken[rule])))
     values = {
         "refresh": not still,
         "address": judge.target.base_url,
-        "told": f"{count(judge.sent, 'request')}, {count(len(broken), 'broken case')}",
+        "told": f"{count(judge.sent, 'request')}, {count(len(broken), 'broken rule')}",
         "provocations": [
             {"name": name, "text": text, "on": name in provocations.names}
             for name, text in PROVOCATIONS.items()
         ],
-        "broken": [
-            {
-                "rule": CLIENT_RULES[entry.rule],
-                "operation": entry.operation,
-                "often": entry.broken,
-                "got": clean(judge.redactor.text(entry.violations[0].outcome.got)),
-                "remedy": clean(judge.redactor.text(judge.remedies[entry.rule, entry.operation])),
-            }
-            for entry in broken[:LISTED]
-        ],
+        "broken": [_broken(judge, broken[rule]) for rule in worst],
         "requests": [_line(seen) for seen in list(judge.recent)[: -LISTED - 1 : -1]],
         "chosen": _whole(judge, chosen) if chosen else None,
     }
     return html.render("sandbox.html.j2", values, forms="'self'")
+
+
+def _broken(judge: ClientJudge, entries: list[Entry]) -> dict[str, Any]:
+    """A broken rule, shown where money moves if it is broken there."""
+    shown = next(
+        (entry for entry in entries if OPERATIONS[entry.operation].traits.draws_on_funds), entries[0]
+    )
+    return {
+        "rule": CLIENT_RULES[shown.rule],
+        "operations": listed([shown.operation, *(entry.operation for entry in entries)]),
+        "often": sum(entry.broken for entry in entries),
+        "got": clean(judge.redactor.text(shown.violations[0].outcome.got)),
+        "remedy": clean(judge.redactor.text(judge.remedies[shown.rule, shown.operation])),
+    }
 
 
 def _line(seen: Seen) -> dict[str, Any]:

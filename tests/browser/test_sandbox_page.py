@@ -92,7 +92,7 @@ def test_a_wrong_signature_is_shown_beside_the_right_one(tab: Callable[..., Page
     page = tab()
     page.locator("tbody tr").first.locator("a").click()
     assert "leaves the query out" in page.locator("article.cause").inner_text()
-    sides = page.locator("dl.sides dd")
+    sides = page.locator("dl.commands dd")
     assert sides.nth(0).locator("mark").inner_text() == "?page=1&size=5"
     assert sides.nth(1).locator("mark").inner_text() == ""
     text = page.content()

@@ -1,0 +1,162 @@
+"""`conformance serve --judge --exec`: environment, report, exit status; and hostile clients."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conformance.cli.serve import log_seen
+from conformance.clients.judging import BODY, RECORDS, SHOWN
+from conformance.clients.provocations import parse
+from conformance.contract.rules import CLIENT_RULES
+from conformance.reference.messages import Request
+from conformance.report.building import RunInfo, build
+from conformance.report.html import html
+from conformance.report.view import load
+from tests.clients.client import Client, Rig
+from tests.clients.wrong import with_header
+from tests.support.running import ROOT, environment
+
+#: A client that lists accounts, with `{query}` behind the path that it signs.
+CLIENT = """
+import http.client, os, sys, urllib.parse
+from conformance.contract.signing import signed_headers
+env = os.environ
+path = "/v1/customers/" + env["CONFORMANCE_PRIMARY_CUSTOMER_ID"] + "/accounts"
+key, secret = env["CONFORMANCE_PRIMARY_API_KEY"], env["CONFORMANCE_PRIMARY_SECRET"]
+headers = signed_headers(key, secret, "GET", path.encode())
+url = urllib.parse.urlsplit(env["CONFORMANCE_BASE_URL"])
+connection = http.client.HTTPConnection(url.netloc)
+connection.request("GET", url.path + path + sys.argv[1], headers=headers)
+answer = connection.getresponse()
+print(answer.status)
+sys.exit(int(sys.argv[2]))
+"""
+
+
+def judge(folder: Path, command: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "conformance.cli",
+            "serve",
+            "--judge",
+            "--port",
+            "0",
+            "--exec",
+            command,
+            *options,
+        ],
+        cwd=folder,
+        env=environment(PYTHONPATH=str(ROOT), CONFORMANCE_TARGET="elsewhere.toml", GITHUB_STEP_SUMMARY=""),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "ends", "status", "said"),
+    [
+        ("", 0, 0, "No violation in what the client sent"),
+        ("?page=1", 0, 1, "The client does not conform: it breaks 1 rule on 1 operation (auth.signed-query)"),
+        ("", 7, 6, "Incomplete: the command ended with exit status 7; no violation was seen until then."),
+    ],
+)
+def test_exec_judges_a_command_and_exits_by_the_verdict(
+    tmp_path: Path, query: str, ends: int, status: int, said: str
+) -> None:
+    (tmp_path / "client.py").write_text(CLIENT)
+    made = judge(tmp_path, f"{sys.executable} client.py '{query}' {ends}")
+    assert made.returncode == status, made.stdout + made.stderr
+    assert said in " ".join(made.stdout.split())
+    document = load(tmp_path / "reports")
+    assert (document.run.side, document.run.requests) == ("client", 1)
+    assert {rule.id for rule in document.rules} == set(CLIENT_RULES)
+    counts = {case.verdict for case in document.cells if case.operation == "createPayout"}
+    assert counts == {"not run"}, "what was never exercised is listed, not passed"
+    names = {"results.json", "report.html", "junit.xml", "report.sarif", "summary.md", "badge.svg"}
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == names
+    if status == 1:
+        page = (tmp_path / "reports" / "report.html").read_text()
+        assert (
+            "signature of a client that leaves the query out" in page and "conformance serve --judge" in page
+        )
+        assert (
+            "3f in the server"
+            in json.loads((tmp_path / "reports" / "results.json").read_text())["cells"].__repr__()
+        )
+
+
+def test_a_client_that_sends_nothing_is_not_judged(tmp_path: Path) -> None:
+    made = judge(tmp_path, "true")
+    assert made.returncode == 6 and "no rule was exercised" in made.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--exec", "true"], "give --judge as well"),
+        (["--judge", "--provoke", "chaos"], "there is no provocation 'chaos'"),
+        (["--judge", "--provoke", "random:x"], "a seed is a whole number"),
+    ],
+)
+def test_wrong_options_are_said(options: list[str], said: str) -> None:
+    command = [sys.executable, "-m", "conformance.cli", "serve", *options]
+    made = subprocess.run(command, env=environment(PYTHONPATH=str(ROOT)), capture_output=True, text=True)
+    assert made.returncode == 2 and said in made.stderr and "Traceback" not in made.stderr
+
+
+def test_random_provocations_are_those_of_their_seed() -> None:
+    def met(seed: int) -> list[tuple[str, ...]]:
+        rig = Rig()
+        rig.provocations.__dict__.update(parse(f"random:{seed}").__dict__)
+        Client(rig).work()
+        return [seen.provoked for seen in rig.sandbox.judge.recent]
+
+    assert met(5) == met(5) != met(6)
+
+
+# ---------------------------------------------------------------------- hostile clients
+
+
+def test_a_hostile_client_fills_no_memory() -> None:
+    rig = Rig()
+    client = Client(rig)
+    target = f"/v1/customers/{client.tenant.customer_id}/accounts"
+    for number in range(3 * SHOWN):
+        request = client.request("POST", target, os.urandom(20) * (BODY // 10), client.key("POST"))
+        rig.handle(with_header(request, "X-Filler", "y" * 2 * BODY) if number % 2 else request)
+    judge = rig.sandbox.judge
+    assert len(judge.recent) == SHOWN and len(judge.records) <= RECORDS
+    kept = sum(
+        len(seen.request.request.body) + len(str(seen.request.request.headers)) for seen in judge.recent
+    )
+    assert kept < SHOWN * 4 * BODY
+    ledger = judge.ledger()
+    assert sum(case.decisive.violations for case in ledger.cells) == 3 * SHOWN
+    assert len(json.dumps([case.summary for case in ledger.cells])) < 200_000
+
+
+def test_no_secret_and_no_control_character_comes_out(capsys: pytest.CaptureFixture[str]) -> None:
+    rig = Rig()
+    client = Client(rig)
+    rig.sandbox.told = functools.partial(log_seen, rig.sandbox.judge.redactor)
+    secret = client.tenant.secret
+    target = f"/v1/customers/{client.tenant.customer_id}/accounts?page=\x1b[2J{secret}"
+    request = client.request("GET", target, b"", None)
+    rig.handle(with_header(request, "X-Nonce", "\x1b]0;taken\x07" + secret))
+    rig.handle(with_header(request, "Idempotency-Key", "\u202e" + secret))
+    rig.handle(Request("GET", b"/\xff\x00", [(b"X-\x00", b"\xff")], b"\xff"))
+    document = build(rig.sandbox.judge.ledger(), rig.sandbox.judge.target, RunInfo(0, 1))
+    shown = html(document) + json.dumps(document.to_json(), ensure_ascii=False) + capsys.readouterr().err
+    assert secret not in shown and client.tenant.api_key not in shown
+    assert not set(shown) & set("\x1b\x07\u202e")
+    assert "client.secret" in {case.rule for case in document.cells if case.verdict == "failed"}

@@ -17,7 +17,7 @@ from conformance.judge.latency import Latency
 from conformance.judge.ledger import Entry, Ledger
 from conformance.reference.messages import Request, Response
 from conformance.target.file import Target
-from conformance.target.redaction import Redactor
+from conformance.target.redaction import REDACTED, Redactor
 from conformance.wire.messages import Call, Exchange
 
 #: The name of what judges, in findings.
@@ -34,6 +34,8 @@ EVIDENCE, RECORDS = 6, 2000
 
 #: Different combinations of kept rules that are counted apart.
 COMBINATIONS = 2000
+
+MASK = REDACTED.encode()
 
 #: Bytes of a request's headers and of its body that are kept for a while.
 BODY = 32 * 1024
@@ -59,6 +61,7 @@ class ClientJudge:
     def __init__(self, target: Target, prefix: str, clock: Callable[[], int]) -> None:
         self.target, self.prefix, self.clock = target, prefix.encode(), clock
         self.redactor = Redactor(target)
+        self.secrets = [secret.encode() for secret in target.secrets]
         self.earlier = EarlierRequests()
         self.entries: dict[tuple[str, str], Entry] = {}
         self.remedies: dict[tuple[str, str], str] = {}
@@ -79,7 +82,13 @@ class ClientJudge:
     def see(self, request: ClientRequest, response: Response, provoked: Iterable[str] = ()) -> Seen:
         """Judges a request with its answer. `provoked` begins with an interruption where there was one."""
         provoked, operation = tuple(provoked), request.operation
-        found = self._judged(request, response, provoked)
+        clean = self._without_secrets(request)
+        if clean is request:
+            found = self._judged(request, response, provoked)
+        else:
+            # Nothing else is said of it: a text that is cut could end within the secret.
+            remedy = "Make a new secret: this one is known now."
+            request, found = clean, [Said("client.secret", "the secret in plain text", remedy)]
         said = [one for one in found if isinstance(one, Said)]
         kept = tuple([one for one in found if isinstance(one, str)])
         broken = tuple(one for one in said if one.got)
@@ -100,6 +109,17 @@ class ClientJudge:
             if name not in INTERRUPTIONS:
                 self.met[name, operation] = request.number
         return seen
+
+    def _without_secrets(self, request: ClientRequest) -> ClientRequest:
+        """The request itself where it holds no secret, else one that can be shown."""
+        sent = request.request
+        parts = (sent.target, sent.body, *(value for _, value in sent.headers))
+        secrets = [secret for secret in self.secrets if any(secret in part for part in parts)]
+        for secret in secrets:
+            headers = [(name, value.replace(secret, MASK)) for name, value in sent.headers]
+            target, body = sent.target.replace(secret, MASK), sent.body.replace(secret, MASK)
+            sent = Request(sent.method, target, headers, body)
+        return replace(request, request=sent, call=None) if secrets else request
 
     def _judged(
         self, request: ClientRequest, response: Response, provoked: tuple[str, ...]

@@ -34,7 +34,8 @@ _SIGNED = (
         "auth.no-separators",
         "auth.bearer-only",
     ),
-    *("client.signature-form", "client.secret"),
+    "client.signature-form",
+    "client.secret",
 )
 
 #: Part of the signature string -> the rule that it is signed as it is sent.
@@ -156,25 +157,13 @@ def judged(request: ClientRequest, target: Target, used: Collection[str]) -> lis
     call = request.call
     if call is None:
         return []
-    found: list[Said | str] = []
-    for organization in (target.primary, target.secondary):
-        if organization and _holds(request, organization.secret.encode()):
-            remedy = "Make a new secret: this one is known now."
-            found.append(Said("client.secret", "the secret in plain text", remedy))
     # Whole seconds: those in which a server compares timestamps. Whose resources the path names is not asked.
     known = Known(now=request.now // 1, nonces=used)
     expected = expect(call, target, known)
     if any(reason.rule.startswith("auth.") for reason in expected.refusals):
         failures = _authentication(request, expected)
-        return found + [said for said in failures if said.rule in CLIENT_RULES]
-    return [*found, *_beside_the_signature(request, call), *_beside_the_body(call), *_body(call, expected)]
-
-
-def _holds(request: ClientRequest, secret: bytes) -> bool:
-    sent = request.request
-    if secret in sent.target or secret in sent.body:
-        return True
-    return any(secret in value for _, value in sent.headers if len(value) >= len(secret))
+        return [said for said in failures if said.rule in CLIENT_RULES]
+    return [*_beside_the_signature(request, call), *_beside_the_body(call), *_body(call, expected)]
 
 
 # ---------------------------------------------------------------------- section 5

@@ -1,0 +1,77 @@
+"""One mistake of a server is one cause in the report, under the rule that the mistake is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.checks import plan
+from conformance.checks.check import run_check
+from conformance.judge.ledger import Ledger
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context, Listing
+from conformance.report.causes import causes
+from tests.support.runs import run_on
+from tests.variants.hurry import hurried
+from tests.variants.routing import SpellingsServed
+
+
+class TotalsKept(Behaviour):
+    """The number of elements of a list is counted once a minute."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._totals: dict[Any, tuple[int, int]] = {}
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        asked = (ctx.operation, self.parent(ctx)["id"], repr(listing.conditions))
+        known = self._totals.get(asked)
+        if known is None or ctx.now - known[0] > 60_000_000:
+            known = self._totals[asked] = (ctx.now, super().count(ctx, listing))
+        return known[1]
+
+
+class NoncesByPath(Behaviour):
+    """A nonce may be used once on each path."""
+
+    def nonce_scope(self, ctx: Context) -> str:
+        return super().nonce_scope(ctx) + ctx.path.decode("latin-1")
+
+
+class HalfSignatures(SpellingsServed):
+    """Of a signature only the first 32 digits are compared."""
+
+    def signatures_equal(self, ctx: Context, expected: str, presented: str) -> bool:
+        return super().signatures_equal(ctx, expected[:32], presented[:32])
+
+
+class KeysOfAll(Behaviour):
+    """Organizations share idempotency keys."""
+
+    def answer_scope(self, ctx: Context) -> str:
+        return ctx.operation
+
+
+@pytest.mark.parametrize(
+    ("server", "operation", "area", "rule"),
+    [
+        (TotalsKept, "listVirtualAccounts", "list.", "list.complete"),
+        (NoncesByPath, "listWallets", "auth.", "auth.nonce-replay"),
+        (HalfSignatures, "listWallets", "auth.", "auth.signature"),
+        (KeysOfAll, "createVirtualAccount", "idempotency.", "idempotency.other-organization"),
+    ],
+)
+def test_one_mistake_is_one_cause(server: type[Behaviour], operation: str, area: str, rule: str) -> None:
+    run = run_on(server())
+    ledger = Ledger.of_catalogue(run.target)
+    with hurried():
+        for check, name in plan(operations={operation}):
+            if check.rules[0].startswith(area):
+                for finding in run_check(check, name, run)[0]:
+                    ledger.add(finding)
+    for entry in run.invariants.tallies.values():
+        ledger.add(entry.finding())
+    [cause] = causes(ledger)
+    assert (cause.rule, cause.operations) == (rule, (operation,))
+    assert cause.took_along

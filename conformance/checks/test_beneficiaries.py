@@ -105,7 +105,7 @@ def test_disable(ctx: CheckContext) -> None:
         judge_member(
             ctx, "beneficiary.disable", spared, "status", "active", "another beneficiary was disabled"
         )
-    _observe_twice(ctx, people["a beneficiary"])
+    _judge_second(ctx, people["a beneficiary"])
 
 
 def _judge_disable(
@@ -142,11 +142,14 @@ def _judge_disable(
     judge_not_back(ctx, rule, later, answer, f"{name}, disabled, is read")
 
 
-def _observe_twice(ctx: CheckContext, person: Beneficiary) -> None:
+def _judge_second(ctx: CheckContext, person: Beneficiary) -> None:
+    """Judges the answer to a second disable, if it is no refusal: what it shows is disabled."""
     again = person.disable("disabled a second time, with another key")
     status = again.get("status")
     seen = f"accepted, status {status}" if again.succeeded and isinstance(status, str) else again.described()
     ctx.observe("beneficiary.disable-twice", "a beneficiary is disabled a second time", seen, again)
+    if again.succeeded:
+        judge_member(ctx, "beneficiary.disable", again, "status", "disabled", "disabled a second time")
 
 
 # ---------------------------------------------------------------------- destinations

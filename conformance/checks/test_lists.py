@@ -129,7 +129,9 @@ def _judge_grown(ctx: CheckContext, reading: PageReading) -> None:
     exchanges = [exchange for done in reading.walks for exchange in done.page_exchanges]
     exchanges += [exchange for _, _, exchange in reading.samples]
     ctx.judge(
-        "list.walk", pages.one_total("a list that grows: a total that does not follow the page"), *exchanges
+        "list.walk",
+        pages.one_total("a list that others add to: a total that no page changes"),
+        *exchanges,
     )
 
 

@@ -4,7 +4,7 @@ destination."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from conformance.checks.check import check
 from conformance.checks.context import CheckContext
 from conformance.checks.test_destinations import squeezed
 from conformance.contract.traits import ADDS_TO, TRAITS, traits_of
+from conformance.judge.expectations import predicate
 from conformance.judge.findings import Inconclusive
 from conformance.judge.hidden_numbers import HIDDEN_FIELDS
 from conformance.judge.invariants import NoSecrets, telling_secrets
@@ -75,11 +76,11 @@ def new_vault(ctx: CheckContext, fixture: AccountFixture) -> Vault:
     return vault
 
 
-@check("secrets.hidden")
+@check("secrets.hidden", "destination.masked-enough")
 def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     """In an account with destinations of every kind the operation is called validly, again with its key,
     and with every sort of defect, the numbers in the refused bodies: no answer shows a full number or a
-    signing secret."""
+    signing secret, and no refusal most of a number."""
     vault = _vault(ctx)
     if not vault.numbers and not telling_secrets(ctx.target):
         raise Inconclusive(
@@ -92,6 +93,20 @@ def test_no_answer_shows_secrets(ctx: CheckContext) -> None:
     ]:
         without = NoSecrets(f"{exchange.purpose}: an answer without secrets", vault.numbers)
         ctx.judge("secrets.hidden", without, exchange)
+        if "destination.masked-enough" in ctx.rules and exchange.refused:
+            enough = parts_hidden(f"{exchange.purpose}: numbers masked", numbers=vault.numbers)
+            ctx.judge("destination.masked-enough", enough, exchange)
+
+
+@predicate
+def parts_hidden(exchanges: Sequence[Exchange], numbers: Sequence[Sequence[str]]) -> str:
+    """A refusal shows no more than a third of a number, or six characters, whichever is more."""
+    plain = squeezed(exchanges[0].response_body.decode("utf-8", "replace"))
+    for name, value in numbers:
+        length = max(6, len(value) // 3) + 1
+        if any(value[at : at + length] in plain for at in range(len(value) - length + 1)):
+            return f"more than {length - 1} of the {len(value)} characters of the {name}"
+    return ""
 
 
 def _vault(ctx: CheckContext) -> Vault:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import httpx
 
 from conformance._text import printable
@@ -12,6 +14,9 @@ from conformance.target.redaction import Redactor
 from conformance.wire.budget import Budget
 from conformance.wire.messages import MISSING, Exchange, Failure
 from conformance.wire.transport import new_transport
+
+#: Requests by which the rate of a limiter is measured.
+MEASURED = 6
 
 
 def preflight(
@@ -73,7 +78,8 @@ def _examine(examination: Examination, thorough: bool) -> None:
         resources.stateless_mock(examination, first, examination.created(target.primary))
         account = first.get("id")
         if isinstance(account, str) and not examination.stopped:
-            resources.samples(examination, account)
+            answers = resources.samples(examination, account)
+            resources.payout_without_funds(examination, account, answers["beneficiary"])
 
 
 def _organization(examination: Examination, organization: Organization, thorough: bool) -> Exchange | None:
@@ -124,6 +130,17 @@ def latency(examination: Examination) -> float:
     """Seconds that an answer takes at least, once a connection is there; 0 where none came."""
     answered = [exchange.elapsed for exchange in examination.exchanges if exchange.status is not None]
     return min(answered, default=0.0)
+
+
+def rate_limit(examination: Examination) -> float:
+    """Requests a second that the server's rate limiter allows, measured where the examination met it; 0 where
+    it met none."""
+    if not examination.waits:
+        return 0.0
+    begun, answered = time.monotonic(), 0
+    while answered < MEASURED and not examination.listed(examination.target.primary).throttled:
+        answered += 1
+    return answered / (time.monotonic() - begun) if answered == MEASURED else 0.0
 
 
 def sentences(examination: Examination) -> list[Diagnosis]:

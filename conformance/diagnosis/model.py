@@ -95,6 +95,11 @@ class Examination:
         return diagnosis
 
     @property
+    def waits(self) -> int:
+        """Number of times that a rate limit was waited out."""
+        return self._retry.waits
+
+    @property
     def stopped(self) -> Diagnosis | None:
         """The first thing that keeps every check from a verdict."""
         return next((diagnosis for diagnosis in self.diagnoses if diagnosis.stops), None)

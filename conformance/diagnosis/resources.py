@@ -161,6 +161,31 @@ def samples(examination: Examination, account_id: str) -> dict[str, Exchange]:
     return answers
 
 
+def payout_without_funds(examination: Examination, account_id: str, beneficiary: Exchange) -> None:
+    """A payout from a new account is refused, and the target file names no account with funds."""
+    primary, made = examination.target.primary, examination.samples
+    payee = beneficiary.get("id")
+    declared = primary.funded_account_id is not None or not examination.target.features.payouts
+    if declared or not beneficiary.succeeded or not isinstance(payee, str):
+        return
+    ids = {"account_id": account_id, "beneficiary_id": payee}
+    for details in made.bank_accounts():
+        destination = examination.send(primary, call("createPayoutDestination", ids, details))
+        identifier = destination.get("id")
+        if destination.succeeded and isinstance(identifier, str):
+            body = made.payout(payee, identifier, details["currency"])
+            answer = examination.send(primary, call("createPayout", ids, body))
+            if answer.refused and answer.status not in (404, 405, 429):
+                examination.found(
+                    "payout without funds",
+                    f"A payout from a new account is refused ({answer.described()}), and the target file "
+                    "names no account to draw on: rules on createPayout would stay inconclusive. Name one in "
+                    "[primary] funded_account_id, or declare [features] payouts = false.",
+                    stops=False,
+                )
+            return
+
+
 def stateless_mock(examination: Examination, first: Exchange, second: Exchange) -> None:
     """Two creates with one id, and made-up keys accepted: a mock that keeps nothing."""
     primary = examination.target.primary

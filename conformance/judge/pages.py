@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from conformance._text import count
 from conformance.contract.rules import RULES
 from conformance.judge import queries
 from conformance.judge.comparison import alike, objects, show
@@ -104,13 +105,13 @@ def items_at_most(exchanges: Sequence[Exchange], most: int | None = None) -> str
     page = pages(exchanges[:1])[0]
     limit = _number(page, "size") if most is None else most
     good = len(page.items) <= limit or (most is None and limit < 1)
-    return "" if good else f"{len(page.items)} items" + (f" with size {limit}" if most is None else "")
+    return "" if good else count(len(page.items), "item") + (f" with size {limit}" if most is None else "")
 
 
 def count_of_pages(what: str, size: int | None = None, known: int | None = None) -> Expectation:
     """`pages` follows from total and size; `what` names the request, `size` is what it asked for, `known` how
     many elements there are."""
-    return pages_fit_total(f"{what}: as many pages as its total fills", size=size, known=known)
+    return pages_fit_total(f"{what}: pages is total / size, rounded up", size=size, known=known)
 
 
 @predicate
@@ -134,7 +135,7 @@ def nothing_beyond(exchanges: Sequence[Exchange]) -> str:
     page = pages(exchanges[:1])[0]
     at, size, total = (_number(page, name) for name in ("page", "size", "total"))
     beyond = size >= 1 and (at - 1) * size >= total
-    return f"{len(page.items)} items on page {at}, total {total}" if beyond and page.items else ""
+    return f"{count(len(page.items), 'item')} on page {at}, total {total}" if beyond and page.items else ""
 
 
 @predicate

@@ -17,7 +17,8 @@ import msgspec
 from conformance._options import Effort
 from conformance._text import printable
 from conformance.contract.rules import Level
-from conformance.diagnosis.examine import latency, preflight
+from conformance.diagnosis.examine import latency, preflight, rate_limit
+from conformance.diagnosis.model import Examination
 from conformance.judge.findings import EVERY_RESPONSE, Finding, Inconclusive
 from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.embedded import EmbeddedError, EmbeddedServer
@@ -38,6 +39,10 @@ if TYPE_CHECKING:
     from conformance.report.building import RunInfo
     from conformance.report.known_failures import KnownFailures
     from conformance.report.pinned_choices import PinnedChoices
+
+
+#: Requests a second: a limiter that allows fewer is kept to.
+SLOW = 50
 
 
 class Controller:
@@ -112,9 +117,10 @@ class Controller:
             tell(printable(f"conformance: examining {target.base_url}"))
             first = budget(target.limits, self.started)
             examined = preflight(target, budget=first, read_only=self.options.read_only)
-            self._spent = first.used[Kind.REQUESTS]
             self._latency = latency(examined)
-            return target
+            paced = target if target.limits.requests_per_second else self._paced(target, examined, tell)
+            self._spent = first.used[Kind.REQUESTS]
+            return paced
         if file is None and self.options.installed and _true(environment.get("CI", "")):
             raise TargetError(
                 "no --target FILE and no --base-url URL is given, so that only the suite's own reference "
@@ -129,6 +135,17 @@ class Controller:
             return self._limited(build(self._server.tables(), "embedded server"))
         except EmbeddedError as error:
             raise TargetError(str(error)) from None
+
+    def _paced(self, target: Target, examined: Examination, tell: Callable[[str], None]) -> Target:
+        """The target with the rate of a slow limiter as its own, so that no verdict is lost to it."""
+        rate = rate_limit(examined)
+        if not 0 < rate < SLOW:
+            return target
+        tell(
+            f"conformance: the server limits requests (429): the run keeps to {rate:.2g} a second, as "
+            "measured; --rate N sets another rate"
+        )
+        return replace(target, limits=replace(target.limits, requests_per_second=rate))
 
     def _limited(self, target: Target) -> Target:
         """The target with the limits that options give in the place of its own."""

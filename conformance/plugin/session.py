@@ -10,7 +10,7 @@ import pytest
 
 from conformance._options import Effort
 from conformance._private import colour_again, terminal_writer
-from conformance._text import count, printable
+from conformance._text import count, duration, printable
 from conformance.judge.findings import EVERY_RESPONSE, Finding
 from conformance.judge.ledger import Ledger
 from conformance.plugin import selection
@@ -108,7 +108,9 @@ class Run:
             return "no requests"
         limit = self.controller.target.limits.max_requests
         options = self.controller.options
-        return bounded(planned, options.fuzz_time, limit, options.read_only)
+        told = bounded(planned, options.fuzz_time, limit, options.read_only)
+        rate = self.controller.target.limits.requests_per_second
+        return f"{told}; {duration(planned.total.requests / rate)} at {rate:.2g} a second" if rate else told
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:

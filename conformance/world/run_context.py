@@ -362,6 +362,8 @@ def refusal_of_valid(exchange: Exchange) -> Inconclusive:
         cause = "auth.accepts-valid"
     elif exchange.succeeded:
         cause = "http.success-json"
+    elif exchange.status in (405, 501):
+        remedy = f"If the server does not have {operation} yet, write it first."
     elif operation in SAMPLE_REMEDIES:
         remedy = (
             "If the server is right to refuse it, say in the target file what it accepts: "

@@ -128,6 +128,18 @@ faults["beneficiary.disable"] |= {
 }
 
 
+@fault("beneficiary.disable", each=("active", "inactive"))
+class DisablesOnce(Faulty):
+    """Disabling a second time leads to another status."""
+
+    def disable_beneficiary(self, ctx: Context) -> None:
+        second = (ctx.beneficiary or {})["status"] == "disabled"
+        super().disable_beneficiary(ctx)
+        if second:
+            ctx.record = {**(ctx.record or {}), "status": self.value}
+            ctx.store.update(ctx.record)
+
+
 @fault("beneficiary.disable")
 class DisablesOnPaper(Faulty):
     """Disabling answers disabled, but a later read shows the old status."""

@@ -91,6 +91,10 @@ UNMASKED: dict[str, Callable[[str], str]] = {
 }
 
 faults["destination.masked-enough"] |= {
+    "A refusal shows all but the first two digits of an account number.": seam(
+        "error_message",
+        lambda self, ctx, refusal: f"{self.usual()} Account **{str(ctx.body.get('account_number'))[2:]}.",
+    ),
     "A mask hides too little.": seam(
         "masked", lambda self, ctx, value: None if value is None else self.value(str(value)), each=UNMASKED
     ),

@@ -15,13 +15,18 @@ from typing import Any
 import httpx
 import pytest
 
-from conformance.diagnosis.examine import preflight
+from conformance.checks import plan
+from conformance.checks.check import run_check
+from conformance.diagnosis.examine import preflight, rate_limit
+from conformance.judge.findings import Verdict
 from conformance.reference.app import system_clock
 from conformance.reference.seed import new_server, target_tables
 from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import Target, TargetError, build
 from conformance.world.account import call
 from conformance.world.run_context import RunContext
+from tests.variants.hurry import hurried
+from tests.variants.networks import TOO_MANY, Allowance
 from tests.variants.surroundings import Between
 
 
@@ -145,6 +150,34 @@ def test_something_else_answers(response: httpx.Response, named: str) -> None:
     target, _ = reference()
     text = complaint(target, Answering(response))
     assert named in text and "\x1b" not in text
+
+
+class Limited(Between):
+    """Two requests in each second of the clock."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        super().__init__(inner)
+        self.allowance = Allowance(2)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not self.allowance.take():
+            return httpx.Response(429, headers={"Retry-After": "1"}, json=TOO_MANY)
+        return super().handle_request(request)
+
+
+def test_rate_of_a_limiter_is_measured_and_kept() -> None:
+    target, transport = reference()
+    limited = Limited(transport)
+    assert rate_limit(preflight(target, transport)) == 0
+    with hurried():
+        rate = rate_limit(preflight(target, limited))
+        assert 1 < rate < 3
+        limits = replace(target.limits, requests_per_second=rate)
+        run = RunContext(replace(target, limits=limits), limited)
+        checks = [(check, name) for check, name in plan({"auth.nonce-replay"}, {"createAccount"})]
+        findings = [finding for check, name in checks for finding in run_check(check, name, run)[0]]
+    assert {finding.verdict for finding in findings} == {Verdict.PASSED}
+    assert run.retry.waited < run.sent / rate / 2
 
 
 class Written(Between):

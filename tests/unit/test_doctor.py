@@ -26,6 +26,8 @@ from conformance.reference.serving.transport import InProcessTransport
 from conformance.target.file import Target, build
 from conformance.wire.transport import wire_target
 from tests.support.running import write_target
+from tests.variants.choice import compose
+from tests.variants.resources import FundsDemanded
 
 Tables = dict[str, Any]
 
@@ -63,6 +65,14 @@ def test_good_target_is_not_complained_about() -> None:
     examination = examined()
     assert names(examination) == []
     assert len(examination.exchanges) <= 20
+
+
+def test_payouts_that_want_funds_are_named() -> None:
+    def no_funds(tables: Tables) -> None:
+        del tables["primary"]["funded_account_id"]
+
+    assert names(examined(no_funds, behaviour=compose(FundsDemanded))) == ["payout without funds"]
+    assert names(examined(no_funds)) == []
 
 
 def put(path: str, value: Any) -> Callable[[Tables], None]:

@@ -420,6 +420,8 @@ EXCLUSIVE = (
     # Authentication in another order, and bodies of errors in another form.
     {"SignatureBeforeTimestamp", "NonceBeforeSignature", "NonceFirst"},
     {"ErrorsByField", "TerseErrors", "NullErrors"},
+    # Ignored as malformed, or refused.
+    {"OddFiltersMatchNothing", "DatesInUtc"},
     # Stages in another order.
     {"ValidatesFirst", "KeyFirst", "KeysBeforeResources"},
 )

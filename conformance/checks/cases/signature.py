@@ -10,6 +10,7 @@ from typing import Any
 from conformance.checks.engine import Engine
 from conformance.contract.traits import TRAITS
 from conformance.judge.oracle import ENCODED, ENCODED_LOWER, UNKNOWN
+from conformance.judge.oracle.authentication import DESCRIPTIONS
 from conformance.wire.messages import MANGLES, Auth, to_json
 from conformance.wire.provenance import derive, new_nonce
 from conformance.world.account import parameters
@@ -37,10 +38,10 @@ def other_signatures(at: Engine) -> Iterator[Case]:
         if secret != target.primary.secret:
             yield at.case(rule, f"a signature made with {what}", auth=Auth(secret=secret))
     for mangle in MUTATED:
-        yield at.case(rule, f"a mutated signature ({mangle})", auth=Auth(mangle=mangle))
+        yield at.case(rule, DESCRIPTIONS[mangle], auth=Auth(mangle=mangle))
     # Neither a bearer token nor where a request says that it is from does instead.
     beside = (("Authorization", f"Bearer {target.primary.api_key}"), ("X-Forwarded-For", "127.0.0.1"))
-    name = "a mutated signature (flip) beside a bearer token and X-Forwarded-For: 127.0.0.1"
+    name = f"{DESCRIPTIONS['flip']} beside a bearer token and X-Forwarded-For: 127.0.0.1"
     yield at.case(rule, name, headers=beside, auth=Auth(mangle="flip"))
 
 

@@ -116,7 +116,7 @@ class Recorder:
 
     def _take(self, key: Key, judgement: Judgement) -> bool:
         """Counts a judgement, and raises Violation as `judge` does."""
-        if self.entries.setdefault(key, Entry(*key, self.check)).take(judgement):
+        if self.entries.setdefault(key, Entry(*key, self.check, aside=True)).take(judgement):
             return True
         example = [exchange.number for exchange in self._example]
         self._keep(key, Failure(judgement, example, _size(self._example)))

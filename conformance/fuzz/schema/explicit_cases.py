@@ -1,11 +1,11 @@
-"""Requests that every run sends, whatever the seed: those which most servers that stumble at all stumble
-over."""
+"""Generated requests that every run sends, whatever its seed: those that find most."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+from conformance._text import as_json
 from conformance.contract.fields import FREE_TEXT, request_fields
 from conformance.contract.operations import OPERATIONS
 from conformance.contract.traits import TRAITS
@@ -39,16 +39,14 @@ def cases(operation: str, valid: ValidBody | None, *, foreign: bool) -> Iterator
             path = tuple(
                 (parameter, kind if parameter == name else whose) for parameter, whose in own_path(operation)
             )
-            yield replace(base, name=f"essential: {kind} {name}", path=path)
-    yield replace(
-        base, name="essential: an encoded path", path=(*base.path[:-1], (base.path[-1][0], ENCODED))
-    )
+            yield replace(base, name=f"an id of kind {kind} as {name}", path=path)
+    yield replace(base, name="an encoded id in the path", path=(*base.path[:-1], (base.path[-1][0], ENCODED)))
     if described.is_post:
         for name in _KEYS:
-            yield replace(base, name=f"essential: key {name}", key=KEYS[name]())
+            yield replace(base, name=f"an Idempotency-Key ({name})", key=KEYS[name]())
     for name in described.query_parameters:
         for query in queries.EXPLICIT[name]:
-            yield replace(base, name=f"essential: {name}", query=query)
+            yield replace(base, name=f"the query {query}", query=query)
     if valid is not None:
         yield from _bodies(base, valid)
 
@@ -56,42 +54,43 @@ def cases(operation: str, valid: ValidBody | None, *, foreign: bool) -> Iterator
 def _bodies(base: Case, valid: ValidBody) -> Iterator[Case]:
     for raw in bodies.RAW:
         if Use.EXPLICIT in raw.use:
-            yield replace(base, name=f"essential: {raw.reason}", body=raw.value)
+            yield replace(base, name=f"a body ({raw.reason})", body=raw.value)
     for member in bodies.MEMBERS:
         more = to_json(valid.body)[:-1] + b"," + member.value + b"}"
-        yield replace(base, name=f"essential: a member with {member.reason}", body=more)
+        yield replace(base, name=f"a body with a further member ({member.reason})", body=more)
     filled = [name for name, value in valid.body.items() if isinstance(value, str)]
     free = [name for name in filled if name in FREE_TEXT and name not in valid.pinned] or filled
     for name in free[:1]:
         for text in (*texts.TEXTS, *(texts.PLAIN if name in FREE_TEXT else ())):
             if Use.EXPLICIT in text.use:
                 changed = as_bytes({**valid.body, name: text.value})
-                yield replace(base, name=f"essential: {text.reason} in {name}", body=changed)
+                yield replace(base, name=f"{name} ({text.reason})", body=changed)
     for field in request_fields(base.operation):
         if field.max_length is not None and field.name not in valid.pinned:
             for kind, value in (
-                ("longest", longest(field)),
-                *(("too long", value) for _, value in too_long(field)),
+                ("of its maximum length", longest(field)),
+                *(("longer than its maximum", value) for _, value in too_long(field)),
             ):
                 if value is not None:
                     yield replace(
                         base,
-                        name=f"essential: {field.name} {kind}",
+                        name=f"{field.name} {kind}",
                         body=to_json({**valid.body, field.name: value}),
                     )
     if "amount" in valid.body:
         for amount in values(_AMOUNTS, Use.EXPLICIT):
-            yield replace(base, name="essential: amount", body=to_json({**valid.body, "amount": amount}))
+            name = f"amount {as_json(amount, 60)}"
+            yield replace(base, name=name, body=to_json({**valid.body, "amount": amount}))
     if TRAITS[base.operation].draws_on_funds:
         for stand_in in OUT_OF_REACH[::2]:
             yield replace(
                 base,
-                name="essential: a payee elsewhere",
+                name="a beneficiary out of reach",
                 body=to_json({**valid.body, "beneficiary_id": stand_in}),
             )
         for stand_in in OUT_OF_REACH[1::2]:
             yield replace(
                 base,
-                name="essential: a destination elsewhere",
+                name="a destination out of reach",
                 body=to_json({**valid.body, "payout_destination_id": stand_in}),
             )

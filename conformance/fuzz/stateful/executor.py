@@ -239,10 +239,10 @@ class Driver(Repeater, Walker):
         """A resource is shown as it is known to be."""
         for name, value in thing.steady().items():
             if answer := thing.told_by(name, value):
-                known = Member(f"as it is known to be ({shown(value)})", name, At(name, of=1))
+                known = Member(f"as an earlier answer shows it ({shown(value)})", name, At(name, of=1))
                 self.judge(rule, operation, known, exchange, answer)
             else:
-                self.judge(rule, operation, Member("as it is known to be", name, value), exchange)
+                self.judge(rule, operation, Member("as earlier requests left it", name, value), exchange)
 
     def balances(self) -> None:
         """Reads the account's balances."""

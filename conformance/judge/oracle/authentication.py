@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from urllib.parse import urlsplit
 
 from conformance.contract import signing
@@ -11,6 +11,19 @@ from conformance.contract.rules import RULES
 from conformance.judge.oracle.reasons import Reason
 from conformance.target.file import Organization, Target
 from conformance.wire.messages import Auth, Call
+
+#: Mutation of a signature (see `MUTATIONS`) -> the result, as part of a sentence.
+DESCRIPTIONS: Mapping[str, str] = {
+    "first-half": "a signature cut to its first 32 digits",
+    "one-short": "a signature without its last digit",
+    "one-more": "a signature with a digit 0 behind it",
+    "flip": "a signature with another digit in its middle",
+    "flip-last": "a signature with another last digit",
+    "flip-first": "a signature with another first digit",
+    "zeros": "a signature of 64 zeros",
+    "not-hexadecimal": "a signature of 64 letters z",
+    "base64": "a signature in base64",
+}
 
 #: Seconds that a timestamp may be off (section 8).
 WINDOW = 300
@@ -129,7 +142,7 @@ def _differences(call: Call, target: Target, organization: Organization) -> Iter
     if auth.secret not in (None, organization.secret):
         yield "auth.signature", "a signature made with another secret"
     if auth.mangle not in _RESTYLED:
-        yield "auth.signature", f"a mutated signature ({auth.mangle})"
+        yield "auth.signature", DESCRIPTIONS[auth.mangle]
     if auth.signed_method not in (None, call.method):
         yield "auth.signed-method", f"a request signed as {auth.signed_method or 'none'}"
     if auth.signed_target not in (None, call.target):

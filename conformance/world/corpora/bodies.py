@@ -29,7 +29,7 @@ RAW = (
     Value(b'{"a": Infinity}', "Infinity, which many parsers take", Bug.LENIENCY),
     Value(b'{"a": 01}', "a leading zero", Bug.LENIENCY),
     Value(b'{"a": "\x01"}', "a raw control character", Bug.LENIENCY),
-    Value(b'{"a": "\xff"}', "no UTF-8", Bug.ENCODING, _EXPLICIT),
+    Value(b'{"a": "\xff"}', "invalid UTF-8", Bug.ENCODING, _EXPLICIT),
     Value(b'{"a": "\xc0\xaf"}', "an overlong UTF-8 sequence", Bug.ENCODING),
     Value(b'{"a": "\xed\xa0\x80"}', "a surrogate in UTF-8", Bug.ENCODING),
     Value(b"\xff\xfe{\x00}\x00", "UTF-16 with its byte order mark", Bug.ENCODING),

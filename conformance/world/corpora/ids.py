@@ -9,7 +9,7 @@ _CHECK = Use.CHECK
 #: Sent by a check, which does not judge how they are refused, and not drawn.
 IDS = (
     Value("%00", "NUL, which PostgreSQL's text cannot hold", Bug.ENCODING, _CHECK),
-    Value("%ff", "no UTF-8", Bug.ENCODING, _CHECK),
+    Value("%ff", "invalid UTF-8", Bug.ENCODING, _CHECK),
     Value("%2e%2e%2f", "an encoded step to the parent", Bug.INJECTION, _CHECK),
     Value("'%20OR%20'1'='1", "SQL", Bug.INJECTION, _CHECK),
     Value("%F0%9F%8F%A6" + "x" * 1900, "long, and outside the basic plane", Bug.LENGTH, _CHECK),
@@ -23,7 +23,7 @@ SEGMENTS = (
     Value("null", "a word of JSON", Bug.CRASH),
     Value("acc_", "a prefix only", Bug.CRASH),
     Value("acc_%00", "NUL after a prefix", Bug.ENCODING),
-    Value("acc_%FF", "no UTF-8", Bug.ENCODING),
+    Value("acc_%FF", "invalid UTF-8", Bug.ENCODING),
     Value("acc_%E2%82%AC", "a sign of three bytes", Bug.ENCODING),
     Value("%20", "a space", Bug.CRASH),
     Value("%2e%2e", "an encoded step to the parent", Bug.INJECTION),

@@ -49,7 +49,7 @@ QUERIES = (
 #: Queries that are not UTF-8, hold NUL or a broken escape: an HTTP front end may refuse them in its words.
 BROKEN = (
     Value("page=%00", "NUL", Bug.ENCODING, _CHECK),
-    Value("size=%FF", "no UTF-8", Bug.ENCODING, _CHECK),
+    Value("size=%FF", "invalid UTF-8", Bug.ENCODING, _CHECK),
     Value("page=%zz", "a broken escape", Bug.CRASH, _CHECK),
 )
 
@@ -91,7 +91,7 @@ INTEGERS = (
     Value("18446744073709551616", "beyond 64 bits without sign", Bug.OVERFLOW),
     Value("1000000000000", "a page far past the last", Bug.OVERFLOW),
     Value("9" * 60, "60 digits", Bug.OVERFLOW),
-    Value("%FF", "no UTF-8", Bug.ENCODING),
+    Value("%FF", "invalid UTF-8", Bug.ENCODING),
     Value("%", "a broken escape", Bug.CRASH),
     Value("1,2", "two numbers", Bug.AMBIGUITY),
     Value("[1]", "an array of JSON", Bug.CRASH),
@@ -109,7 +109,7 @@ STATUSES = (
     Value("%00", "NUL", Bug.ENCODING),
     Value("active,inactive", "two, by a comma", Bug.AMBIGUITY),
     Value("active%2Cinactive", "two, by an encoded comma", Bug.AMBIGUITY),
-    Value("%FF", "no UTF-8", Bug.ENCODING),
+    Value("%FF", "invalid UTF-8", Bug.ENCODING),
     Value("*", "a wildcard", Bug.INJECTION),
 )
 

@@ -6,7 +6,6 @@ import contextlib
 import math
 import re
 import time
-from dataclasses import dataclass
 
 from conformance.checks.context import CheckContext
 from conformance.contract.traits import TRAITS
@@ -147,22 +146,14 @@ class AuthProbes:
         return self.at(**{top: unknown_like(self.fixture.ids(self.operation)[top])})
 
 
-@dataclass(frozen=True)
-class Margins:
-    """Distance of a probe from the edge of the window in seconds, and of a second one where the answer does
-    not prove the distance (0: there is none)."""
-
-    first: int
-    second: int = 0
-
-    @staticmethod
-    def of(ctx: CheckContext) -> Margins:
-        """The margins for a server whose clock is known as far as it shows."""
-        # Where nothing is created, nothing shows whether the Date header is of the clock that counts.
-        if not ctx.run.clock.calibrated or ctx.run.read_only:
-            return Margins(UNCALIBRATED)
-        with contextlib.suppress(Inconclusive):
-            _ = ctx.run.account("authentication").account_id
-        gap = math.ceil(apart(ctx.run.record.values()))
-        # Which of two clocks looks at timestamps is not known.
-        return Margins(CALIBRATED + gap) if gap else Margins(PROVEN, CALIBRATED)
+def margins(ctx: CheckContext) -> list[int]:
+    """Distances of probes from the edge of the window in seconds, for a server whose clock is known as far as
+    it shows; the second one is for answers that do not prove the first."""
+    # Where nothing is created, nothing shows whether the Date header is of the clock that counts.
+    if not ctx.run.clock.calibrated or ctx.run.read_only:
+        return [UNCALIBRATED]
+    with contextlib.suppress(Inconclusive):
+        _ = ctx.run.account("authentication").account_id
+    gap = math.ceil(apart(ctx.run.record.values()))
+    # Which of two clocks looks at timestamps is not known.
+    return [CALIBRATED + gap] if gap else [PROVEN, CALIBRATED]

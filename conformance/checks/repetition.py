@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from conformance.checks.snapshots import Balances, NotSeen, Snapshot
+from conformance.checks.snapshots import BalancesSnapshot, NotSeen, Snapshot
 from conformance.judge import effects
 from conformance.judge.effects import Effect, Payment
 from conformance.wire.messages import Call, Exchange
@@ -47,25 +47,6 @@ class Evidence:
     fee: Decimal = Decimal(0)
 
 
-@dataclass(frozen=True)
-class Confirmed:
-    """An effect came again each time that the requests did."""
-
-    evidence: Evidence
-
-
-@dataclass(frozen=True)
-class NotConfirmed:
-    """An effect did not come again, or also came without the requests."""
-
-
-@dataclass(frozen=True)
-class Unknown:
-    """The requests could not be repeated, or no snapshot showed their effect."""
-
-    reason: NotSeen
-
-
 def anew(run: RunContext, calls: Sequence[Call]) -> list[Call]:
     """The same requests, for another amount of unusual digits: where they validly ask for one, or with a
     defect that leaves room for another; all for the same."""
@@ -87,16 +68,15 @@ def _asking(call: Call, amount: str) -> Call:
 
 def confirm(
     watch: Watch, effect: Effect, first: Evidence, again: Again | None, *, of_refusals: bool
-) -> Confirmed | NotConfirmed | Unknown:
-    """Confirms a doubtful effect by repeating the requests, which must all be refused if `of_refusals`."""
+) -> Evidence | None:
+    """Repeats the requests, which must all be refused if `of_refusals`; evidence of an effect that came
+    again each time, None where it did not, or also came without the requests.
+
+    Raises NotSeen where they cannot be repeated, or no snapshot shows their effect."""
     if again is None:
-        return Unknown(NotSeen("what others do as well cannot be told from what requests do once"))
+        raise NotSeen("what others do as well cannot be told from what requests do once")
     repetition = _Repetition(watch, again, of_refusals)
-    try:
-        found = repetition.of_money(first) if watch.kind is Balances else repetition.of(effect, first)
-    except NotSeen as reason:
-        return Unknown(reason)
-    return NotConfirmed() if found is None else Confirmed(found)
+    return repetition.of_money(first) if watch.kind is BalancesSnapshot else repetition.of(effect, first)
 
 
 class _Repetition:

@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from conformance.checks.context import CheckContext
-from conformance.checks.repetition import Again, Confirmed, Evidence, Unknown, confirm
-from conformance.checks.snapshots import Listed, NoEffect, NotSeen, Requests, Snapshot, snapshot_of
+from conformance.checks.repetition import Again, Evidence, confirm
+from conformance.checks.snapshots import ListSnapshot, NoEffect, NotSeen, Requests, Snapshot, snapshot_of
 from conformance.contract.traits import TRAITS
 from conformance.judge import effects
 from conformance.judge.effects import Effect
@@ -115,7 +115,7 @@ class Watch:
             raise self._unseen or NotSeen("no snapshot was taken before the requests")
         self.after = self.look()
         effect = self.after.compare(self.before, self._requests(sent))
-        if effect and self.kind is Listed:
+        if effect and self.kind is ListSnapshot:
             items = self.after.read().values()
             self._own |= added(self.run, self._traits.listed_by, items, self.before.read())
             effect = self.after.compare(self.before, self._requests(sent))
@@ -226,21 +226,18 @@ class SideEffects(Watch):
         if self.kind is None:
             return
         refused = rule == UNTOUCHED
+        confirmed: Evidence | None = None
         try:
             effect = self.effect([exchange.call for exchange in sent])
+            evidence = self.evidence(sent)
+            if effect.doubtful:
+                confirmed = confirm(self, effect, evidence, again, of_refusals=refused)
         except NotSeen as reason:
             self._cannot_tell(rule, reason)
             return
-        evidence = self.evidence(sent)
-        confirmed = False
-        if effect.doubtful:
-            match confirm(self, effect, evidence, again, of_refusals=refused):
-                case Unknown(unseen):
-                    self._cannot_tell(rule, unseen)
-                    return
-                case Confirmed(evidence):
-                    confirmed = True
-        expectation, exchanges = self.expectation(what, evidence, confirmed=confirmed, of_refusals=refused)
+        expectation, exchanges = self.expectation(
+            what, confirmed or evidence, confirmed=confirmed is not None, of_refusals=refused
+        )
         self.ctx.judge(rule, expectation, *exchanges)
 
     def judge_refused(

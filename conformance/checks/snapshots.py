@@ -94,7 +94,7 @@ class Snapshot(ABC):
         return self
 
 
-class Balances(Snapshot):
+class BalancesSnapshot(Snapshot):
     """The balances of an account."""
 
     hidden = "the balances are not shown"
@@ -117,7 +117,7 @@ class Balances(Snapshot):
         return effects.in_balances(requests.operation, before.read(), self.read())
 
 
-class Resource(Snapshot):
+class ResourceSnapshot(Snapshot):
     """One resource, as a read shows it."""
 
     hidden = "the resource is not shown"
@@ -145,7 +145,7 @@ class Resource(Snapshot):
         return effects.in_resource(read, before.read(), self.read(), documents)
 
 
-class _Elements(Snapshot):
+class _ElementsSnapshot(Snapshot):
     hidden = "the list is not shown"
 
     def shown(self) -> dict[str, Any] | None:
@@ -153,7 +153,7 @@ class _Elements(Snapshot):
         return effects.by_id(item for page in pages for item in page.items) if pages else None
 
 
-class Accounts(_Elements):
+class AccountsSnapshot(_ElementsSnapshot):
     """The accounts of a customer, to which others add as well: those that came since an earlier snapshot."""
 
     @classmethod
@@ -165,7 +165,7 @@ class Accounts(_Elements):
         if page is None or page.total is None:
             raise NotSeen(f"which shows the effect of requests, was answered {look.described()}", look)
         before = watch.before
-        if not isinstance(before, Accounts) or page.total <= (
+        if not isinstance(before, AccountsSnapshot) or page.total <= (
             since := (before.page and before.page.total) or 0
         ):
             return cls([look])
@@ -194,7 +194,7 @@ class Accounts(_Elements):
     def compare(self, before: Snapshot, requests: Requests) -> Effect:
         old, now = before.read(), self.read()
         items = {identifier: item for identifier, item in now.items() if identifier not in requests.known}
-        complete = isinstance(before, Accounts) and before.complete
+        complete = isinstance(before, AccountsSnapshot) and before.complete
         fresh = [
             item
             for identifier, item in items.items()
@@ -203,7 +203,7 @@ class Accounts(_Elements):
         return effects.in_accounts(list(items.values()), fresh, requests.calls)
 
 
-class Listed(_Elements):
+class ListSnapshot(_ElementsSnapshot):
     """All elements of a list."""
 
     @classmethod
@@ -225,12 +225,12 @@ def snapshot_of(operation: str) -> type[Snapshot] | None:
     are in no list."""
     traits = TRAITS[operation]
     if traits.moves_money:
-        return Balances
+        return BalancesSnapshot
     if traits.changes:
-        return Resource
+        return ResourceSnapshot
     if not traits.listed_by:
         return None
-    return Accounts if traits.shared else Listed
+    return AccountsSnapshot if traits.shared else ListSnapshot
 
 
 # ---------------------------------------------------------------------- the expectation

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from conformance.contract.traits import traits_of
+from conformance.wire.json_text import all_texts
 from conformance.wire.messages import Exchange
 
 #: Fields of a payout destination that are shown masked or not at all.
@@ -49,7 +48,7 @@ class HiddenNumbers:
                 self._numbers.setdefault(account, {})[squeezed(value)] = name, exchange.number
         shown = {name: value for name, value in body.items() if name not in hidden}
         self._texts.setdefault(account, set()).update(
-            squeezed(text) for text in _strings(shown) if len(text) >= _SHORTEST
+            squeezed(text) for text in all_texts(shown) if len(text) >= _SHORTEST
         )
 
     def known(self, exchange: Exchange) -> bool:
@@ -65,19 +64,6 @@ class HiddenNumbers:
             if value in plain and not any(value in other for other in texts):
                 return found
         return "", 0
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """The strings within a JSON value."""
-    places = [value]
-    while places:
-        place = places.pop()
-        if isinstance(place, str):
-            yield place
-        elif isinstance(place, dict):
-            places += place.values()
-        elif isinstance(place, list):
-            places += place
 
 
 def _account(exchange: Exchange) -> str:

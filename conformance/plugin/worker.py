@@ -19,7 +19,7 @@ from conformance.fuzz.exploration import DEFAULT_EXAMPLES, Exploration, FuzzSett
 from conformance.judge.exchanges import exchange_record
 from conformance.judge.findings import Finding
 from conformance.judge.invariants import LOST
-from conformance.judge.ledger import CreatedRecord, Entry, Ledger
+from conformance.judge.ledger import Entry, Ledger
 from conformance.plugin.options import Options
 from conformance.plugin.selection import Scope
 from conformance.report.failure import failure_text
@@ -177,8 +177,7 @@ class Worker:
         made = run.made.resources[self._told :]
         self._told += len(made)
         ledger.created = [
-            CreatedRecord(one.organization, one.operation, clean(text(one.id)), clean(text(one.path)))
-            for one in made
+            msgspec.structs.replace(one, id=clean(text(one.id)), path=clean(text(one.path))) for one in made
         ]
         return ledger
 

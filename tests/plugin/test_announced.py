@@ -8,13 +8,14 @@ import pytest
 
 from conformance.checks import plan as checks
 from conformance.contract.rules import RULES
+from conformance.judge.ledger import CreatedRecord
 from conformance.plugin import known
 from conformance.plugin.known import Numbers, of
 from conformance.plugin.plan import QUICK_REQUESTS, by_case, fitting, plan
 from conformance.reference.serving.listener import served
 from conformance.wire.budget import Budget, Kind
 from conformance.world import samples
-from conformance.world.made import Made, MadeList
+from conformance.world.made import MadeList
 from tests.support.running import counted, run, write_target
 from tests.support.runs import run_on
 
@@ -98,8 +99,8 @@ def test_what_is_created_is_taken_down_once() -> None:
     run.send(fixture.client, fixture.call("listWallets"), "")
     run.send(fixture.client, call.signed(signature="0" * 64), "")
     assert run.made.resources == [
-        Made("primary", "createAccount", fixture.account_id, fixture.account.call.path),
-        Made("primary", "createWallet", str(made.get("id")), call.path),
+        CreatedRecord("primary", "createAccount", fixture.account_id, fixture.account.call.path),
+        CreatedRecord("primary", "createWallet", str(made.get("id")), call.path),
     ]
 
 

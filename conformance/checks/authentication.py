@@ -149,11 +149,11 @@ class AuthProbes:
 def margins(ctx: CheckContext) -> list[int]:
     """Distances of probes from the edge of the window in seconds, for a server whose clock is known as far as
     it shows; the second one is for answers that do not prove the first."""
-    # Where nothing is created, nothing shows whether the Date header is of the clock that counts.
+    # Only timestamps of created resources show if the Date header is of the clock that counts.
     if not ctx.run.clock.calibrated or ctx.run.read_only:
         return [UNCALIBRATED]
     with contextlib.suppress(Inconclusive):
         _ = ctx.run.account("authentication").account_id
     gap = math.ceil(apart(ctx.run.record.values()))
-    # Which of two clocks looks at timestamps is not known.
+    # The server has two clocks, one of which looks at timestamps.
     return [CALIBRATED + gap] if gap else [PROVEN, CALIBRATED]

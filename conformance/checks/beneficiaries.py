@@ -23,7 +23,7 @@ class Beneficiary:
 
     def __init__(self, ctx: CheckContext, fixture: AccountFixture, body: Body | None = None) -> None:
         self.ctx = ctx
-        # What an omitted type means is not at stake here.
+        # The default type is not judged here.
         body = body or {"beneficiary_type": "individual", **fixture.body("createBeneficiary")}
         self.created = fixture.create("createBeneficiary", body)
         self.ids = {"account_id": fixture.account_id, "beneficiary_id": identifier(self.created)}

@@ -213,7 +213,7 @@ def other_bodies(
     for name, value in body.items():
         if isinstance(value, str) and LETTER in value:
             yield f"another Cyrillic letter in {name}", {**body, name: value.replace(LETTER, "\u0448")}
-    # What changes a value comes last: of several effects on one resource, that of the last request stays.
+    # Changed values come last: of several effects on one resource, that of the last request stays.
     text = next((name for name in FREE if isinstance(body.get(name), str)), None)
     if text is not None:
         upper = "".join(letter.upper() if letter.isascii() else letter for letter in body[text])

@@ -152,7 +152,7 @@ def compared(
     ctx: CheckContext, items: Sequence[Any], created: Mapping[str, Exchange], exchanges: Sequence[Exchange]
 ) -> None:
     """Judges that each element is shown as its create answered it: the part of list.complete about fields."""
-    # That object is the right constant is another rule's business; what jobs move may have moved.
+    # `object` is judged by format.object; jobs may have moved MOVING.
     names = [name for name in item_fields(ctx.operation.id) if name != "object" and name not in MOVING]
     differences = []
     for item in items:
@@ -166,7 +166,7 @@ def compared(
                 continue
             if name == "created" and same_instant(item[name], answered):
                 continue
-            # Where the create did not answer what was sent, the list is not to blame for showing it.
+            # A list is not to blame for showing what was sent, where the create answered something else.
             if name not in sent or not same(item[name], sent[name]):
                 differences.append((name, answered, item[name], origin))
     seen = set()
@@ -249,7 +249,7 @@ class Filtered:
         # A server may show one many times; that is for list.walk to say.
         items = filter(_comparable, objects(exchange.get("items")))
         shown = {str(item["id"]): item for item in items if item["id"] in self.list_fixture.created}
-        # Where none shows any more, what was read before stays what there is to ask for.
+        # Without any, the elements that were read before stay.
         self.elements = list(shown.values()) or self.elements
         return set(shown)
 

@@ -175,7 +175,7 @@ class AccountsSnapshot(_ElementsSnapshot):
         if not came.found:
             reason = "has too many pages to look for what a request may have added"
             raise NotSeen(reason, came.last, FEWER_ACCOUNTS)
-        # Where a list has another order than it seemed, an old account may be where new ones show.
+        # An old account may stand among the new ones if the list has another order than it seemed.
         fresh = objects(came.items if before.complete else came.fresh)
         new = [identity(item) for item in fresh if identity(item) not in watch.seen]
         return cls([look, *(each.exchange for each in came.pages)], new)

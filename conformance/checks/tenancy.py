@@ -83,7 +83,7 @@ def shows_nothing_of(
         raise CannotTell(f"{answer.purpose} was answered {answer.described()}, not refused")
     familiar = {text for exchange in own for text in all_texts(_documented(exchange))} | set(known)
     found = {text for exchange in private for text in all_texts(_documented(exchange))} | set(texts)
-    # What both organizations' resources hold alike is a constant, and tells nothing.
+    # A text that resources of both organizations hold is a constant.
     facts = sorted(text for text in found - familiar if _is_telling(text))
     shown = _fact_in(answer, facts) or _member_in(answer, [_documented(exchange) for exchange in private])
     return f"{answer.status} that shows {shown}" if shown else ""

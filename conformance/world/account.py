@@ -1,4 +1,4 @@
-"""The resources a check works on: made through the API, in a fresh account unless sharing hides nothing."""
+"""Resources that a check works on: created through the API, in a new account unless sharing hides nothing."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class AccountFixture:
         return self._account_id or identifier(self.account)
 
     def works_in(self, account_id: str) -> bool:
-        """Whether this is its account; one that has none yet works in no account."""
+        """True if this is its account; a fixture that has none yet works in no account."""
         made = self._parts.find(Key[Exchange]("account"))
         return account_id in (self._account_id, made and made.get("id"))
 
@@ -143,8 +143,8 @@ class AccountFixture:
 
     @property
     def _nobody(self) -> str:
-        """The id of a beneficiary that does not exist, for requests that must be refused: no list shows one,
-        and a run that only reads makes none."""
+        """The id of a beneficiary that does not exist, for requests that must be refused: no list shows one, and
+        a run that only reads creates none."""
         return self._parts.get(_NOBODY, lambda: f"bene_{secrets.token_hex(12)}")
 
     def call(self, operation: str, body: Any = None) -> Call:

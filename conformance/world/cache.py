@@ -1,4 +1,4 @@
-"""What a run has made once and uses again, by typed keys."""
+"""Values that a run makes once and uses again, by typed keys."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Case:
     name: str
     rule: str = ""
     path: Path = ()
-    #: Whose the beneficiary and the destination are that a payout names.
+    #: Owner of the beneficiary and the destination that a payout names.
     payee: str = OWN
     query: str = ""
     body: bytes | None = None
@@ -52,7 +52,7 @@ class Case:
 
     @property
     def own_path(self) -> bool:
-        """Whether all resources named are the caller's own and there."""
+        """True if all resources named are the caller's own and exist."""
         return all(kind == OWN for _, kind in self.path)
 
 

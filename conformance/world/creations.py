@@ -98,7 +98,7 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture
         if any(body.get("is_default") for body in tries):
-            # What becomes of a second default is open: a beneficiary without any.
+            # A second default is open: a beneficiary without any.
             where = AccountFixture(run, account_id=fixture.account_id)
         for body in tries:
             exchange = run.send(

@@ -1,7 +1,7 @@
-"""Lists whose elements are known, because the suite has made them: in accounts that nobody else works in.
+"""Lists with known elements, created by the suite in accounts of their own.
 
-Each is made when first asked for and kept for the run. The elements come in three batches whose `created`
-differ, and are as different from one another as the server allows.
+A list is filled when first asked for and kept for the run, in three batches that differ in `created`; its
+elements are as different from one another as the server allows.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ListFixture:
         created = exchange.get("id")
         if not exchange.succeeded or not isinstance(created, str):
             self.refusal = exchange
-            # What was not plainly refused may have been done: its answer may be all that was lost.
+            # A request that was not refused may have been carried out, and only its answer lost.
             self.exact = self.exact and exchange.refused
             return False
         self.created[created] = exchange
@@ -278,7 +278,7 @@ def _populate(run: RunContext) -> dict[str, ListFixture | Inconclusive]:
     others = {operation: iter([each for each in plan if not each.known]) for operation, plan in plans.items()}
     for batch in range(3):
         for operation, list_fixture in list_fixtures.items():
-            # What the server must know is always tried; of the rest, no more once it has refused several.
+            # Bodies that the server must know are always tried, the others until it has refused several.
             for planned in known[operation][batch]:
                 _add_one(run, fixture, list_fixture, planned)
             while (

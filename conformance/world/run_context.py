@@ -31,7 +31,7 @@ from conformance.world.made import MadeList
 from conformance.world.read_only import NOT_MADE, NOT_SENT, READS, Reads, withheld
 from conformance.world.samples import Samples
 
-#: What to do when a sample is refused, named in the report.
+#: Remedies for a refused sample, named in the report.
 SAMPLE_REMEDIES = {
     "createAccount": "[samples.account]",
     "createBeneficiary": "[samples.beneficiary]",
@@ -50,7 +50,7 @@ IN_A_PATH = re.compile(r"[A-Za-z0-9_-]+")
 _PAYEE = Key["tuple[str, str, str] | None"]("the payee of the target file, where only that is paid")
 _REFUSED, _FOUND = Key[bool]("whether a path is another's"), Key[str]("what a list shows")
 
-#: What to do when the run may send no more.
+#: Remedy where the run may send no more.
 MORE = "Raise the limit, or judge a part at a time: --operation, --section, --rule."
 
 #: After so many exchanges in a row that found nobody there, or that ran out of time, the server is lost.
@@ -58,7 +58,7 @@ LOST_AFTER_REFUSED = 3
 LOST_AFTER_TIMEOUTS = 10
 
 
-#: Whether to send a probe: by the name of its check, its operation and its own name.
+#: Decides about a probe by the name of its check, its operation and its own name.
 Wanted = Callable[[str, str, str], bool]
 
 
@@ -111,7 +111,7 @@ class RunContext:
         self._bank_choice: int | None = None
         self._reads = Reads(target, self.clock.now, self._refused)
         self.accounts = Accounts(self)
-        #: What checks make once for the whole run.
+        #: Values that checks make once for the whole run.
         self.cache = RunCache()
         expect_within(self.cache, target.limits.shows_within)
 
@@ -219,7 +219,7 @@ class RunContext:
                 raise Inconclusive(exchange.error or "", MORE)
 
     def _refused(self, organization: str, path: str) -> bool:
-        """Whether an organization is answered 403 where it reads a path."""
+        """True if an organization is answered 403 where it reads a path."""
 
         def ask() -> bool:
             exchange = self.client(organization).send(Call(None, "GET", path), "is this another's?")

@@ -80,17 +80,17 @@ def other_end(text: str) -> str:
     return text[:-1] + (first if text[-1] != first else second)
 
 
-#: What all marks of a run begin with: six hexadecimal digits behind `cf`.
+#: Prefix of all marks of a run: six hexadecimal digits behind `cf`.
 _run = ["cf" + secrets.token_hex(3)]
 
 
 def run_label() -> str:
-    """The word that all names and labels of this run contain: what it created can be found by it."""
+    """The word in all names and labels of this run, by which its resources can be found."""
     return _run[0]
 
 
 def label_run(label: str) -> None:
-    """Lets the marks of this process begin with the label of a run that others take part in, too."""
+    """Sets the label of a run that several processes take part in."""
     _run[0] = label
 
 
@@ -122,17 +122,17 @@ _AREAS = (
 )
 # fmt: on
 
-#: Numbers of phones and of taxpayers that there can be, and steps between them that go once round all.
+#: Sizes of the number ranges, and strides coprime to them.
 _PHONES, _PHONE_STEP = len(_AREAS) * 10_000, 7919
 _TAX_IDS, _TAX_ID_STEP = 500 * 99 * 9999, 104_729
 
 
-#: Numbers the people of all workers of a process, who have telephone and tax numbers of their own.
+#: Numbers the people of a process: telephone and tax numbers follow from it.
 _PEOPLE = itertools.count(secrets.randbelow(10**12))
 
 
 def phone(number: int) -> str:
-    """One of `_PHONES` American telephone numbers; different ones for different numbers up to there."""
+    """One of `_PHONES` American telephone numbers, different for different numbers up to there."""
     area, line = divmod(number * _PHONE_STEP % _PHONES, 10_000)
     return f"+1{_AREAS[area]}555{line:04d}"
 
@@ -177,9 +177,10 @@ def with_long_texts(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Amounts:
-    """Amounts a little above another, of digits that no other request is likely to ask for: what moves by
-    one can be told from other money. None comes twice before all have come, and they come in an order of
-    their own in each process, so that no two processes are in step. May be used from several threads.
+    """Amounts a little above another one, of digits by which money that moves is recognised: other clients
+    hardly ask for them.
+
+    None is repeated before all are used; the order is random in each process. Thread-safe.
     """
 
     def __init__(self) -> None:
@@ -231,7 +232,7 @@ class Samples:
         return {**body, **{key: value for key, value in over.items() if key != "pairs"}}
 
     def over(self, kind: str) -> Mapping[str, Any]:
-        """What the target file lays over a kind of sample."""
+        """Members of a kind of sample that the target file sets."""
         over: Mapping[str, Any] = self._over.get(kind, {})
         return over
 

@@ -221,7 +221,7 @@ class SideEffects(Watch):
         """
         if rule not in self.ctx.rules:
             return
-        if self.ctx.operation.traits.creates == "beneficiary":
+        if self.ctx.operation.traits.shown_only_by_read:
             self._judge_named(rule, what, sent)
         if self.kind is None:
             return

@@ -203,7 +203,7 @@ def test_replay_after_change(ctx: CheckContext) -> None:
         raise Inconclusive("none of the requests that change what surrounds the resource was accepted")
     if ctx.operation.traits.disables:
         wait_past(changed[-1].get("updated"))
-    shown_by = "updateBeneficiary" if ctx.operation.traits.creates == "beneficiary" else ""
+    shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
     with SideEffects(ctx, original.fixture, shown_by) as effects:
         effects.accepted.update(str(accepted.get("id")) for accepted in (original.exchange, *changed))
         answer = original.replay(rule, "the same key and body after a change")
@@ -231,7 +231,7 @@ def test_conflict(ctx: CheckContext) -> None:
     answers: list[Exchange] = []
     seen: set[str] = set()
     # A beneficiary's own fields are all that shows whether another body had an effect.
-    shown_by = "updateBeneficiary" if ctx.operation.traits.creates == "beneficiary" else ""
+    shown_by = "updateBeneficiary" if ctx.operation.traits.shown_only_by_read else ""
     bodies = list(other_bodies(ctx, originals[0], seen))
     # The first one waits until the original request has come again.
     waiting = bodies[:1]

@@ -143,8 +143,8 @@ class AccountFixture:
 
     @property
     def _nobody(self) -> str:
-        """The id of a beneficiary that does not exist, for requests that must be refused: no list shows one, and
-        a run that only reads creates none."""
+        """The id of a beneficiary that does not exist, for requests that must be refused by a run that only
+        reads: no list shows one."""
         return self._parts.get(_NOBODY, lambda: f"bene_{secrets.token_hex(12)}")
 
     def call(self, operation: str, body: Any = None) -> Call:

@@ -7,6 +7,7 @@ the answers of earlier steps. A value is looked up as it is; its form is never g
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, TypeVar
@@ -17,11 +18,11 @@ from conformance.replay.symbols import TARGET_VALUES, braced
 from conformance.target.file import Target
 from conformance.wire.forms import FORMS
 from conformance.wire.messages import Exchange
-from conformance.wire.provenance import lengths, origin
+from conformance.wire.provenance import origin, registered
 
 Found = TypeVar("Found")
 
-#: Shorter values are only found where they stand alone, and longer ones too.
+#: Lengths of values that are found within texts; others only where they stand alone.
 SHORTEST, LONGEST = 6, 80
 
 #: Members of an answer that the server makes and later requests may name.
@@ -33,31 +34,44 @@ _ELEMENTS = 100
 #: Kind of random value -> what its symbols are called.
 _NAMES = {"uuid": "key", "hex": "nonce", "digits": "nonce", "marker": "marker"}
 
+#: A short id as the value of a member of JSON.
+_SHORT_ID = re.compile(r'(?<=_id":")[^"\\{]{1,5}(?=")')
+
 #: Unix seconds or milliseconds within a text.
 _EPOCH = re.compile("[0-9]{9,14}")
 
 
-def found_in(
-    text: str, known: Iterable[str], meaning: Callable[[str], Found | None]
-) -> Iterator[tuple[int, str, Found]]:
-    """Position, value and meaning of each registered or `known` value in a text that has a meaning, the
-    longest where several begin."""
-    sizes = lengths().union(map(len, known))
-    widths = sorted((size for size in sizes if SHORTEST <= size <= LONGEST), reverse=True)
-    at = 0
-    while at <= len(text) - SHORTEST:
-        for width in widths:
-            value = text[at : at + width]
-            if len(value) == width and (found := meaning(value)) is not None:
-                yield at, value, found
-                at += width
-                break
-        else:
-            at += 1
+class Lookup:
+    """Finds the registered values, and others that are added, within texts."""
+
+    def __init__(self, values: Iterable[str] = ()) -> None:
+        #: Beginning -> the lengths of the values that begin so.
+        self._lengths: dict[str, set[int]] = {}
+        for value in itertools.chain(registered(), values):
+            self.add(value)
+
+    def add(self, value: str) -> None:
+        """Adds a value; one that is too short or too long to be told from other text is left out."""
+        if SHORTEST <= len(value) <= LONGEST:
+            self._lengths.setdefault(value[:SHORTEST], set()).add(len(value))
+
+    def found(self, text: str, meaning: Callable[[str], Found | None]) -> Iterator[tuple[int, str, Found]]:
+        """Position, value and meaning of each value in a text that has a meaning, the longest where several
+        begin."""
+        at = 0
+        while at <= len(text) - SHORTEST:
+            for length in sorted(self._lengths.get(text[at : at + SHORTEST], ()), reverse=True):
+                value = text[at : at + length]
+                if len(value) == length and (found := meaning(value)) is not None:
+                    yield at, value, found
+                    at += length
+                    break
+            else:
+                at += 1
 
 
 def texts_of(document: Any, *place: str | int) -> Iterator[tuple[list[str | int], str]]:
-    """The texts of an answer and where they stand; of long arrays those of the first elements."""
+    """The texts of an answer with their places; of long arrays those of the first elements."""
     if isinstance(document, str):
         yield list(place), document
     elif isinstance(document, dict):
@@ -84,10 +98,15 @@ class Names:
         self._born = born
         self._counts: dict[str, int] = {}
         self._of_step: dict[str, str] = {}
+        self._lookup = Lookup()
         for name in ("primary", "secondary"):
             for member in TARGET_VALUES if getattr(target, name) is not None else ():
                 if value := getattr(getattr(target, name), member):
-                    self._known.setdefault(value, f"{name}.{member}")
+                    self._know(value, f"{name}.{member}")
+
+    def _know(self, value: str, symbol: str) -> None:
+        self._known.setdefault(value, symbol)
+        self._lookup.add(value)
 
     # ------------------------------------------------------------------ what a step adds
 
@@ -96,7 +115,7 @@ class Names:
         resource that it is about; of judged answers an expectation names ids and times only."""
         for header in (signing.SIGNATURE, signing.NONCE):
             if value := exchange.request_header(header):
-                self._known.setdefault(value, f"sent_{step['id']}.{header.lower().removeprefix('x-')}")
+                self._know(value, f"sent_{step['id']}.{header.lower().removeprefix('x-')}")
         if exchange.timestamp:
             self._stamps[exchange.timestamp] = f"sent_{step['id']}.timestamp"
         with contextlib.suppress(ValueError, RecursionError):
@@ -108,6 +127,7 @@ class Names:
                 continue
             if place[-1] in _MADE_BY_SERVER:
                 self._answered.setdefault(value, (step, kind, place))
+                self._lookup.add(value)
             elif not judged and len(value) > SHORTEST and re.search("[0-9]", value):
                 self._said.setdefault(value, (step, kind, place))
 
@@ -150,10 +170,14 @@ class Names:
         if symbol := self.of(text):
             return braced(symbol)
         parts, end = [], 0
-        for at, value, symbol in found_in(text, [*self._known, *self._answered], self.of):
+        for at, value, symbol in self._lookup.found(text, self.of):
             parts += [text[end:at], braced(symbol)]
             end = at + len(value)
         return "".join(parts) + text[end:]
+
+    def body(self, body: str) -> str:
+        """A body with symbols, also for ids that are too short to be told from other text."""
+        return _SHORT_ID.sub(lambda found: self.text(found[0]), self.text(body))
 
     def target(self, target: str) -> str:
         """Path and query with symbols, each segment and each value of a parameter by itself."""

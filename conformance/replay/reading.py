@@ -1,5 +1,5 @@
-"""Lists that have become longer than when a failure was recorded: they are read on to their end, and a page
-past the last one is looked for further on."""
+"""Reads lists that have grown since a failure was recorded to their end, and finds a page past the last one
+further on."""
 
 from __future__ import annotations
 
@@ -45,11 +45,12 @@ def read_on(
 
 
 def _lists(step: Step) -> bool:
+    """True for a step that reads a list."""
     return step.get("operation") in OPERATIONS and OPERATIONS[step["operation"]].is_list
 
 
 def _goes_on(page: Page) -> bool:
-    """Whether a page says that there are more of its size after it."""
+    """True if a page says that more follow."""
     return bool(page.page and page.size and page.total and page.page < pages_of(page.total, page.size))
 
 
@@ -60,8 +61,8 @@ def _next(target: str, number: int) -> str:
 
 
 def still_past(step: Step, exchange: Exchange) -> Step | None:
-    """The step with a later page, where one past the last was asked for and the answer shows that the list
-    has become longer; None where it is well as it is."""
+    """The step with a later page, where one past the last was asked for and the list has grown since; None
+    where the page is still past the last."""
     past, asked, page = step["answered"].get("past", 0), PAGE.search(step["target"]), page_of(exchange)
     if not past or asked is None or "auth" in step or page is None or not page.items:
         return None

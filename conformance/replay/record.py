@@ -121,9 +121,10 @@ class _Writer:
             plain["auth"] = names.signing(plain["auth"], plain.get("body", ""), self._secrets, now)
         if "headers" in plain:
             plain["headers"] = [[name, names.text(value)] for name, value in plain["headers"]]
-        for name in ("idempotency_key", "body"):
-            if name in plain:
-                plain[name] = names.text(plain[name])
+        if "idempotency_key" in plain:
+            plain["idempotency_key"] = names.text(plain["idempotency_key"])
+        if "body" in plain:
+            plain["body"] = names.body(plain["body"])
         plain["target"] = names.target(plain["target"])
         step: Step = {"id": identifier, "purpose": exchange.purpose, "organization": exchange.organization}
         step |= plain
@@ -188,7 +189,7 @@ def _together(written: Sequence[Step], kept: Sequence[Exchange]) -> None:
 
 
 def _pauses(written: Mapping[int, Step], exchanges: list[Exchange]) -> None:
-    """Notes where the check waited, before a step or before requests in between that are left out."""
+    """Notes the pauses of the check, before a step or before requests in between that are left out."""
     waited = 0.0
     for before, exchange in itertools.pairwise(exchanges):
         pause = exchange.started - (before.started + before.elapsed)

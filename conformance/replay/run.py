@@ -1,4 +1,4 @@
-"""Sends the steps of a replay file anew, signed afresh, and says whether the failure came again."""
+"""Sends the steps of a replay file, signed afresh, and judges whether the failure came again."""
 
 from __future__ import annotations
 
@@ -26,15 +26,33 @@ from conformance.world.run_context import RunContext
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 
+#: Sees each exchange of a replay with its step.
+Shown = Callable[[Step, Exchange], None]
 
 #: Characters of an answered value that a symbol may stand for.
 LONGEST_VALUE = 100_000
 
+#: Rules whose failures may depend on the number of requests before.
+_COUNTED = ("format.id-unique", "list.stable")
+
+#: Prefixes of the rules whose failures may depend on the process that answers, which may keep nonces, keys or
+#: lists in its memory.
+_REMEMBERED = ("auth.nonce", "idempotency.", "list.")
+
+#: Attempts at a failure that depends on chance, and at one that depends on the number of requests.
+_ATTEMPTS, _COUNTED_ATTEMPTS = 9, 5
+
+#: Steps and seconds of waiting that further attempts take in all if the process may matter.
+_MOST_STEPS, _MOST_WAITING = 200, 20.0
+
+#: Predicates of members, which say nothing of an answer that is rightly a refusal.
+_OF_MEMBERS = ("equal", "member", "later")
+
 
 @dataclass
 class Replayed:
-    """What came of a replay: the verdict, what was got or why it is undecided, the exchanges by step, and how
-    often it was tried."""
+    """The result of a replay: the verdict, what was got or the reason for no verdict, the exchanges by the
+    ids of their steps, and the number of attempts."""
 
     verdict: str
     got: str = ""
@@ -42,39 +60,17 @@ class Replayed:
     attempts: int = 1
 
 
-#: What outcomes come to together: a failure, else what cannot be told.
-_SEVERITY = (False, None, True)
-
-#: Rules whose failures may depend on how many requests came before.
-_COUNTED = ("format.id-unique", "list.stable")
-
-#: Beginnings of the ids of rules whose failures may depend on which process of the server answers: it may
-#: keep nonces, keys or lists in its memory.
-_REMEMBERED = ("auth.nonce", "idempotency.", "list.")
-
-#: How often more a failure that comes by chance is tried, and one that comes by the count of requests.
-_ATTEMPTS = 8
-_COUNTED_ATTEMPTS = 4
-
-#: Steps, and seconds of waiting, that further attempts of a failure which may depend on the process take.
-_MOST_STEPS, _MOST_WAITING = 200, 20.0
-
-
-#: Predicates of members, which say nothing of an answer that is rightly a refusal.
-_OF_MEMBERS = ("equal", "member", "later")
-
-
 class NotAnswered(Inconclusive):
-    """A value that later steps or the expectation name did not come."""
+    """A value is missing that later steps or the expectation name."""
 
 
 class _Values:
-    """What the symbols of a file stand for in this replay."""
+    """The values of the symbols in one attempt."""
 
     def __init__(self, document: Document, run: RunContext) -> None:
         self.run = run
-        self.known = {name: new_value(form) for name, form in document.get("fresh", {}).items()}
-        #: Symbols whose values were not answered, and what was instead.
+        self.known = {name: new_value(recipe) for name, recipe in document.get("fresh", {}).items()}
+        #: Symbols whose values were not answered, each with the answer instead.
         self.missing: dict[str, str] = {}
 
     def __call__(self, symbol: str) -> str | None:
@@ -91,16 +87,14 @@ class _Values:
         return None
 
     def lacks(self, text: str) -> bool:
-        """Whether a text holds a symbol whose value was not answered."""
+        """True if a text holds a symbol whose value was not answered."""
         return any(found[1] in self.missing for found in SYMBOL.finditer(text))
 
-    def sent(self, step: Step, exchange: Exchange) -> None:
-        """Takes how a step was signed."""
+    def learn(self, step: Step, exchange: Exchange) -> None:
+        """Takes the headers that signed a step, and what it captures of its answer. A value that is not there
+        matters only where it is used."""
         for name in ("signature", "timestamp", "nonce"):
             self.known[f"sent_{step['id']}.{name}"] = exchange.request_header(f"X-{name}") or ""
-
-    def capture(self, step: Step, exchange: Exchange) -> None:
-        """Takes what a step's answer is named for; that it is not there matters only where it is used."""
         for symbol, place in step.get("captures", {}).items():
             value = exchange.get(*place)
             if value is MISSING or not isinstance(value, str) or len(value) > LONGEST_VALUE:
@@ -112,15 +106,16 @@ class _Values:
                 self.known[symbol] = value
 
 
-def perform(
-    document: Document, run: RunContext, shown: Callable[[Step, Exchange], None] = lambda step, exchange: None
-) -> Replayed:
-    """Sends every step and judges the answers; `shown` sees each exchange as it comes.
+# ---------------------------------------------------------------------- attempts
 
-    What depends on which requests meet, on the moment at which they come, or on how many came before, is
-    tried several times before it counts as not reproduced; of these the first is shown, and the last unless
-    it shows nothing either. Raises ReplayError for a predicate that no imported module registers, for a step
-    that cannot be sent, and for one whose organization the target does not have.
+
+def perform(document: Document, run: RunContext, shown: Shown = lambda step, exchange: None) -> Replayed:
+    """Sends every step and judges the answers.
+
+    A failure that depends on simultaneity, on times, on the number of requests or on the process that answers
+    is tried several times before it counts as not reproduced; the first attempt is shown, and the last if it
+    decides. Raises ReplayError for a predicate that no imported module registers, for a step that cannot be
+    sent, and for one whose organization the target does not have.
     """
     expectation = from_plain(document["expectation"])
     if expectation.name not in PREDICATES:
@@ -129,44 +124,44 @@ def perform(
             "not have: another version of the suite, or a check that is not part of it, has written the file."
         )
     replayed = _attempt(document, run, shown)
-    counted = document["rule"] in _COUNTED
-    for number in range(_further_attempts(document)):
+    for number in range(1, attempts(document)):
         if replayed.verdict != NOT_REPRODUCED and replayed.got != NOT_SIMULTANEOUS:
             break
-        # Some requests fewer, so that those of the next attempt come at another count.
-        for _ in range(number + 1 if counted else 0):
-            _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
+        if document["rule"] in _COUNTED:
+            # The next attempt comes at another count.
+            for _ in range(number):
+                _aside({**document, "steps": document["steps"][:-1], "judged": []}, run)
         again, sent = _aside(document, run)
         if again.got != NOT_SIMULTANEOUS:
             # An attempt without a race says less than those before.
             replayed = again
-        replayed.attempts = number + 2
+        replayed.attempts = number + 1
         for step, exchange in sent if replayed.verdict != NOT_REPRODUCED else ():
             shown(step, exchange)
     return replayed
 
 
 def _aside(document: Document, run: RunContext) -> tuple[Replayed, list[tuple[Step, Exchange]]]:
-    """An attempt that is not shown, or not yet, with what was sent."""
+    """An attempt that is not shown, or not yet, with the exchanges of its steps."""
     sent: list[tuple[Step, Exchange]] = []
     return _attempt(document, run, lambda step, exchange: sent.append((step, exchange))), sent
 
 
-def _further_attempts(document: Document) -> int:
-    """How often more a failure is tried that did not come at once."""
+def attempts(document: Document) -> int:
+    """The number of attempts before a failure counts as not reproduced."""
     rule, steps = document["rule"], document["steps"]
     if rule in _COUNTED:
         return _COUNTED_ATTEMPTS
-    # Requests that must meet, or elements whose times lie near to one another.
+    # Requests that must be simultaneous, or elements whose times lie near to one another.
     if any("together" in step or re.search(r"_date=\{\{", unquote(step["target"])) for step in steps):
         return _ATTEMPTS
     if not rule.startswith(_REMEMBERED):
-        return 0
+        return 1
     waiting = sum(step.get("wait", 0.0) for step in steps) or 1.0
-    return min(_ATTEMPTS, _MOST_STEPS // len(steps), int(_MOST_WAITING / waiting))
+    return max(1, min(_ATTEMPTS, 1 + _MOST_STEPS // len(steps), 1 + int(_MOST_WAITING / waiting)))
 
 
-def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchange], None]) -> Replayed:
+def _attempt(document: Document, run: RunContext, shown: Shown) -> Replayed:
     values, answers = _Values(document, run), {}
     unsent = unprepared = ""
 
@@ -185,12 +180,11 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
         ):
             steps = list(group)
             for step, exchange in zip(steps, send(steps), strict=True):
-                values.sent(step, exchange)
-                unprepared = _as_recorded(step, exchange, document, answers.values(), run) or unprepared
-                values.capture(step, exchange)
+                unprepared = _difference(step, exchange, document, answers.values(), run) or unprepared
+                values.learn(step, exchange)
         further += read_on(document, answers, lambda step: send([step])[0])
     except NotAnswered as stop:
-        # Perhaps the answers until here tell enough: what they do not name may be just what was wrong.
+        # The answers until here may decide: a missing value may be just what was wrong.
         unsent = stop.reason
     except Inconclusive as stop:
         return Replayed(UNDECIDED, stop.reason, answers)
@@ -204,109 +198,17 @@ def _attempt(document: Document, run: RunContext, shown: Callable[[Step, Exchang
         outcome = Outcome(None, NOT_SIMULTANEOUS)
     if outcome.good is False and unprepared:
         outcome = Outcome(None, unprepared)
-    about_lists = document["rule"].startswith("list.")
-    if outcome.good and about_lists and (seen := _unread(document, answers, further)):
+    if outcome.good and (seen := _unread(document, answers, further)):
         outcome = Outcome(None, seen)
     verdict = {True: NOT_REPRODUCED, False: REPRODUCED, None: UNDECIDED}[outcome.good]
     return Replayed(verdict, unsent if unsent and outcome.good is None else outcome.got, answers)
 
 
-def _unread(document: Document, answers: dict[str, Exchange], further: list[Exchange]) -> str:
-    """Why it says little that a list shows all it should: it says that it has more elements than the pages
-    that were read can hold, as it has grown since, or it was longer than a file makes it. Empty where neither
-    is so."""
-    if sum(step["method"] == "POST" for step in document["steps"]) >= MOST_CHANGES:
-        return f"the list may have been longer than the {MOST_CHANGES} elements that the steps make"
-    if document["expectation"]["predicate"] != "listed":
-        return ""
-    read = [answers[step] for step in document["judged"] if step in answers] + further
-    pages = [page for exchange in read if (page := page_of(exchange))]
-    seen = {identifier for page in pages for identifier in page.ids}
-    totals = [page.total for page in pages if page.total is not None]
-    if totals and len(seen) < max(totals):
-        return f"the list has {max(totals)} elements, of which {len(seen)} were read"
-    return ""
-
-
-def _judged(
-    document: Document,
-    values: _Values,
-    answers: dict[str, Exchange],
-    further: list[Exchange],
-    run: RunContext,
-) -> Outcome:
-    """What the finding's own expectation says of the new answers, as far as they came.
-
-    Which of the requests that were sent at one moment shows a failure is chance: each in its turn is judged
-    in the place of the one that did."""
-    try:
-        expectation = from_plain(filled(_that_came(document["expectation"], values), values))
-        outcomes = [
-            expectation.judge([*(answers[step] for step in judged if step in answers), *further], run.target)
-            for judged in _in_turn(document)
-        ]
-    except NotAnswered as missing:
-        return Outcome(None, missing.reason)
-    except (ExpectationError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
-        return Outcome(None, f"the answers cannot be judged as the file says ({error})")
-    if document["expectation"]["predicate"] == "invariant" and any(outcome.good for outcome in outcomes):
-        # Of requests in each other's place those that were refused say nothing.
-        outcomes = [outcome for outcome in outcomes if outcome.good is not None]
-    worst = min(outcomes, key=lambda outcome: _SEVERITY.index(outcome.good))
-    of_members = document["expectation"]["predicate"] in _OF_MEMBERS
-    if worst.good is None or (worst.good is False and of_members):
-        for step in document["steps"]:
-            answer = answers.get(step["id"]) if step["id"] in document["judged"] else None
-            if (
-                answer
-                and "together" not in step
-                and _accepted(step)
-                and _rightly_refused(answer, answers.values(), run)
-            ):
-                # The answer that broke the rule can come no more.
-                return Outcome(True, f"step {step['id']} was answered {answer.described()}, as it must be")
-    return worst
-
-
-def _in_turn(document: Document) -> list[list[str]]:
-    """The judged steps, and again with each of the steps in the place of a judged one that were sent together
-    with it and are the same request, or of the same operation where a rule of every response is judged. Where
-    several of them are judged, they are so together."""
-    judged = document["judged"]
-    steps = {step["id"]: step for step in document["steps"]}
-    raced = [step for step in judged if "together" in steps[step]]
-    if len(raced) != 1:
-        return [judged]
-    one, of_every_response = steps[raced[0]], document["expectation"]["predicate"] == "invariant"
-    like = [
-        step["id"]
-        for step in steps.values()
-        if _request(step) == _request(one) or (of_every_response and _operation(step) == _operation(one))
-    ]
-    return [judged, *([other if step == raced[0] else step for step in judged] for other in like)]
-
-
-def _request(step: Step) -> list[Any]:
-    """What steps have in common that are one request, sent several times at one moment."""
-    names = ("together", "organization", "method", "target", "body", "body_base64", "auth")
-    return [step.get(name) for name in names]
-
-
-def _operation(step: Step) -> list[Any]:
-    """What steps have in common that are of one operation, sent at one moment."""
-    return [step.get(name) for name in ("together", "organization", "operation")]
-
-
-def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
-    """An expectation without the ids of what came besides then, and not again."""
-    kept = dict(plain["parameters"])
-    for name in PREDICATES[plain["predicate"]].besides if plain["predicate"] in PREDICATES else ():
-        if name in kept:
-            kept[name] = [text for text in kept[name] if not values.lacks(text)]
-    return {**plain, "parameters": kept}
+# ---------------------------------------------------------------------- sending
 
 
 def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]:
+    """The exchanges of steps that are sent at one moment."""
     if wait := max(step.get("wait", 0.0) for step in steps):
         time.sleep(wait)
     calls = []
@@ -323,7 +225,7 @@ def _send(steps: list[Step], values: _Values, run: RunContext) -> list[Exchange]
     return [exchange for [exchange] in race([[call] for call in calls])]
 
 
-def _as_recorded(
+def _difference(
     step: Step, exchange: Exchange, document: Document, sent: Iterable[Exchange], run: RunContext
 ) -> str:
     """The difference from the record of a step that only prepares the ground: it was accepted then, but not
@@ -337,10 +239,10 @@ def _as_recorded(
     if step["id"] in document["judged"] or not _accepted(step) or exchange.succeeded:
         return ""
     if any(other["id"] in document["judged"] and _request(other) == _request(step) for other in raced):
-        return ""  # which of them gets through is chance
+        return ""  # Chance decides which of them gets through.
     parameters = document["expectation"]["parameters"]
     if exchange.names_error and parameters.get("code") == exchange.error_code:
-        return ""  # the refusal that was missed then comes earlier now
+        return ""  # The refusal that was missing comes earlier now.
     if _rightly_refused(exchange, sent, run):
         return ""
     difference = (
@@ -354,13 +256,13 @@ def _as_recorded(
 
 
 def _accepted(step: Step) -> bool:
-    """Whether a step was answered 2xx when it was recorded."""
+    """True if a step was answered 2xx when it was recorded."""
     status = step["answered"]["status"]
     return status is not None and 200 <= status < 300
 
 
 def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunContext) -> bool:
-    """Whether a request was refused that must be, by what it is and by the requests that were `sent`."""
+    """True if a request was refused that must be, given the requests that were `sent`."""
     others = [other for other in sent if other is not exchange]
     if not exchange.refused or exchange.operation is None:
         return False
@@ -371,6 +273,102 @@ def _rightly_refused(exchange: Exchange, sent: Iterable[Exchange], run: RunConte
 
 
 def _conflict(exchange: Exchange, other: Exchange) -> bool:
-    """Whether a request has the key of another one, and another body."""
+    """True if a request has the key of another one, and another body."""
     key = exchange.call.idempotency_key
     return key is not None and key == other.call.idempotency_key and exchange.call.body != other.call.body
+
+
+# ---------------------------------------------------------------------- judging
+
+
+def _judged(
+    document: Document,
+    values: _Values,
+    answers: dict[str, Exchange],
+    further: list[Exchange],
+    run: RunContext,
+) -> Outcome:
+    """The outcome of the finding's own expectation on the new answers, as far as they came.
+
+    Chance decides which of the requests that were sent at one moment shows a failure: each in its turn is
+    judged in the place of the one that did."""
+    plain, judged = document["expectation"], document["judged"]
+    try:
+        expectation = from_plain(filled(_that_came(plain, values), values))
+        outcomes = [
+            expectation.judge([*(answers[step] for step in turn if step in answers), *further], run.target)
+            for turn in _in_turn(document)
+        ]
+    except NotAnswered as missing:
+        return Outcome(None, missing.reason)
+    except SameText as stop:
+        return Outcome(None, str(stop))
+    except (ExpectationError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        return Outcome(None, f"the answers cannot be judged as the file says ({error})")
+    if plain["predicate"] == "invariant" and any(outcome.good for outcome in outcomes):
+        # Of requests in each other's place those that were refused say nothing.
+        outcomes = [outcome for outcome in outcomes if outcome.good is not None]
+    worst = min(outcomes, key=lambda outcome: (False, None, True).index(outcome.good))
+    if worst.good is None or (worst.good is False and plain["predicate"] in _OF_MEMBERS):
+        for step in document["steps"]:
+            answer = answers.get(step["id"]) if step["id"] in judged and "together" not in step else None
+            if answer and _accepted(step) and _rightly_refused(answer, answers.values(), run):
+                # The answer that broke the rule can come no more.
+                return Outcome(True, f"step {step['id']} was answered {answer.described()}, as it must be")
+    return worst
+
+
+def _unread(document: Document, answers: dict[str, Exchange], further: list[Exchange]) -> str:
+    """The reason why a list that shows all it should proves little: it says that it has more elements than
+    were read, or it may have been longer than the steps make it. Empty where neither is so, and for rules of
+    other things than lists."""
+    if not document["rule"].startswith("list."):
+        return ""
+    if sum(step["method"] == "POST" for step in document["steps"]) >= MOST_CHANGES:
+        return f"the list may have been longer than the {MOST_CHANGES} elements that the steps make"
+    if document["expectation"]["predicate"] != "listed":
+        return ""
+    read = [answers[step] for step in document["judged"] if step in answers] + further
+    pages = [page for exchange in read if (page := page_of(exchange))]
+    seen = {identifier for page in pages for identifier in page.ids}
+    totals = [page.total for page in pages if page.total is not None]
+    if totals and len(seen) < max(totals):
+        return f"the list has {max(totals)} elements, of which {len(seen)} were read"
+    return ""
+
+
+def _in_turn(document: Document) -> list[list[str]]:
+    """The judged steps, and again with each step in the place of the judged one that was sent together with
+    it and is the same request, or of the same operation where a rule of every response is judged. Several
+    judged steps of one moment stay as they are."""
+    judged, steps = document["judged"], document["steps"]
+    raced = [step for step in steps if step["id"] in judged and "together" in step]
+    if len(raced) != 1:
+        return [judged]
+    one, of_every_response = raced[0], document["expectation"]["predicate"] == "invariant"
+    like = [
+        step["id"]
+        for step in steps
+        if _request(step) == _request(one) or (of_every_response and _operation(step) == _operation(one))
+    ]
+    return [judged, *([other if step == one["id"] else step for step in judged] for other in like)]
+
+
+def _request(step: Step) -> list[Any]:
+    """What steps have in common that are one request, sent several times at one moment."""
+    names = ("together", "organization", "method", "target", "body", "body_base64", "auth")
+    return [step.get(name) for name in names]
+
+
+def _operation(step: Step) -> list[Any]:
+    """What steps have in common that are of one operation, sent at one moment."""
+    return [step.get(name) for name in ("together", "organization", "operation")]
+
+
+def _that_came(plain: dict[str, Any], values: _Values) -> dict[str, Any]:
+    """An expectation without the ids of resources that appeared besides when it was recorded, not again."""
+    kept = dict(plain["parameters"])
+    for name in PREDICATES[plain["predicate"]].besides if plain["predicate"] in PREDICATES else ():
+        if name in kept:
+            kept[name] = [text for text in kept[name] if not values.lacks(text)]
+    return {**plain, "parameters": kept}

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from conformance.replay.format import Document, check
+from conformance.replay.run import attempts
 
 #: The module that scripts are copies of, with the modules that it imports; its two empty documents are
 #: replaced.
@@ -19,12 +20,12 @@ BASE_URL = "http://127.0.0.1:8000"
 
 def as_python(document: Document, base_url: str = BASE_URL) -> str:
     """The script. It takes credentials from the environment, under the names of the target file, and an
-    address, too, that it prefers to the `base_url`. Raises ReplayError for what is not a replay file."""
+    address, which it prefers to the `base_url`. Raises ReplayError for data that are no replay file."""
     check(document, "the replay file")
     text = "\n".join(_pasted(TEMPLATE, set())) + "\n"
     for name, data in (
         ("DOCUMENT: dict[str, Any]", document),
-        ("DEFAULTS: dict[str, str]", {"base_url": base_url}),
+        ("DEFAULTS: dict[str, Any]", {"base_url": base_url, "attempts": attempts(document)}),
     ):
         text = text.replace(f'{name} = json.loads("{{}}")', f"{name} = json.loads({_literal(data)})")
     return text

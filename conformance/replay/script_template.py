@@ -27,10 +27,10 @@ from conformance.replay.symbols import SECRET, TARGET_VALUES, filled
 from conformance.wire.forms import new_value
 from conformance.wire.mutations import NAME_CASES, mutated
 
-#: The replay file, and the address of the server where the environment names none: put in where the script is
-#: made.
+#: The replay file, and the number of attempts and the address for an environment that names none; put in when
+#: the script is made.
 DOCUMENT: dict[str, Any] = json.loads("{}")
-DEFAULTS: dict[str, str] = json.loads("{}")
+DEFAULTS: dict[str, Any] = json.loads("{}")
 
 BASE = urllib.parse.urlsplit((os.environ.get("CONFORMANCE_BASE_URL") or DEFAULTS["base_url"]).rstrip("/"))
 
@@ -141,8 +141,8 @@ def answered(step: dict[str, Any]) -> Answer:
 
 
 def judged(answers: dict[str, Answer]) -> bool | None:
-    """Whether the judged answer is as expected; None where that takes more than its status and error, or
-    where chance says which of the requests of one moment shows it."""
+    """True if the judged answer is as expected; None if that takes more than its status and error, or if
+    chance decides which of the requests of one moment shows it."""
     expectation = DOCUMENT["expectation"]
     if any("together" in step for step in DOCUMENT["steps"] if step["id"] in DOCUMENT["judged"]):
         return None
@@ -187,8 +187,17 @@ def captured(step: dict[str, Any], content: bytes) -> bool:
     return True
 
 
-def perform(group: list[dict[str, Any]], answers: dict[str, Answer]) -> bool:
-    """Sends steps at one moment; returns False where nothing can be said any more."""
+def prepared(step: dict[str, Any], answer: Answer) -> bool:
+    """True if a step did what later ones need: it was accepted if it was when it was recorded, and its answer
+    has the values that they name. The judged ones prepare nothing."""
+    then, now = step["answered"]["status"] or 0, answer[2] or 0
+    accepted = step["id"] in DOCUMENT["judged"] or not 200 <= then < 300 or 200 <= now < 300
+    return accepted and captured(step, answer[3])
+
+
+def perform(group: list[dict[str, Any]], answers: dict[str, Answer], quiet: bool) -> bool:
+    """Sends steps at one moment and shows their answers, if `quiet` the judged ones only; returns False where
+    nothing can be said any more."""
     time.sleep(max(step.get("wait", 0) for step in group))
     threads = [threading.Thread(target=send, args=(step, answers)) for step in group]
     for thread in threads:
@@ -196,8 +205,9 @@ def perform(group: list[dict[str, Any]], answers: dict[str, Answer]) -> bool:
     for thread in threads:
         thread.join()
     for step in group:
-        show(step, answers[step["id"]])
-        if not captured(step, answers[step["id"]][3]):
+        if not quiet or step["id"] in DOCUMENT["judged"]:
+            show(step, answers[step["id"]])
+        if not prepared(step, answers[step["id"]]):
             print(f"step {step['id']} was not answered as when it was recorded: nothing can be said")
             return False
     return True
@@ -210,29 +220,38 @@ def unset() -> list[str]:
     return [name for name in names if not os.environ.get(name)]
 
 
+def attempt(quiet: bool) -> bool | None:
+    """Sends all steps with new values; True if the judged answer is as expected, None if that cannot be said
+    here."""
+    answers: dict[str, Answer] = {}
+    steps = list(DOCUMENT["steps"])
+    KNOWN.clear()
+    KNOWN.update({name: new_value(recipe) for name, recipe in DOCUMENT.get("fresh", {}).items()})
+    while steps:
+        group = [steps.pop(0)]
+        together = group[0].get("together")
+        while together is not None and steps and steps[0].get("together") == together:
+            group.append(steps.pop(0))
+        if not perform(group, answers, quiet):
+            return None
+    return judged(answers)
+
+
 def main() -> int:
     if missing := unset():
         print(
             f"{missing[0]} is not set in the environment; the requests are signed with it.", file=sys.stderr
         )
         return 2
-    answers: dict[str, Answer] = {}
-    steps = list(DOCUMENT["steps"])
-    KNOWN.update({name: new_value(form) for name, form in DOCUMENT.get("fresh", {}).items()})
-    while steps:
-        group = [steps.pop(0)]
-        together = group[0].get("together")
-        while together is not None and steps and steps[0].get("together") == together:
-            group.append(steps.pop(0))
-        if not perform(group, answers):
-            return 2
+    number, good = 1, attempt(quiet=False)
+    while good and number < DEFAULTS["attempts"]:
+        number, good = number + 1, attempt(quiet=True)
     print(shown(f"{DOCUMENT['rule']} on {DOCUMENT['operation']}"))
     print(shown(f"expected  {DOCUMENT['expected']}\nthen got  {DOCUMENT['got']}"))
-    good = judged(answers)
     if good is None:
         print("judge by the answers above, or with: conformance replay FILE")
         return 2
-    print("not reproduced" if good else "reproduced")
+    print(("not reproduced" if good else "reproduced") + (f" in {number} attempts" if number > 1 else ""))
     return 0 if good else 1
 
 

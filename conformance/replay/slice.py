@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from conformance.contract import signing
 from conformance.contract.traits import traits_of
-from conformance.replay.naming import found_in
+from conformance.replay.naming import Lookup
 from conformance.wire.messages import Exchange
 from conformance.wire.provenance import root
 from conformance.world.cache import Key
@@ -72,28 +72,55 @@ def _in_order(kept: Iterable[Exchange]) -> list[Exchange]:
 
 
 class _Dependencies:
-    """What an exchange of a run depends on."""
+    """Tells the dependencies of an exchange."""
 
     def __init__(self, exchanges: Sequence[Exchange], run: RunContext) -> None:
         self._own = exchanges
         self._made, self._changes = _read(run)
+        #: Key, nonce or signature -> the exchanges that sent it.
+        self._senders: dict[str, list[Exchange]] = {}
+        for exchange in exchanges:
+            for value in _sent(exchange):
+                self._senders.setdefault(value, []).append(exchange)
+        self._lookup = Lookup(self._made)
 
     def of(self, later: Exchange) -> Iterator[Exchange]:
         """The exchanges that one depends on directly: earlier ones, and those of its race."""
-        earlier = [exchange for exchange in self._own if exchange.number < later.number]
+        about = subject(later)
+        named = (self._made.get(part) for part in about.split("/"))
+        yield from (maker for maker in named if maker is not None and maker.number < later.number)
         yield from self.makers(request_text(later), later.number)
-        yield from _sharing(later, earlier)
+        yield from self._sharing(later)
         traits = traits_of(later.operation)
         if not traits.others_add and (traits.once or not traits.creates):
-            changes = self._changes.get(subject(later), ())
+            changes = self._changes.get(about, ())
             yield from (change for change in reversed(changes) if change.number < later.number)
         if later.raced:
             yield from (exchange for exchange in self._own if exchange.raced == later.raced)
 
     def makers(self, text: str, before: int) -> list[Exchange]:
         """The exchanges that created the resources which a text names."""
-        found = found_in(text, self._made, lambda value: self._made.get(root(value)))
+        found = self._lookup.found(text, lambda value: self._made.get(root(value)))
         return [exchange for _, _, exchange in found if exchange.number < before]
+
+    def _sharing(self, later: Exchange) -> Iterator[Exchange]:
+        """The earlier exchanges with the same key, nonce or signature, and what was accepted since: a server
+        may remember the latest only."""
+        auth = later.call.auth
+        taken = (later.call.idempotency_key, auth.nonce, auth.signed_nonce, auth.signature)
+        senders = [
+            exchange
+            for value in taken
+            for exchange in self._senders.get(root(value or ""), ())
+            if exchange.number < later.number
+        ]
+        yield from senders
+        since = min((exchange.number for exchange in senders), default=later.number)
+        yield from (
+            exchange
+            for exchange in self._own
+            if since < exchange.number < later.number and exchange.succeeded
+        )
 
 
 def _read(run: RunContext) -> tuple[dict[str, Exchange], dict[str, list[Exchange]]]:
@@ -110,21 +137,6 @@ def _read(run: RunContext) -> tuple[dict[str, Exchange], dict[str, list[Exchange
         changes.setdefault(subject(exchange), []).append(exchange)
     run.cache.put(_READ, (len(run.record), made, changes))
     return made, changes
-
-
-def _sharing(later: Exchange, earlier: Sequence[Exchange]) -> Iterator[Exchange]:
-    """The earlier exchanges with the same key, nonce or signature, and what was accepted since: a server may
-    remember the latest only."""
-    auth, key = later.call.auth, later.call.idempotency_key
-    taken = {root(value) for value in (auth.nonce, auth.signed_nonce, auth.signature) if value}
-    if key:
-        taken.add(root(key))
-    users = [exchange for exchange in earlier if taken & _sent(exchange)]
-    if users:
-        yield from users
-        yield from (
-            exchange for exchange in earlier if exchange.number > users[0].number and exchange.succeeded
-        )
 
 
 def _sent(exchange: Exchange) -> set[str]:

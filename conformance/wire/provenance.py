@@ -28,7 +28,6 @@ class Origin:
 
 
 _origins: dict[str, Origin] = {}
-_lengths: set[int] = set()
 _lock = threading.Lock()
 
 
@@ -36,7 +35,6 @@ def _register(value: str, origin: Origin) -> str:
     with _lock:
         _origins.pop(value, None)
         _origins[value] = origin
-        _lengths.add(len(value))
         if len(_origins) > MOST:
             del _origins[next(iter(_origins))]
     return value
@@ -90,7 +88,7 @@ def root(value: str) -> str:
     return value
 
 
-def lengths() -> set[int]:
-    """The lengths that registered values have."""
+def registered() -> list[str]:
+    """The values that are registered now."""
     with _lock:
-        return set(_lengths)
+        return list(_origins)

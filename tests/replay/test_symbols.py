@@ -132,6 +132,12 @@ def test_a_value_that_the_server_made_is_captured_where_it_came_first() -> None:
     ]
 
 
+def test_a_short_id_is_named_where_an_id_stands() -> None:
+    names, _ = named({"id": "17"})
+    assert names.body('{"amount":"17","payee_id":"17"}') == '{"amount":"17","payee_id":"{{wallet_1.id}}"}'
+    assert names.target("/v1/x/17?size=171") == "/v1/x/{{wallet_1.id}}?size=171"
+
+
 def test_a_value_that_a_request_held_first_stays_literal() -> None:
     names, steps = named({"id": "wal_own01"}, sent=b'{"id":"wal_own01"}')
     assert names.text("wal_own01") == "wal_own01" and "captures" not in steps[0]
@@ -149,9 +155,10 @@ def test_timestamps_are_named_by_the_form_that_made_them() -> None:
 
 
 def test_random_values_are_made_anew() -> None:
-    names, _ = named()
     key, nonce = new_key(), "%00 '\u0436" + fresh("hex", length=12)
-    assert names.text(derive(key, "other.-1")) == "{{key_1|other.-1}}"
+    near = derive(key, "other.-1")
+    names, _ = named()
+    assert names.text(near) == "{{key_1|other.-1}}"
     assert names.text("{" + key + "}0") == "{{{key_1}}}0"
     assert names.text(nonce) == "%00 '\u0436{{nonce_1}}" and names.text("not a nonce") == "not a nonce"
     assert names.fresh == {"key_1": {"kind": "uuid"}, "nonce_1": {"kind": "hex", "length": 12}}

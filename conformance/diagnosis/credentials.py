@@ -4,6 +4,7 @@ signing."""
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from urllib.parse import urlsplit
 
 from conformance.contract import signing
@@ -126,5 +127,5 @@ def _used(examination: Examination, organization: Organization, *, post: bool = 
         mistake, signature = options[0]
         tried.add(mistake.name)
         auth = Auth(timestamp=parts.timestamp, nonce=parts.nonce, signature=signature)
-        if examination.send(organization, request.signed(**auth.__dict__)).succeeded:
+        if examination.send(organization, request.signed(**asdict(auth))).succeeded:
             return mistake

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import httpx
 
@@ -79,7 +79,7 @@ class Examination:
         request = call("listAccounts", {"customer_id": organization.customer_id})
         if query:
             request = request.with_query(query)
-        return self.send(organization, request.signed(**auth.__dict__) if auth else request)
+        return self.send(organization, request.signed(**asdict(auth)) if auth else request)
 
     def created(self, organization: Organization) -> Exchange:
         """The answer to a new account, or to a list where nothing may be created."""

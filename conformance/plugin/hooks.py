@@ -6,6 +6,7 @@ imports inside its functions are of what only the suite's own runs need.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Collection, Generator
@@ -114,6 +115,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     given = config.stash[_OPTIONS]
     if not given.controls:
         return
+    # What an earlier session of this process has kept.
+    gc.unfreeze()
     reporter = config.pluginmanager.getplugin("terminalreporter")
 
     def tell(text: str) -> None:
@@ -325,6 +328,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
     if config.stash[_OPTIONS].selected:
         _leave_hypothesis_out(config)
+        # The process ends: looking for garbage in what a run keeps would take a second.
+        gc.freeze()
     if hasattr(config, "workeroutput") and _EXECUTOR in config.stash:
         config.stash[_EXECUTOR].stop()
         config.workeroutput["conformance"] = config.stash[_EXECUTOR].totals()

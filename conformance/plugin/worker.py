@@ -167,6 +167,9 @@ class Worker:
         self._seen += len(fresh)
         for exchange in fresh:
             exchange.trim(KEPT_BODY)
+            if exchange.method == "GET":
+                # Pages take several times their text once parsed, and are seldom asked for again.
+                exchange.forget()
             if exchange.attempts:
                 ledger.measure(exchange)
         sent = run.sent, run.retry.waits, run.retry.waited

@@ -5,6 +5,7 @@ A server may send anything. What it sends beyond the bounds is left on the wire.
 
 from __future__ import annotations
 
+import functools
 import threading
 import zlib
 from collections import deque
@@ -31,9 +32,15 @@ _READ = ("content-type", "content-encoding", "date", "retry-after", "location", 
 _CODINGS = {"gzip": (31,), "x-gzip": (31,), "deflate": (15, -15)}
 
 
+@functools.lru_cache(4096)
+def header_text(name: bytes, value: bytes) -> tuple[str, str]:
+    """A header as text. Most headers of a run are alike: they are kept once."""
+    return name.decode("latin-1"), value.decode("latin-1")
+
+
 def receive(response: httpx.Response, exchange: Exchange) -> None:
     """Reads a response into an exchange. Raises what the transport raises when the connection breaks."""
-    headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers.raw]
+    headers = [header_text(*pair) for pair in response.headers.raw]
     raw, truncated = _read(response.stream)  # type: ignore[arg-type]
     body, longer = unpacked(raw, response.headers.get("content-encoding", ""))
     exchange.response_body, exchange.truncated = body, truncated or longer

@@ -20,7 +20,7 @@ import httpx
 from conformance import __version__
 from conformance.contract import signing
 from conformance.target.file import Organization
-from conformance.wire.answers import receive
+from conformance.wire.answers import header_text, receive
 from conformance.wire.budget import Budget, Retry, TimeoutPolicy
 from conformance.wire.clock import ServerClock
 from conformance.wire.messages import MANGLES, Auth, Call, Exchange, Failure
@@ -228,9 +228,7 @@ class Client:
             url=str(request.url),
             method=request.method,
             target=wire_target(request).decode("utf-8", "backslashreplace"),
-            request_headers=[
-                (name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers.raw
-            ],
+            request_headers=[header_text(*pair) for pair in request.headers.raw],
             request_body=request.content,
         )
         if prepared.withheld is None:

@@ -34,7 +34,7 @@ class _Missing:
 MISSING = _Missing()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Auth:
     """Signing of a call. Defaults sign correctly; each field breaks one thing on purpose.
 
@@ -71,7 +71,7 @@ MANGLES: Mapping[str, Callable[[str], str]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     """One request before it is signed. `target` is the exact path and query, relative to the base URL.
 
@@ -158,7 +158,7 @@ NO_SERVER = (Failure.UNREACHABLE, Failure.NOT_TLS, Failure.UNTRUSTED)
 _LONG = LongAnswers()
 
 
-@dataclass
+@dataclass(slots=True)
 class Exchange:
     """One request as sent and its answer. `status` is None when no answer came; `error` says why.
 

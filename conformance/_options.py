@@ -213,7 +213,7 @@ class Values:
         "send nothing; list what the run would send, by rule and, with -v, by operation", recorded=False
     )
     lanes: int | None = _option(
-        "run so many tests at once in each process (default: 4 to 16 by the server's latency, 1 on the "
+        "run so many tests at once in each process (default: 4 to 32 by the server's latency, 1 on the "
         "embedded server)",
         "N",
         _lanes,

@@ -20,7 +20,7 @@ OWN_TIME = 0.003
 
 #: Fewest and most lanes of a run on a server of the user's. Several near by, too: where reads are eventually
 #: consistent, one lane spends most of the run waiting for writes to show.
-FEWEST, MOST = 4, 16
+FEWEST, MOST = 4, 32
 
 #: Seconds that running jobs get to end when the run does.
 GRACE = 2.0

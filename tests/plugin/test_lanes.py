@@ -93,7 +93,7 @@ def test_a_job_that_hangs_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize(
     ("latency", "processes", "count"),
-    [(0.0005, 1, FEWEST), (0.002, 2, 2), (0.03, 1, 10), (0.15, 1, MOST), (0.15, 4, 4), (0.03, 64, 1)],
+    [(0.0005, 1, FEWEST), (0.002, 2, 2), (0.03, 1, 10), (0.15, 1, MOST), (0.15, 4, 8), (0.03, 64, 1)],
 )
 def test_lanes_by_latency(latency: float, processes: int, count: int) -> None:
     assert suggested(latency, processes) == count

@@ -18,6 +18,10 @@ from conformance.world.account import AccountFixture, call, identifier
 Body = dict[str, Any]
 
 
+#: Reads in a row that must show a change, as each of several processes may keep what it read first.
+STEADY = 4
+
+
 class Beneficiary:
     """A beneficiary of its own in a fixture: the exchange that created it, and calls on it."""
 
@@ -40,10 +44,20 @@ class Beneficiary:
         but: Iterable[str] = (),
         otherwise: Body | None = None,
         since: Exchange | None = None,
+        looks: int = 1,
     ) -> Exchange:
-        """Reads it, again where it does not show yet what it should."""
+        """Reads it, again where it does not show yet what it should, so many times in a row."""
         reading, left_out = call("getBeneficiary", self.ids), {*MOVING, *but}
-        return look_for(self.ctx, reading, purpose, expected, but=left_out, otherwise=otherwise, since=since)
+        return look_for(
+            self.ctx,
+            reading,
+            purpose,
+            expected,
+            but=left_out,
+            otherwise=otherwise,
+            since=since,
+            looks=looks,
+        )
 
     def patch(self, body: Body, purpose: str) -> Exchange:
         return self.ctx.send(call("updateBeneficiary", self.ids, body), purpose)

@@ -38,6 +38,7 @@ def almost(known: str) -> Iterator[tuple[str, str]]:
         return
     yield "an id with one character more than an existing one", known + "0"
     yield "an id that lacks the last character of an existing one", derive(known, "but.1")
+    yield "an id that lacks the first character of an existing one", derive(known, "from.1")
 
 
 def of_another_kind(fixture: AccountFixture, name: str) -> str:

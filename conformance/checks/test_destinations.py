@@ -10,7 +10,7 @@ from conformance.checks.beneficiaries import Beneficiary
 from conformance.checks.check import check
 from conformance.checks.context import CheckContext
 from conformance.checks.members import judge_member
-from conformance.judge.comparison import document, objects, shown
+from conformance.judge.comparison import document, identifiers, objects, shown
 from conformance.judge.expectations import At, CannotTell, Equal, predicate
 from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import MISSING, Call, Exchange
@@ -84,6 +84,10 @@ def test_last_four_digits(ctx: CheckContext) -> None:
         if not ctx.wanted(what):
             continue
         judged |= ends_with(ctx, create(ctx, {**bank, "account_number": number}, what), number, what)
+    number, what = samples.digits(10), "an account number beside an IBAN"
+    if "iban" not in bank and ctx.wanted(what):
+        both = {**bank, "account_number": number, "iban": samples.iban()}
+        judged |= ends_with(ctx, create(ctx, both, what), number, what)
     number = clabe()
     what = "a Mexican CLABE"
     answer = create(ctx, {**bank, "country": "MX", "currency": "MXN", "account_number": number}, what)
@@ -248,10 +252,15 @@ def test_second_default(ctx: CheckContext) -> None:
 ROUNDS = 2
 
 
-@check("refusal.changes-nothing", "idempotency.replay-after-change", operations=("createPayoutDestination",))
+@check(
+    "refusal.changes-nothing",
+    "idempotency.replay-after-change",
+    "destination.default",
+    operations=("createPayoutDestination",),
+)
 def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
-    """The default destination stays when another default is refused, and when the create of an earlier
-    default is repeated with its key."""
+    """The default destination stays when another default is refused, when the create of an earlier default is
+    repeated with its key, and when a destination that is no default, or another beneficiary's, is created."""
     for rule, what, act in (
         ("refusal.changes-nothing", "a refused default destination", _refused_default),
         (
@@ -259,6 +268,8 @@ def test_default_moves_for_accepted_requests_only(ctx: CheckContext) -> None:
             "an earlier default's create, with the same key",
             _repeated_default,
         ),
+        ("destination.default", "a destination that is no default", _plain_destination),
+        ("destination.default", "another beneficiary's default", _default_elsewhere),
     ):
         for attempt in range(1, ROUNDS + 1):
             fixture = ctx.account(fresh=True)
@@ -296,6 +307,21 @@ def _repeated_default(ctx: CheckContext, fixture: AccountFixture, first: Call) -
     return answer if ctx.usable("idempotency.replay-after-change", answer) else None
 
 
+def _plain_destination(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
+    """Another destination, which is not the default; None where it is refused."""
+    body = {**ctx.run.bank_account(fixture), "is_default": False}
+    answer = ctx.send(fixture.call("createPayoutDestination", body), "a destination that is no default")
+    return answer if answer.succeeded else None
+
+
+def _default_elsewhere(ctx: CheckContext, fixture: AccountFixture, first: Call) -> Exchange | None:
+    """The default destination of another beneficiary of the account; None where it is refused."""
+    owner = Beneficiary(ctx, fixture)
+    body = {**ctx.run.bank_account(fixture), "is_default": True}
+    answer = ctx.send(call("createPayoutDestination", owner.ids, body), "another beneficiary's default")
+    return answer if answer.succeeded else None
+
+
 def _defaults(
     ctx: CheckContext, fixture: AccountFixture, *, holding: str = "", alike: Exchange | None = None
 ) -> Exchange:
@@ -303,19 +329,20 @@ def _defaults(
     as another reading."""
 
     def good(answer: Exchange) -> bool:
-        shown = _shown_defaults(answer)
-        return not answer.succeeded or (
-            holding in shown if alike is None else shown == _shown_defaults(alike)
-        )
+        held = identifiers(answer.get("items")) or ()
+        shown = holding in held if alike is None else _shown_defaults(answer) == _shown_defaults(alike)
+        return not answer.succeeded or shown
 
     reading = fixture.call("listPayoutDestinations")
     purpose = "the destinations, and which of them is the default"
     return eventually(ctx.run.cache, reading.operation or "", lambda: ctx.shown(reading, purpose), good)
 
 
-def _shown_defaults(answer: Exchange) -> dict[str, bool]:
-    """Id -> whether a list shows the destination as the default."""
-    return {str(item.get("id")): item.get("is_default") is True for item in objects(answer.get("items"))}
+def _shown_defaults(answer: Exchange) -> list[str]:
+    """The ids of the destinations that a list shows as defaults."""
+    return sorted(
+        str(item.get("id")) for item in objects(answer.get("items")) if item.get("is_default") is True
+    )
 
 
 @predicate
@@ -324,8 +351,5 @@ def same_defaults(exchanges: Sequence[Exchange]) -> str:
     after, before = exchanges[:2]
     if not after.succeeded or not before.succeeded:
         raise CannotTell("the list of destinations was not answered")
-    shown = [
-        sorted(identifier for identifier, default in _shown_defaults(answer).items() if default)
-        for answer in (after, before)
-    ]
+    shown = [_shown_defaults(answer) for answer in (after, before)]
     return "" if shown[0] == shown[1] else f"{', '.join(shown[0]) or 'none'}, before {', '.join(shown[1])}"

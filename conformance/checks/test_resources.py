@@ -338,7 +338,9 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
         answers = [
             ctx.accept(created_in(ctx.run, operation).call(operation), "a new resource, to tell the time by")
         ]
-        ctx.judge(rule, another_time(f"created of a resource made {APART:g} s later"), answers[0], earlier)
+        for name in ("created", "initiated_at") if TRAITS[operation].draws_on_funds else ("created",):
+            apart = another_time(f"{name} of a resource made {APART:g} s later", member=name)
+            ctx.judge(rule, apart, answers[0], earlier)
     else:
         answers = [shown(ctx, "a resource that was made before")]
     for answer in answers:
@@ -349,9 +351,9 @@ def test_timestamps_tell_the_time(ctx: CheckContext) -> None:
 
 
 @predicate
-def another_time(exchanges: Sequence[Exchange]) -> str:
+def another_time(exchanges: Sequence[Exchange], member: str = "created") -> str:
     """Two resources that were made seconds apart, the later one first, show different times."""
-    later, earlier = (exchange.get("created") for exchange in exchanges[:2])
+    later, earlier = (exchange.get(member) for exchange in exchanges[:2])
     return show(later) if isinstance(later, str) and later == earlier else ""
 
 

@@ -94,6 +94,7 @@ FORMS: Mapping[str, Callable[[str, str], str]] = {
     "shifted": lambda text, argument: text[1:8] + "-" + text[0] + text[9:],
     "bare": lambda text, argument: text.replace("-", ""),
     "but": lambda text, argument: text[: -int(argument)],
+    "from": lambda text, argument: text[int(argument) :],
     "set": _set,
     "other": _other,
     "encoded": _encoded,

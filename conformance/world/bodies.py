@@ -226,7 +226,7 @@ def _other_network(fixture: AccountFixture) -> list[Body]:
     return [changed(body, changes) for body in _wallet(fixture)]
 
 
-# ---------------------------------------------------------------------- payouts
+# ---------------------------------------------------------------------- payouts, virtual accounts, wallets, payins
 
 
 def _paid_abroad(fixture: AccountFixture) -> list[Body]:
@@ -259,13 +259,11 @@ def _payouts_to(
     return []
 
 
-# ---------------------------------------------------------------------- virtual accounts, wallets, payins
-
-
-def _other_currencies(operation: str) -> Row:
+def _other_currencies(operation: str, **more: Any) -> Row:
     def make(fixture: AccountFixture) -> list[Body]:
-        body = fixture.body(operation)
-        return [{**body, "currency": code} for code in OTHER_CURRENCIES if code != body["currency"]]
+        body = fixture.body(operation) | more
+        others = [{**body, "currency": code} for code in OTHER_CURRENCIES if code != body["currency"]]
+        return [*others, body] if more else others
 
     return make
 
@@ -275,6 +273,10 @@ def _pair(index: int) -> Row:
         fixture.run.samples.wallet(index) for _ in fixture.run.samples.wallet_pairs[index : index + 1]
     ]
 
+
+#: Members of which none tells another: countries of address, telephone and payouts; country and currency.
+_THREE_COUNTRIES: Changes = {"address": _address_abroad, "country_code": "GB"}
+_POUNDS_TO_GERMANY: Changes = {"is_default": False, "country": "DE", "currency": "GBP"}
 
 # ---------------------------------------------------------------------- the table
 
@@ -305,7 +307,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
             _FOREIGN_FIRM,
             _FOREIGN,
         ],
-        "an address abroad": [{"address": _address_abroad}],
+        "an address abroad": [_THREE_COUNTRIES, {"address": _address_abroad}],
         "names with apostrophes": _apostrophes,
         "signs": [{"display_name": SIGNS, "note": SIGNS + LINES}, {"display_name": SIGNS, "note": SIGNS}],
         "a long note": [{"note": _DIGITS * 110, "address": _long_address}, {"note": _DIGITS * 110}],
@@ -327,7 +329,7 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
         "wallet": _wallet,
         "bank details without label": [{"label": MISSING}],
         "the default": [{"is_default": True}],
-        "no default": [{"is_default": False}],
+        "no default": [_POUNDS_TO_GERMANY, {"is_default": False}],
         "account_type checking": [{"account_type": "checking"}],
         "account_type savings": [{"account_type": "savings"}],
         "a savings account": _savings,
@@ -361,15 +363,16 @@ BODIES: Mapping[str, Mapping[str, Row]] = {
     "createWallet": {
         "another pair (2)": _pair(1),
         "another pair (3)": _pair(2),
+        "a pair of another network": [{"currency": "BTC", "network": "bitcoin"}],
         "a label with letters and signs": [{"label": _WITH_SIGNS}],
         "the longest label": [{"label": _longest("label")}],
     },
     "createPayin": {
         "the amount 10": [{"amount": "10"}],
         "the amount 10.1": [{"amount": "10.1"}],
-        "no description": [{"description": MISSING}],
+        "no description": [{"description": MISSING, "payment_method": "crypto"}, {"description": MISSING}],
         "another currency": _other_currencies("createPayin"),
-        "another payment method": [{"payment_method": "card"}],
+        "another payment method": _other_currencies("createPayin", payment_method="card"),
     },
 }
 

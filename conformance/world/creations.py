@@ -7,10 +7,12 @@ server refuses, as the specification may leave it free to do, is left out.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from conformance.contract.traits import TRAITS
+from conformance.judge.findings import Inconclusive
 from conformance.wire.messages import Exchange
 from conformance.world.account import AccountFixture, call
 from conformance.world.accounts import purpose_of
@@ -46,9 +48,10 @@ KINDS: Mapping[str, tuple[str, ...]] = {
     "createPayout": (
         "no note",
         "a note with letters and signs",
-        "a long note",
         "another beneficiary and currency",
         "a wallet to pay to",
+        # To the first beneficiary, after another one was made.
+        "a long note",
     ),
     "createVirtualAccount": (
         "an address",
@@ -56,7 +59,12 @@ KINDS: Mapping[str, tuple[str, ...]] = {
         "a label with letters and signs",
         "the sample's currency once more",
     ),
-    "createWallet": ("another pair (2)", "another pair (3)", "a label with letters and signs"),
+    "createWallet": (
+        "another pair (2)",
+        "another pair (3)",
+        "a pair of another network",
+        "a label with letters and signs",
+    ),
     "createPayin": ("no description", "another currency", "another payment method"),
 }
 
@@ -88,7 +96,11 @@ def created_in(run: RunContext, operation: str) -> AccountFixture:
 
 
 def _created(run: RunContext, operation: str) -> list[CreatedResource]:
-    fixture = created_in(run, operation)
+    fixture, other_customer = created_in(run, operation), run.target.primary.other_customer_id
+    if TRAITS[operation].creates == "beneficiary":
+        with contextlib.suppress(Inconclusive):
+            # A new beneficiary shows none of the destinations that others of the account have.
+            _ = fixture.destination
     sample = fixture.body(operation)
     made = [CreatedResource("the sample", sample, fixture, fixture.create(operation, sample))]
     pair = TRAITS[operation].unique_pair
@@ -97,6 +109,8 @@ def _created(run: RunContext, operation: str) -> list[CreatedResource]:
         # Another pair fits beside the sample's wallet; the same pair only in another account.
         taken = bool(pair) and any(all(body[key] == sample[key] for key in pair) for body in tries)
         where = run.account(fresh=True) if taken else fixture
+        if TRAITS[operation].creates == "account" and other_customer and len(made) > 1:
+            where = AccountFixture(run, customer_id=other_customer)
         if any(body.get("is_default") for body in tries):
             # A second default is open: a beneficiary without any.
             where = AccountFixture(run, account_id=fixture.account_id)

@@ -235,3 +235,35 @@ class HidesDisabled(Faulty):
         if (ctx.beneficiary or {}).get("status") == "disabled":
             raise Refusal("missing_child")
         super().show_beneficiary(ctx)
+
+
+@fault("beneficiary.disable", each={"made afterwards": 1, "in another account": 0})
+class DisablesAnother(Faulty):
+    """Disabling a beneficiary disables another one, too."""
+
+    def disabled(self, ctx: Context, record: Record) -> Record:
+        everybody = ctx.store.select("beneficiary", None)
+        here = [each for each in everybody if each["parent"] == record["parent"]]
+        others = here[-1:] if self.value else [each for each in everybody if each not in here]
+        for each in others:
+            ctx.store.update({**each, "status": "disabled"})
+        return super().disabled(ctx, record)
+
+
+class KeptByEach(Faulty):
+    """Each of two processes, which answer by turns, keeps the beneficiary that it has read first."""
+
+    everywhere = True
+
+    def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
+        if kind != "beneficiary" or ctx.operation != "getBeneficiary":
+            return super().find(ctx, kind, identifier)
+        number = self.__dict__["reads"] = self.__dict__.get("reads", 0) + 1
+        kept: dict[tuple[int, str], Record | None] = self.__dict__.setdefault("kept", {})
+        record: Record | None = super().find(ctx, kind, identifier)
+        return kept.setdefault((number % 2, identifier), record)
+
+
+@fault("beneficiary.disable")
+class KeptByWorkers(KeptByEach):
+    """Each of two processes keeps the beneficiary that it has read first."""

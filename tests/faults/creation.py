@@ -132,6 +132,10 @@ CONFUSIONS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "the address is in the country of payouts": lambda fields: changed_address(
         fields, lambda address: {"country": fields["country_code"]}
     ),
+    "country_code is told from the telephone number": lambda fields: {
+        **fields,
+        "country_code": "US" if fields["phone"].startswith("+1") else fields["country_code"],
+    },
     "city and region are swapped": lambda fields: changed_address(
         fields, lambda address: {"city": address["region"], "region": address["city"]}
     ),
@@ -162,6 +166,46 @@ faults["create.echo"] |= {
         },
         operations=("createBeneficiary", "createPayoutDestination"),
         each=(255, 512),
+    ),
+}
+
+
+def _told_from(name: str, known: Mapping[str, str], other: str) -> Callable[[Any, dict[str, Any]], Any]:
+    """Keeps a field as another one tells it, where that is one of those known."""
+    return lambda self, fields: {**fields, name: known.get(str(fields.get(other)), fields.get(name))}
+
+
+faults["create.echo"] |= {
+    "The currency of a destination is told from its country.": keeping(
+        _told_from("currency", {"US": "USD", "DE": "EUR", "GB": "GBP", "MX": "MXN"}, "country"),
+        operations=("createPayoutDestination",),
+    ),
+    "The country of a destination is told from its currency.": keeping(
+        _told_from("country", {"USD": "US", "EUR": "DE", "GBP": "GB", "MXN": "MX"}, "currency"),
+        operations=("createPayoutDestination",),
+    ),
+    "All wallets are on one network.": keeping(
+        lambda self, fields: {**fields, "network": "solana_devnet"}, operations=("createWallet",)
+    ),
+    "The currency of a payin is told from its method.": keeping(
+        _told_from("currency", {"card": "USD", "crypto": "EUR"}, "payment_method"),
+        operations=("createPayin",),
+    ),
+    "A payout is booked to the beneficiary that was made last.": seam(
+        "kept_fields",
+        lambda self, ctx: {
+            **self.usual(),
+            "beneficiary_id": ctx.store.select("beneficiary", ctx.account["id"])[-1]["id"],
+        },
+        operations=("createPayout",),
+    ),
+    "An account shows the first customer of its organization.": seam(
+        "account_fields",
+        lambda self, ctx, record: {
+            **self.usual(),
+            "customer_id": ctx.store.select("customer", ctx.organization.id)[0]["id"],
+        },
+        operations=("createAccount",),
     ),
 }
 

@@ -32,6 +32,13 @@ class OtherDigits(Faulty):
 
 
 faults["destination.last4"] |= {
+    "account_number_last4 is that of the IBAN, where there is one.": seam(
+        "account_number_last4",
+        lambda self, ctx, record: self.usual() and str(record.get("iban") or record["account_number"])[-4:],
+    ),
+}
+
+faults["destination.last4"] |= {
     "clabe_last4 is not the last four digits of the CLABE.": seam(
         "clabe_last4",
         lambda self, ctx, record: self.usual() and str(record["account_number"])[self.value],
@@ -99,3 +106,23 @@ faults["destination.masked-enough"] |= {
         "masked", lambda self, ctx, value: None if value is None else self.value(str(value)), each=UNMASKED
     ),
 }
+
+
+@fault("destination.default")
+class ClearsAllDefaults(Faulty):
+    """A new default takes its place from the defaults of all beneficiaries of the account."""
+
+    def clear_default(self, ctx: Context) -> None:
+        assert ctx.account is not None
+        for beneficiary in ctx.store.select("beneficiary", ctx.account["id"]):
+            for other in ctx.store.select("payout_destination", beneficiary["id"]):
+                ctx.store.update({**other, "is_default": False})
+
+
+@fault("destination.default")
+class ClearsForAny(Faulty):
+    """Any new destination takes the default from the others."""
+
+    def create_destination(self, ctx: Context) -> None:
+        self.clear_default(ctx)
+        super().create_destination(ctx)

@@ -305,3 +305,16 @@ faults["list.pages"] |= {
         },
     ),
 }
+
+
+@fault("list.pages")
+class CountsOnce(Faulty):
+    """The total of a list is what it held when it was read first."""
+
+    def count(self, ctx: Context, listing: Listing) -> int:
+        known = self.__dict__.setdefault("known", {})
+        counted: int = known.setdefault((ctx.path, *listing.conditions), super().count(ctx, listing))
+        return counted
+
+    def page_of(self, ctx: Context, listing: Listing) -> list[Record]:
+        return self.fetch(ctx, listing, limit=listing.size, offset=self.offset(ctx, listing))

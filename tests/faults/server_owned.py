@@ -242,3 +242,12 @@ class DestinationsOfTheBody(Faulty):
         return (
             {**shown, "payout_destinations": named} if named and ctx.operation == "getBeneficiary" else shown
         )
+
+
+@fault("create.initial-state", operations=("createBeneficiary",))
+class SharesDestinations(Faulty):
+    """A new beneficiary shows the destinations of the others."""
+
+    def destinations(self, ctx: Context, record: Record) -> list[Any]:
+        everybody = ctx.store.select("beneficiary", record["parent"])
+        return [shown for each in everybody for shown in Faulty.destinations(self, ctx, each)]

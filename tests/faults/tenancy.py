@@ -158,6 +158,7 @@ faults["tenancy.missing-child"] |= {
 RESEMBLING = {
     "prefix": lambda sent, known: known.startswith(sent),
     "longer": lambda sent, known: sent.startswith(known),
+    "its end": lambda sent, known: known.endswith(sent),
 }
 
 
@@ -380,14 +381,17 @@ faults["tenancy.missing-child"] |= {
 }
 
 
-@fault("tenancy.payout-references")
-class OtherLetterCase(Faulty):
-    """A payout's beneficiary and destination are found by their ids in another letter case."""
+@fault(
+    "tenancy.payout-references",
+    each={"in another letter case": lambda sent, known: sent.lower() == known.lower(), **RESEMBLING},
+)
+class ResemblingPayees(Faulty):
+    """A payout's beneficiary and destination are found by ids that resemble theirs."""
 
     def find(self, ctx: Context, kind: str, identifier: str) -> Record | None:
         found = super().find(ctx, kind, identifier)
-        if found is not None or kind not in ("beneficiary", "payout_destination"):
+        if found is not None or kind not in ("beneficiary", "payout_destination") or len(identifier) < 6:
             return found
         names = [row[0] for row in ctx.store.query("SELECT id FROM resources WHERE kind = ?", kind)]
-        same = [name for name in names if name.lower() == identifier.lower()]
+        same = [name for name in names if self.value(identifier, name)]
         return super().find(ctx, kind, same[0]) if same else None

@@ -7,7 +7,7 @@ from conformance.reference.messages import Response
 from conformance.reference.refusals import Refusal
 from tests.specification import ADDRESS
 
-from .beneficiaries import KeepsOneDocument, fields_of_beneficiary
+from .beneficiaries import KeepsOneDocument, KeptByEach, fields_of_beneficiary
 from .catalogue import Faulty, fault, faults, refusal, refuse, seam
 from .crashes import succeeded
 from .creation import KEPT_TEXTS, changed_address, rows_of_texts
@@ -247,3 +247,44 @@ faults["beneficiary.update-company-name"] |= {
         "check_company_name", lambda self, ctx, fields: None if len(ctx.body) > 1 else self.usual()
     ),
 }
+
+
+@fault("beneficiary.update")
+class ChangesOtherAccounts(Faulty):
+    """A PATCH changes the beneficiaries of other accounts as well."""
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        for other_one in ctx.store.select("beneficiary", None):
+            if other_one["parent"] != record["parent"]:
+                ctx.store.update({**other_one, **ctx.values})
+        return super().patched(ctx, record)
+
+
+@fault("beneficiary.update")
+class LosesTheNext(Faulty):
+    """The PATCH after a refused one is lost."""
+
+    def refused(self, ctx: Context, refusal: Refusal) -> None:
+        if refusal.kind == "invalid_field" and ctx.beneficiary is not None:
+            self.__dict__.setdefault("failed", set()).add(ctx.beneficiary["id"])
+
+    def patched(self, ctx: Context, record: Record) -> Record:
+        failed = self.__dict__.setdefault("failed", set())
+        if record["id"] in failed:
+            failed.discard(record["id"])
+            return record
+        return super().patched(ctx, record)
+
+
+@fault("beneficiary.update-moves-updated")
+class MovesOnce(Faulty):
+    """Only the first change of a beneficiary moves updated."""
+
+    def touched(self, ctx: Context, record: Record) -> int:
+        first = record["updated"] == record["created"]
+        return super().touched(ctx, record) if first else int(record["updated"])
+
+
+@fault("beneficiary.update")
+class KeptByWorkers(KeptByEach):
+    """Each of two processes keeps the beneficiary that it has read first."""

@@ -304,6 +304,9 @@ faults["format.timestamp-current"] |= {
         operations=("createPayout",),
         each=(2, -5),
     ),
+    "initiated_at is the time at which the process started.": showing(
+        lambda self, ctx, document: {**document, "initiated_at": STARTED}, operations=("createPayout",)
+    ),
     "updated_at of a balance is local time, hours ahead, that calls itself UTC.": balance(
         lambda self, ctx, element: {**element, "updated_at": shifted(element["updated_at"], hours=2)},
         operations=("getAccountBalances",),

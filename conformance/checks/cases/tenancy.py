@@ -116,6 +116,6 @@ def payees(at: Engine, references: Mapping[str, tuple[str, str]]) -> Iterator[Ca
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=UNKNOWN)
     for member in ("beneficiary_id", "payout_destination_id"):
         # Spaces around a text of a body may be dropped (fields.lenient-values).
-        for what, near in itertools.islice(almost(str(body[member])), 1, 2):
+        for what, near in itertools.islice(almost(str(body[member])), 1, None):
             name, changed_body = f"a payout whose {member} is {what}", to_json({**body, member: near})
             yield at.case("tenancy.payout-references", name, body=changed_body, payee=NEAR)

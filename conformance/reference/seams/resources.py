@@ -159,7 +159,7 @@ class Resources(Base):
         self.create(ctx)
 
     def clear_default(self, ctx: Context) -> None:
-        """Makes the beneficiary's destinations no default."""
+        """Makes the beneficiary's destinations no default, and no others: destination.default."""
         for other in ctx.store.select("payout_destination", self.parent(ctx)["id"]):
             if other.get("is_default"):
                 ctx.store.update({**other, "is_default": False, "updated": self.touched(ctx, other)})

@@ -226,7 +226,7 @@ def _other_network(fixture: AccountFixture) -> list[Body]:
     return [changed(body, changes) for body in _wallet(fixture)]
 
 
-# ---------------------------------------------------------------------- payouts, virtual accounts, wallets, payins
+# ---------------------------------------------------------------------- payouts, accounts, wallets, payins
 
 
 def _paid_abroad(fixture: AccountFixture) -> list[Body]:

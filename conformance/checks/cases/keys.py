@@ -13,13 +13,10 @@ def invalid_keys(at: Engine, body: bytes | None) -> Iterator[Case]:
     """Requests with this body and keys that are not a UUID."""
     key = new_key()
     for name, wrong in (
-        ("the key not-a-uuid", "not-a-uuid"),
         ("the key 123", "123"),
         ("a UUID without its last character", derive(key, "but.1")),
         ("a UUID with one character more", key + "0"),
         ("a UUID with one character before it", "0" + key),
-        ("a UUID whose first letter is g", derive(key, "set.0.g")),
-        ("a UUID with a g in its third group", derive(key, "set.16.g")),
         ("a UUID whose last letter is g", derive(key, "set.-1.g")),
         ("36 hexadecimal digits without hyphens", derive(key, "bare") + "0123"),
         ("36 letters z in the place of the digits", "".join("-" if sign == "-" else "z" for sign in key)),

@@ -61,12 +61,15 @@ def _spelled(ctx: CheckContext, target: str) -> Iterator[tuple[str, str]]:
     literals = [part for part in ctx.operation.path.split("/") if part and not part.startswith("{")]
     pattern = "|".join(f"(?<=/){re.escape(part)}(?=/|$)" for part in literals)
     yield "with its path in upper case", re.sub(pattern, lambda found: found[0].upper(), target)
+    yield "with a format behind the path", f"{target}.json"
+    yield "with a parameter behind the path", f"{target};x=1"
 
 
 @check(RULE)
 def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
-    """Requests that fail authentication, with slashes more and in upper case, with HEAD in place of GET, and
-    with OPTIONS and the body in place of POST and PATCH: none shows a resource."""
+    """Requests that fail authentication, with slashes, a format or a parameter more, in upper case, with the
+    path in a header, with HEAD in place of GET, and with OPTIONS and the body in place of POST and PATCH:
+    none shows a resource."""
     probes = AuthProbes(ctx)
     members = documented(ctx.operation.id)
 
@@ -81,6 +84,9 @@ def test_other_spellings_are_guarded(ctx: CheckContext) -> None:
 
     for what, target in _spelled(ctx, probes.call().target):
         judge(what, probes.call().but(target=target))
+    own = probes.call().target
+    elsewhere = tuple((name, own) for name in ("X-Original-URL", "X-Rewrite-URL"))
+    judge("with its path in a header", probes.call().but(target="/v1", headers=elsewhere))
     if ctx.operation.method == "GET":
         _judge_head(ctx, probes)
     elif ctx.operation.request_schema is not None:

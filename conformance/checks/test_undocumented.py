@@ -1,4 +1,4 @@
-"""Undocumented reads (sections 1 and 5) serve authenticated requests of the organization only."""
+"""Undocumented reads and changes (sections 1 and 5) serve authenticated requests of the organization only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from conformance.judge.hidden_numbers import HIDDEN_FIELDS, squeezed
 from conformance.judge.invariants import NoSecrets
 from conformance.wire.json_text import all_objects
 from conformance.wire.messages import Auth, Call, Exchange
-from conformance.world.account import identifier
+from conformance.world.account import identifier, unknown_like
 from conformance.world.creations import creations
 
 RULE = "auth.undocumented-reads"
@@ -32,6 +32,39 @@ def test_undocumented_reads_are_guarded(ctx: CheckContext) -> None:
             _judge(ctx, ctx.send(unsigned, f"{what} without authentication"), made, members)
         if ctx.target.secondary is not None and ctx.wanted(f"{what} by another organization"):
             _judge(ctx, ctx.send(call, f"{what} by another organization", "secondary"), made, members)
+
+
+@check(RULE)
+def test_undocumented_changes_are_guarded(ctx: CheckContext) -> None:
+    """PUT and DELETE of a created resource, if there are any, are carried out neither without authentication
+    nor for another organization."""
+    made = creations(ctx.run, ctx.operation.id)[-1].exchange
+    target, unsigned = f"{made.call.path}/{identifier(made)}", Auth(omit=signing.HEADERS)
+    nowhere = f"{made.call.path}/{unknown_like(identifier(made))}"
+    put, delete = Call(None, "PUT", target, body=made.call.body), Call(None, "DELETE", target)
+    tried = [
+        ("a PUT without authentication", put.but(auth=unsigned), "primary"),
+        ("a DELETE without authentication", delete.but(auth=unsigned), "primary"),
+    ]
+    if ctx.target.secondary is not None:
+        tried.append(("a DELETE by another organization", delete, "secondary"))
+    for what, call, organization in tried:
+        if ctx.wanted(what):
+            known = ctx.send(call, what, organization)
+            sent = [known]
+            if known.succeeded:
+                # What answers any path so does nothing.
+                sent.append(ctx.send(call.but(target=nowhere), f"{what} of an unknown id", organization))
+            ctx.judge(RULE, not_carried_out(f"{what}: not carried out"), *sent)
+
+
+@predicate
+def not_carried_out(exchanges: Sequence[Exchange]) -> str:
+    """A request is refused, or answered as a second one for an unknown id is."""
+    known, *unknown = exchanges
+    if reason := unusable(known):
+        raise reason
+    return known.described() if known.succeeded and not any(other.succeeded for other in unknown) else ""
 
 
 @check("secrets.hidden", operations=("createPayoutDestination",))

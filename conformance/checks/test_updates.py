@@ -67,7 +67,7 @@ def _planned(ctx: CheckContext, fixture: AccountFixture) -> Iterator[_Change]:
             yield _Change(name, name, tries[1], second, (first, tries[0]))
 
 
-@check("beneficiary.update", "beneficiary.update-moves-updated")
+@check("beneficiary.update", "beneficiary.update-moves-updated", "beneficiary.update-text-exact")
 def test_update_changes_what_it_names(ctx: CheckContext) -> None:
     """Each field is changed alone, and several at once, each time on a beneficiary of its own with all
     fields set: the answer has the new values and all others as they were, updated moves, and a later read
@@ -112,6 +112,8 @@ def _judge_update(
         return other.patch({"note": f"changed {samples.marker()}"}, "a PATCH of note")
 
     judge_beneficiary(ctx, rule, answer, expected, what, act=patch, but=others, otherwise=known)
+    for name in normalized(body):
+        judge_member(ctx, "beneficiary.update-text-exact", answer, name, body[name], what)
     if any(before.get(name) != value for name, value in body.items()):
         judge_moved(ctx, "beneficiary.update-moves-updated", before.get("updated"), answer, what)
     looks = STEADY if steadily else 1

@@ -159,7 +159,8 @@ TOLERATED: Mapping[str, Row] = {
     "a long note": [{"note": lambda _: f"{marker()} {_DIGITS * 110}"}],
     "an address abroad": [{"address": _address_abroad}],
     "a phone number as people write it": lambda fixture: [
-        {"phone": phone} for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
+        {"phone": phone, "email": _email({})}
+        for phone in grouped_phones(fixture.run.samples.beneficiary()["phone"])
     ],
 }
 

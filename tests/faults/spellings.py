@@ -33,12 +33,20 @@ def _usual(spelling: str, operation: str, ctx: Context) -> bytes:
                 pairs = zip(template, parts, strict=True)
                 parts = [known if part.lower() == known else part for known, part in pairs]
             return b"/".join(parts)
+        case "a format behind":
+            return path.removesuffix(b".json")
+        case "a parameter behind":
+            return path.partition(b";")[0]
+        case "its path in a header":
+            return (ctx.header(b"x-original-url") or "").partition("?")[0].encode() or path
     return path
 
 
 def _spellings(operation: str) -> list[str]:
     described = OPERATIONS[operation]
-    found = ["doubled slashes", "upper case"]
+    found = ["doubled slashes", "upper case", "its path in a header"]
+    if not described.path.endswith("}"):
+        found += ["a format behind", "a parameter behind"]
     # With a slash behind, the list is the path of one of its elements, without an id.
     if operation != "listVirtualAccounts":
         found.append("a slash behind")
@@ -133,6 +141,41 @@ class OpenReads(ReadsAtOtherPaths):
 @fault("auth.undocumented-reads", each=open_reads)
 class UnscopedReads(ReadsAtOtherPaths):
     """Resources are shown to every organization at a path that the specification does not have."""
+
+    def admit(self, ctx: Context) -> None:
+        self.authenticate(ctx)
+
+
+@fault("auth.undocumented-reads", each=("DELETE", "PUT"))
+class OpenChanges(Faulty):
+    """Resources are changed or deleted for anybody by a method that the specification does not have."""
+
+    everywhere = True
+
+    def admit(self, ctx: Context) -> None:
+        """Raises Refusal for whose requests are not carried out."""
+
+    def render_refusal(self, ctx: Context, refusal: Refusal) -> Response:
+        segments = ctx.path.decode().split("/")
+        if (
+            ctx.request.method != self.value
+            or segments[-2] != OPERATIONS[self.operation].path.rpartition("/")[2]
+        ):
+            return super().render_refusal(ctx, refusal)
+        record = ctx.store.get(KINDS[self.operation], segments[-1])
+        try:
+            self.admit(ctx)
+        except Refusal as other:
+            return super().render_refusal(ctx, other)
+        if record is None:
+            return super().render_refusal(ctx, Refusal("unknown_path"))
+        ctx.store.change("DELETE FROM resources WHERE id = ?", record["id"])
+        return Response(204, [])
+
+
+@fault("auth.undocumented-reads", each=("DELETE",))
+class UnscopedChanges(OpenChanges):
+    """Resources are deleted for every organization by a method that the specification does not have."""
 
     def admit(self, ctx: Context) -> None:
         self.authenticate(ctx)

@@ -288,3 +288,17 @@ class MovesOnce(Faulty):
 @fault("beneficiary.update")
 class KeptByWorkers(KeptByEach):
     """Each of two processes keeps the beneficiary that it has read first."""
+
+
+faults["beneficiary.update-text-exact"] |= {
+    "A PATCH keeps an address in its normal form.": seam(
+        "kept_value",
+        lambda self, ctx, field, value: (
+            self.value[1](value) if field.name == self.value[0] and isinstance(value, str) else self.usual()
+        ),
+        each={
+            "e-mail in lower case": ("email", str.lower),
+            "telephone number of digits": ("phone", lambda text: "+" + "".join(filter(str.isdigit, text))),
+        },
+    ),
+}

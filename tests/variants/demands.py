@@ -134,7 +134,7 @@ class LatinNames(Behaviour):
             raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
 
 
-@choice(breaks=("create.text-exact",))
+@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
 class EmailsInLowerCase(Behaviour):
     """An e-mail address is kept in lower case."""
 
@@ -143,7 +143,7 @@ class EmailsInLowerCase(Behaviour):
         return value.lower() if field.name == "email" and isinstance(value, str) else value
 
 
-@choice(breaks=("create.text-exact",))
+@choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
 class PhonesAsE164(Behaviour):
     """A telephone number is kept in the form of E.164."""
 

@@ -223,7 +223,7 @@ class Resources(Base):
 
     def patched(self, ctx: Context, record: Record) -> Record:
         """The beneficiary with the named fields changed: beneficiary.update,
-        beneficiary.update-moves-updated, beneficiary.update-server-owned."""
+        beneficiary.update-moves-updated, beneficiary.update-server-owned, beneficiary.update-text-exact."""
         return {**record, **ctx.values, "updated": self.touched(ctx, record)}
 
     def disable_beneficiary(self, ctx: Context) -> None:

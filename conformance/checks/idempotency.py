@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -216,7 +217,7 @@ def other_bodies(
     # Changed values come last: of several effects on one resource, that of the last request stays.
     text = next((name for name in FREE if isinstance(body.get(name), str)), None)
     if text is not None:
-        upper = "".join(letter.upper() if letter.isascii() else letter for letter in body[text])
+        upper = re.sub("[0-9A-Za-z]+", lambda word: derive(word[0], "upper"), body[text])
         if upper != body[text]:
             yield f"{text} in upper case", {**body, text: upper}
         if body[text][:1] != body[text][1:2]:

@@ -8,6 +8,7 @@ told from everything else on a live server.
 from __future__ import annotations
 
 import itertools
+import re
 import secrets
 import threading
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT
 from conformance.judge.effects import plain
 from conformance.target.file import Target
-from conformance.wire.provenance import register
+from conformance.wire.provenance import derive, origin, register
 
 DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
 
@@ -73,9 +74,13 @@ def other_value(name: str, value: str) -> str | None:
 
 
 def other_end(text: str) -> str:
-    """The text with another last character of the same kind, and so of the same length."""
+    """The text with another last character of the same kind, and so of the same length; in a random word any
+    digit is of its kind."""
     if not text:
         return "x"
+    word = re.split("[^0-9A-Za-z]", text)[-1]
+    if origin(word) is not None:
+        return text[: -len(word)] + derive(word, "other.-1")
     first, second = ("1", "2") if text[-1].isdigit() else ("x", "y")
     return text[:-1] + (first if text[-1] != first else second)
 

@@ -38,7 +38,7 @@ def run(
                 status = subprocess.run(
                     options.exec, shell=True, env=environment(tables), check=False
                 ).returncode
-                lost = f"the command ended with exit status {status}" if status else ""
+                lost = f"the command ended with exit status {status}{_met(sandbox)}" if status else ""
             except KeyboardInterrupt:
                 interrupted = "by the user"
     given = {"judge": "yes", "provoke": options.provoke, "exec": options.exec or ""}
@@ -58,6 +58,12 @@ def run(
         if isinstance(outcome, WriteProblem):
             print(f"conformance serve: {outcome}", file=sys.stderr)
     return document.verdict.exit_status
+
+
+def _met(sandbox: Sandbox) -> str:
+    """What was provoked last, where nothing came behind it."""
+    last = sandbox.judge.recent[-1] if sandbox.judge.recent else None
+    return f" after {', '.join(last.provoked)} on {last.request.name}" if last and last.provoked else ""
 
 
 def environment(tables: Mapping[str, Any]) -> dict[str, str]:

@@ -189,7 +189,7 @@ def log_seen(redactor: Redactor, seen: Seen) -> None:
         expected = CLIENT_RULES[said.rule].client
         lines.append("  " + one_line(clean(f"{said.rule}: expected {expected}; got {said.got}")))
     with contextlib.suppress(OSError, ValueError):
-        print(redactor.text("\n".join(lines)), file=sys.stderr, flush=True)
+        print(redactor.text("\n".join([*lines, ""])), end="", file=sys.stderr, flush=True)
 
 
 def log_line(request: Request, operation: str, response: Response) -> str:

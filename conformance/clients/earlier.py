@@ -171,7 +171,8 @@ class EarlierRequests:
 
     def _repetition(self, before: Earlier, then: Earlier) -> Iterator[Said | str]:
         is_post = OPERATIONS[then.operation].is_post
-        same = then.key == before.key
+        # Whether one UUID in the other letter case is the same key is open (idempotency.key-case).
+        same = (then.key or "").lower() == (before.key or "").lower()
         if before.unresolved and is_post and then.key and before.key:
             what = "payout" if OPERATIONS[then.operation].traits.draws_on_funds else "operation"
             got = (
@@ -199,7 +200,7 @@ class EarlierRequests:
 
     def _key(self, request: ClientRequest, now: Earlier) -> Iterator[Said | str]:
         assert request.key is not None
-        before = self.keys.setdefault((request.api_key, request.key.lower()), now)
+        before = self.keys.setdefault((request.api_key, request.key), now)
         if before is now:
             return
         if before.identity[:3] != now.identity[:3]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from conformance._text import count, duration, listed, one_line
+from conformance.contract.rules import Side
 from conformance.judge.findings import Verdict
 from conformance.judge.ledger import QUICK
 from conformance.report import commands, view
@@ -69,6 +70,8 @@ def _left_out(document: Document) -> str:
     number = sum(case.verdict is Verdict.NOT_RUN for case in document.cells)
     if not document.run.selection or not number:
         return ""
+    if document.run.side is Side.CLIENT:
+        return f"{count(number, 'case')} not exercised by {document.run.selection}"
     return f"{count(number, 'case')} left out by {document.run.selection}"
 
 

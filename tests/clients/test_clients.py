@@ -9,8 +9,9 @@ import pytest
 
 from conformance.clients.provocations import PROVOCATIONS, parse
 from conformance.contract.rules import CLIENT_RULES, Level
+from conformance.reference.messages import Request
 from tests.clients.client import Client, Refused, Rig
-from tests.clients.wrong import CHANGES, CLIENTS, OBSERVED, Change, Mutant
+from tests.clients.wrong import CHANGES, CLIENTS, OBSERVED, Change, Mutant, header, with_header
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,23 @@ def test_a_right_client_is_clean_under_random_provocations(seed: int) -> None:
     rig = Rig()
     rig.provocations.__dict__.update(parse(f"random:{seed}").__dict__)
     Client(rig).work()
+    assert rig.broken() == {}
+
+
+class _OtherCase(Client):
+    """Repeats a request with its key in capital letters, which is open."""
+
+    last: str | None = None
+
+    def changed(self, request: Request) -> Request:
+        key = header(request, "Idempotency-Key")
+        again, self.last = key is not None and key == self.last, key
+        return with_header(request, "Idempotency-Key", str(key).upper()) if again else request
+
+
+def test_a_key_in_the_other_letter_case_is_nobodys_mistake() -> None:
+    rig = Rig("rate-limit", "unavailable")
+    _OtherCase(rig).work()
     assert rig.broken() == {}
 
 

@@ -7,6 +7,7 @@ a list is read is the business of wire/pages, how a query is read that of judge/
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -58,6 +59,12 @@ def demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[s
     for rule, expectation in _demanded(operation, query, array_style):
         if operation in RULES[rule].operations:
             yield rule, expectation
+
+
+@functools.lru_cache(1024)
+def demanded_of(operation: str, query: str, array_style: str) -> tuple[tuple[str, Expectation], ...]:
+    """`demanded` of the text of a query; few texts come again and again."""
+    return tuple(demanded(operation, queries.read(query), array_style))
 
 
 def _demanded(operation: str, query: Query, array_style: str) -> Iterator[tuple[str, Expectation]]:

@@ -15,11 +15,13 @@ from conformance.fuzz.engine.recorder import Recorder
 from conformance.fuzz.histories.explore import KINDS
 from conformance.fuzz.histories.history import Concurrently, HistoryRecorder, Throttled, concurrently
 from conformance.fuzz.schema.operation_fixtures import pairs_are_free
-from conformance.fuzz.stateful.executor import Driver
-from conformance.fuzz.stateful.model import Document, Payee
-from conformance.judge import pages, queries
+from conformance.fuzz.stateful.executor import Driver, agrees
+from conformance.fuzz.stateful.model import Document, Payee, Thing
+from conformance.judge import pages
+from conformance.judge.comparison import same
 from conformance.judge.expectations import At, Equal, SameAmongAccepted, SameAnswer
 from conformance.judge.findings import EVERY_RESPONSE
+from conformance.judge.ledger import Entry
 from conformance.judge.oracle import FOREIGN, OWN, SIBLING, Known, expect
 from conformance.judge.oracle.requests import Path
 from conformance.load.process import LoadProcess
@@ -98,6 +100,26 @@ class Session(Driver):
         for reason in (expected.refusal, *expected.passes[: not expected.refusals], expected.answered):
             if reason is not None and operation in RULES[reason.rule].operations:
                 self.judge(reason.rule, operation, reason.expectation, exchange, *others)
+
+    def _created(
+        self, operation: str, body: Document, exchange: Exchange, payee: Payee | None, *, plain: bool
+    ) -> None:
+        """As the model judges a create, one by one only what is not shown as it was sent."""
+        self._holds("create.echo", operation)
+        other = {name: value for name, value in body.items() if not same(exchange.get(name), value)}
+        super()._created(operation, other, exchange, payee, plain=plain)
+
+    def _members(self, thing: Thing, exchange: Exchange, rule: str, operation: str) -> None:
+        """As the model judges a read, member by member only where one is not as it is known to be."""
+        if agrees(thing, exchange):
+            self._holds(rule, operation)
+        else:
+            super()._members(thing, exchange, rule, operation)
+
+    def _holds(self, rule: str, operation: str) -> None:
+        """Counts a judgement that holds."""
+        key = rule, operation
+        self.recorder.entries.setdefault(key, Entry(*key, EVERY_RESPONSE)).judged += 1
 
     def _whose(self, request: Call, organization: str) -> Path | None:
         """Whose resources the path names; None where that is not known."""
@@ -238,8 +260,8 @@ class Session(Driver):
         exchange = self.send(call("listAccounts", self.ids).with_query(page), "a page of accounts")
         if self.lost or not exchange.succeeded:
             return
-        query = queries.read(exchange.call.query)
-        for rule, demanded in pages.demanded("listAccounts", query, self.run.target.array_style):
+        style = self.run.target.array_style
+        for rule, demanded in pages.demanded_of("listAccounts", exchange.call.query, style):
             self.judge(rule, "listAccounts", demanded, exchange)
 
     # ------------------------------------------------------------------ mistakes

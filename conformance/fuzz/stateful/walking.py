@@ -116,8 +116,8 @@ class Walker(Sender):
         for exchange in read.exchanges:
             if not self.judge(rule, operation, Accepted("a valid query"), exchange):
                 return None
-            query = queries.read(exchange.call.query)
-            for rule_of_page, demanded in pages.demanded(operation, query, self.run.target.array_style):
+            style = self.run.target.array_style
+            for rule_of_page, demanded in pages.demanded_of(operation, exchange.call.query, style):
                 self.judge(rule_of_page, operation, demanded, exchange)
         return Reading(read, expected) if read.pages and read.broken is None else None
 

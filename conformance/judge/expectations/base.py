@@ -83,11 +83,23 @@ class Predicate(Generic[P]):
 
     def __call__(self, what: str, /, *values: P.args, **parameters: P.kwargs) -> Expectation:
         """The expectation. Raises TypeError for parameters that the judge does not have."""
-        bound = self.signature.bind(*values, **parameters)
-        defaults = {name: parameter.default for name, parameter in self.signature.parameters.items()}
-        given = {name: value for name, value in bound.arguments.items() if not _same(value, defaults[name])}
+        defaults = self._defaults
+        arguments = dict(zip(defaults, values, strict=False)) | parameters
+        given_all = len(arguments) == len(values) + len(parameters)
+        if not given_all or not self._needed <= arguments.keys() <= defaults.keys():
+            # It says what is wrong.
+            self.signature.bind(*values, **parameters)
+        given = {name: value for name, value in arguments.items() if not _same(value, defaults[name])}
         compose = self.sentence.format if isinstance(self.sentence, str) else self.sentence
-        return Expectation(self.name, compose(what=what, **{**defaults, **bound.arguments}), given)
+        return Expectation(self.name, compose(what=what, **{**defaults, **arguments}), given)
+
+    @functools.cached_property
+    def _defaults(self) -> dict[str, Any]:
+        return {name: parameter.default for name, parameter in self.signature.parameters.items()}
+
+    @functools.cached_property
+    def _needed(self) -> set[str]:
+        return {name for name, default in self._defaults.items() if default is inspect.Parameter.empty}
 
     @functools.cached_property
     def signature(self) -> inspect.Signature:

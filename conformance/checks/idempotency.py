@@ -164,8 +164,7 @@ def changes_around(ctx: CheckContext, original: IdempotentRequest) -> list[Excha
         case "payout":
             calls += [_patch(fixture), fixture.call("disableBeneficiary")]
         case "wallet":
-            pairs = range(1, len(ctx.run.samples.wallet_pairs))
-            calls += [fixture.call(operation, ctx.run.samples.wallet(index)) for index in pairs]
+            calls += [fixture.call(operation, body) for body in ctx.run.samples.wallets()[1:]]
             calls.append(fixture.call("createVirtualAccount"))
         case _:
             calls.append(fixture.call("createBeneficiary"))

@@ -221,9 +221,8 @@ def _judge_disabled(ctx: CheckContext, fixture: AccountFixture, made: dict[str, 
 
 def _two_bodies(ctx: CheckContext) -> list[dict[str, Any] | None]:
     """Bodies to create two elements with, None for the sample; wallets differ in their pairs."""
-    samples = ctx.run.samples
     if TRAITS[ADDS_TO[ctx.operation.id]].unique_pair:
-        return [samples.wallet(index) for index in range(min(2, len(samples.wallet_pairs)))]
+        return [*ctx.run.samples.wallets()[:2]]
     return [None, None]
 
 

@@ -74,7 +74,7 @@ def test_second_wallet_of_a_pair(ctx: CheckContext) -> None:
         replay = ctx.send(creation.exchange.call, what)
         ctx.judge(rule, SameAnswer(what), creation.exchange, replay)
     _judge_other_network(ctx, sample.body, refused)
-    for body in map(ctx.run.samples.wallet, range(1, min(len(ctx.run.samples.wallet_pairs), 3))):
+    for body in ctx.run.samples.wallets()[1:3]:
         if _pair(body) not in [_pair(creation.body) for creation in made]:
             _judge_other_pair(ctx, sample.fixture, body, refused)
 

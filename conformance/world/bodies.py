@@ -270,9 +270,7 @@ def _other_currencies(operation: str, **more: Any) -> Row:
 
 
 def _pair(index: int) -> Row:
-    return lambda fixture: [
-        fixture.run.samples.wallet(index) for _ in fixture.run.samples.wallet_pairs[index : index + 1]
-    ]
+    return lambda fixture: fixture.run.samples.wallets()[index : index + 1]
 
 
 #: Members of which none tells another: countries of address, telephone and payouts; country and currency.

@@ -337,6 +337,10 @@ class Samples:
             "network": network,
         }
 
+    def wallets(self) -> list[dict[str, Any]]:
+        """A wallet of each pair."""
+        return [self.wallet(index) for index in range(len(self.wallet_pairs))]
+
     def payin(self) -> dict[str, Any]:
         body = self._laid_over(
             "payin",

@@ -68,12 +68,8 @@ class OperationFixtures:
 
     def _populate(self, fixture: AccountFixture, create: str) -> None:
         """Makes a list's elements; a server that refuses them leaves the list shorter."""
-        for number in range(3):
-            body = fixture.body(create)
-            if TRAITS[create].unique_pair:
-                if number >= len(self.run.samples.wallet_pairs):
-                    break
-                body = self.run.samples.wallet(number)
+        wallets = self.run.samples.wallets() if TRAITS[create].unique_pair else []
+        for body in wallets[:3] or [fixture.body(create) for _ in range(3)]:
             self.run.send(fixture.client, call(create, fixture.ids(create), body), "an element for the list")
 
     def learn(self, exchange: Exchange) -> None:

@@ -42,7 +42,7 @@ _DIGITS = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _BENEFICIARY = re.compile(r"bene_[A-Za-z0-9_-]+")
 
 #: The random words that the suite puts into names and labels.
-_MARK = re.compile(r"cf[0-9a-f]{16}")
+_MARK = re.compile(r"cf[b-t]{16}")
 
 
 @dataclass(frozen=True)

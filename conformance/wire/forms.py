@@ -134,11 +134,16 @@ def moved(text: str, shift: str) -> str:
 KINDS = ("uuid", "hex", "digits", "marker")
 
 
+def letters(length: int) -> str:
+    """Random small letters, of which no two make a word: names may well have to do without digits."""
+    return "".join(secrets.choice("bcdfghjklmnpqrst") for _ in range(length))
+
+
 def new_value(recipe: Mapping[str, Any]) -> str:
     """A new random value: a marker, a UUID, or digits, decimal or hexadecimal."""
     kind, length = recipe["kind"], recipe.get("length", 32)
     if kind == "marker":
-        return "cf" + secrets.token_hex(8)
+        return "cf" + letters(16)
     if kind == "hex":
         return secrets.token_hex((length + 1) // 2)[:length]
     if kind == "digits":

@@ -18,6 +18,7 @@ from typing import Any
 from conformance.contract.fields import FREE_TEXT
 from conformance.judge.effects import plain
 from conformance.target.file import Target
+from conformance.wire.forms import letters
 from conformance.wire.provenance import derive, origin, register
 
 DEFAULT_WALLET_PAIRS = (("USDC", "solana_devnet"), ("USDT", "solana_devnet"))
@@ -85,8 +86,8 @@ def other_end(text: str) -> str:
     return text[:-1] + (first if text[-1] != first else second)
 
 
-#: Prefix of all marks of a run: six hexadecimal digits behind `cf`.
-_run = ["cf" + secrets.token_hex(3)]
+#: Prefix of all marks of a run: six letters behind `cf`.
+_run = ["cf" + letters(6)]
 
 
 def run_label() -> str:
@@ -101,7 +102,7 @@ def label_run(label: str) -> None:
 
 def marker() -> str:
     """A random word that no other request carries; it begins with the label of the run."""
-    return register(run_label() + secrets.token_hex(5), kind="marker")
+    return register(run_label() + letters(10), kind="marker")
 
 
 def digits(count: int) -> str:

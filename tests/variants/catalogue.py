@@ -326,6 +326,7 @@ VARIANTS: tuple[Variant, ...] = (
             demands.TitlesListed,
             demands.TaxIdsOfAForm,
             demands.LatinNames,
+            demands.NamesWithoutDigits,
             demands.EmailsInLowerCase,
             demands.PhonesAsE164,
             demands.BankAccountsFound,

@@ -134,6 +134,17 @@ class LatinNames(Behaviour):
             raise self.invalid(ctx, field, "invalid_characters", "holds characters outside ASCII")
 
 
+@choice()
+class NamesWithoutDigits(Behaviour):
+    """No name of a person has a digit."""
+
+    def check_value(self, ctx: Context, field: Field, value: Any) -> None:
+        super().check_value(ctx, field, value)
+        people = ("first_name", "middle_name", "last_name", "display_name")
+        if field.name in people and any(character.isdigit() for character in str(value)):
+            raise self.invalid(ctx, field, "invalid_characters", "holds a digit")
+
+
 @choice(breaks=("create.text-exact", "beneficiary.update-text-exact"))
 class EmailsInLowerCase(Behaviour):
     """An e-mail address is kept in lower case."""

@@ -41,6 +41,7 @@ MADE = [
     (KEY, "bare", KEY.replace("-", "")),
     (KEY, "shifted", "f3c6f0e-08d5b-4c55-9d3f-1c2b3a4d5e6f"),
     ("acc_0a1B", "swapped", "ACC_0A1b"),
+    ("acc_123", "from.1", "cc_123"),
     ("acc_0a1B", "tailswapped", "acc_0A1b"),
     ("acc_0a1b", "encoded.3", "acc%5F0a1b"),
     ("acc_0a1b", "encodedlower.-5", "acc%5f0a1b"),
